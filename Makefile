@@ -1,0 +1,48 @@
+# `make demo` and `make test` need Python >= 3.11 with venv; everything else goes into .venv.
+# On a machine with several Pythons: make PYTHON=python3.12 test
+
+PYTHON ?= python3
+# Processes that run tests side by side, and the threads that each of them gives to a kernel.
+TEST_PROCESSES ?= 2
+TEST_THREADS ?= 2
+
+VENV := .venv
+RUN := $(VENV)/bin/python
+INSTALLED := $(VENV)/.installed
+
+.PHONY: demo test lint format clean help
+
+help:
+	@echo "make demo    tune PolyBench gemm and compare it with NumPy and Numba"
+	@echo "make test    run the tests"
+	@echo "make lint    check style and types"
+	@echo "make format  rewrite the sources in the project's style"
+	@echo "make clean   remove .venv and the tools' caches"
+
+demo: $(INSTALLED)
+	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && POLYTUNE_CACHE_DIR=$$cache $(RUN) examples/demo.py
+
+test: $(INSTALLED)
+	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES)
+
+lint: $(INSTALLED)
+	$(RUN) -m ruff check .
+	$(RUN) -m ruff format --check .
+	$(RUN) -m mypy
+
+format: $(INSTALLED)
+	$(RUN) -m ruff check --fix .
+	$(RUN) -m ruff format .
+
+clean:
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+
+# The stamp is written last, so that an installation that was interrupted is done again.
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "polytune needs Python 3.11 or newer, and $(PYTHON) is not: install one, then make PYTHON=python3.12 ..." >&2; exit 1; }
+	@test -x $(RUN) || $(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: on Debian or Ubuntu, sudo apt-get install python3-venv" >&2; exit 1; }
+	test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[test]'
+	@touch $@

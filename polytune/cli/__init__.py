@@ -1,0 +1,1 @@
+"""The program ``polytune``: one file for each command, on top of the public face and the pipeline."""

@@ -1,0 +1,89 @@
+"""The program itself: its commands, and what a person sees of an error.
+
+Exit code 0: done; 1: the work failed; 2: the command line makes no sense.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Sequence
+from typing import Annotated
+
+import typer
+
+from polytune.cli import build, doctor, inspect, tune
+from polytune.cli.options import Debug
+from polytune.errors import PolytuneError, PolytuneWarning
+from polytune.version import __version__
+
+app = typer.Typer(
+    name="polytune",
+    help="Compile, inspect and tune loop nests over NumPy arrays.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        print(f"polytune {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_print_version, is_eager=True, help="Print the version.")
+    ] = False,
+    debug: Debug = False,
+) -> None:
+    pass
+
+
+app.command("inspect")(inspect.inspect)
+app.command("tune")(tune.tune)
+app.command("build")(build.build)
+app.command("doctor")(doctor.doctor)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run one command and end the process with its exit code.
+
+    Args:
+        arguments: the command line without the program's name; ``sys.argv[1:]`` if None.
+
+    Raises:
+        SystemExit: always, unless ``--debug`` lets an error through.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        with warnings.catch_warnings():
+            warnings.showwarning = _show_warning
+            app(arguments, prog_name="polytune")
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        print(f"error: {_sentence(error)}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def _sentence(error: Exception) -> str:
+    """What to tell a person of an error; anything but polytune's own and the operating system's is a defect."""
+    if isinstance(error, PolytuneError):
+        return str(error)
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return f"{type(error).__name__}: {error}\nThis is a defect of polytune; --debug shows where."
+
+
+_show_python_warning = warnings.showwarning
+
+
+def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+    """A warning of ours is for the person at the terminal: the place in our sources says nothing to them."""
+    if issubclass(category, PolytuneWarning):
+        print(f"warning: {message}", file=sys.stderr)
+    else:
+        _show_python_warning(message, category, filename, lineno, file, line)

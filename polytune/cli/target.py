@@ -1,0 +1,117 @@
+"""``FILE:KERNEL``: finding a kernel in a file of Python.
+
+The file is imported, as Python would import it: with its own folder (or its package's) on the import path.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import sys
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import typer
+
+from polytune.errors import PolytuneError
+
+if TYPE_CHECKING:
+    from polytune.kernel import Kernel
+
+
+@dataclass(frozen=True)
+class Target:
+    """A file and the names of kernels in it; no names mean all that it has."""
+
+    file: Path
+    kernels: tuple[str, ...] = ()
+
+
+def parse_target(text: str) -> Target:
+    """Read ``FILE``, ``FILE:KERNEL`` or ``FILE:KERNEL,KERNEL``.
+
+    Raises:
+        typer.BadParameter: there is no such file, or it is not Python.
+    """
+    path, colon, names = text.rpartition(":")
+    kernels = tuple(name.strip() for name in names.split(","))
+    if not colon or not all(name.isidentifier() for name in kernels):  # no kernel, or the colon of a drive, C:\...
+        path, kernels = text, ()
+    file = Path(path)
+    if not file.is_file():
+        raise typer.BadParameter(f"there is no file {path!r}; a target is FILE.py:KERNEL")
+    if file.suffix != ".py":
+        raise typer.BadParameter(f"{path!r} is not a Python file; a target is FILE.py:KERNEL")
+    return Target(file, kernels)
+
+
+def load_kernels(target: Target) -> tuple[Kernel, ...]:
+    """The kernels that a target names, in the order named, or all of its file in the order of their names.
+
+    Raises:
+        typer.BadParameter: the file has no kernel, or not the one named.
+        PolytuneError: importing the file failed.
+    """
+    from polytune.kernel import Kernel
+
+    found = {name: value for name, value in vars(import_file(target.file)).items() if isinstance(value, Kernel)}
+    if not found:
+        raise typer.BadParameter(f"{target.file} has no kernel: annotate a function with @polytune.kernel")
+    for name in target.kernels:
+        if name not in found:
+            close = get_close_matches(name, found, n=1)
+            hint = f"did you mean {close[0]}?" if close else f"it has {', '.join(sorted(found))}"
+            raise typer.BadParameter(f"{target.file} has no kernel {name!r}; {hint}")
+    return tuple(found[name] for name in target.kernels or sorted(found))
+
+
+def load_kernel(text: str) -> Kernel:
+    """The one kernel that ``text`` names; its name may be left out where the file has only one.
+
+    Raises:
+        typer.BadParameter: there is no such file or kernel, or the file has several and none is named.
+        PolytuneError: importing the file failed.
+    """
+    target = parse_target(text)
+    kernels = load_kernels(target)
+    if len(kernels) > 1:
+        names = ", ".join(kernel.__name__ for kernel in kernels)
+        raise typer.BadParameter(f"name one kernel, for example {target.file}:{kernels[0].__name__}; here: {names}")
+    return kernels[0]
+
+
+def import_file(file: Path) -> ModuleType:
+    """Import a file of Python by its path; a module of a package under its full name, so that it finds its siblings.
+
+    Raises:
+        PolytuneError: the file raised while being imported.
+    """
+    file = file.resolve()
+    root, name = file.parent, file.stem
+    while (root / "__init__.py").is_file():
+        root, name = root.parent, f"{root.name}.{name}"
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    try:
+        if "." in name:
+            return importlib.import_module(name)
+        return _execute(file, f"polytune_target.{name}")
+    except Exception as error:
+        raise PolytuneError(f"{file.name} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def _execute(file: Path, name: str) -> ModuleType:
+    """Import a file that is in no package, under a name that hides no other module, whatever the file is called."""
+    specification = importlib.util.spec_from_file_location(name, file)
+    assert specification is not None and specification.loader is not None
+    module = importlib.util.module_from_spec(specification)
+    sys.modules[name] = module
+    try:
+        specification.loader.exec_module(module)
+    except BaseException:
+        del sys.modules[name]
+        raise
+    return module

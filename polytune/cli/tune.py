@@ -1,0 +1,71 @@
+"""``polytune tune``: let a kernel tune itself on arguments made up for it, and say what that found."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from polytune.cli.console import print_json, results
+from polytune.cli.options import Debug, Json
+from polytune.cli.target import load_kernel
+
+if TYPE_CHECKING:
+    from polytune.cli.tuning import Outcome
+
+
+def tune(
+    target: Annotated[str, typer.Argument(metavar="FILE:KERNEL", help="The kernel to tune.")],
+    size: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the kernel, as n=1000; repeatable.")
+    ] = None,
+    calls: Annotated[int, typer.Option(min=1, help="Stop after so many calls.")] = 500,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Stop after so many seconds.")] = 60.0,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Call a kernel over and over on random data until it is tuned, and print the best that was found.
+
+    What is found is remembered: an application that calls the kernel on arguments of these sizes starts from it.
+    """
+    sizes = dict(parse_size(text) for text in size or ())
+    kernel = load_kernel(target)
+    from polytune.cli.tuning import Limits, tune_kernel
+
+    outcome = tune_kernel(kernel, sizes, Limits(calls, seconds))
+    if as_json:
+        print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
+    else:
+        results.print(_table(outcome))
+        results.print(Text(_summary(outcome)))
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """Read ``n=1000``.
+
+    Raises:
+        typer.BadParameter: the text is something else.
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and name.isidentifier() and value.isascii() and value.isdecimal()):
+        raise typer.BadParameter(f"--size {text!r} is not NAME=VALUE with a whole number, for example n=1000")
+    return name, int(value)
+
+
+def _table(outcome: Outcome) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("configuration", overflow="fold")
+    table.add_column("ms", justify="right")
+    table.add_column("speedup", justify="right")
+    for configuration, duration in outcome.ranking:
+        text = " ".join(f"{name}={value}" for name, value in configuration.items())
+        mark = " (the default)" if configuration == outcome.default else ""
+        table.add_row(Text(text + mark), f"{duration * 1e3:.3f}", f"{outcome.default_seconds / duration:.2f}")
+    return table
+
+
+def _summary(outcome: Outcome) -> str:
+    state = "converged" if outcome.converged else "not converged: more --calls or --seconds may find better"
+    return f"{outcome.calls} calls in {outcome.elapsed:.1f} s, {state}"

@@ -1,0 +1,135 @@
+"""The loop behind ``polytune tune``: call, watch, and measure the best against the default at the end."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from polytune.cli.console import progress
+
+if TYPE_CHECKING:
+    from polytune.kernel import Kernel
+    from polytune.tuner import Configuration
+
+SHOWN = 5
+"""How many configurations are measured once more and shown: the last ones that were the best known."""
+
+REPETITIONS = 7
+"""How often each of them is measured at the end: enough for a median that one disturbance does not move."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to stop: after so many calls or so many seconds, whichever is first, or once converged."""
+
+    calls: int
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What tuning found.
+
+    Attributes:
+        ranking: the default and the best configurations found, with the median seconds of a call, the fastest first.
+        default: the space's default configuration.
+        calls: how many calls tuning took, and ``elapsed`` how many seconds.
+        converged: whether the tuner has nothing left to try.
+    """
+
+    ranking: tuple[tuple[Configuration, float], ...]
+    default: Configuration
+    calls: int
+    elapsed: float
+    converged: bool
+
+    @property
+    def default_seconds(self) -> float:
+        """The seconds of a call under the default configuration."""
+        return next(seconds for configuration, seconds in self.ranking if configuration == self.default)
+
+    @property
+    def speedup(self) -> float:
+        """How many times as fast as the default the best is; at least 1, for the default may be the best."""
+        return self.default_seconds / self.ranking[0][1]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "ranking": [
+                {"configuration": dict(configuration), "seconds": seconds} for configuration, seconds in self.ranking
+            ],
+            "default_seconds": self.default_seconds,
+            "speedup": self.speedup,
+            "calls": self.calls,
+            "elapsed": self.elapsed,
+            "converged": self.converged,
+        }
+
+
+def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Outcome:
+    """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
+
+    An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
+    """
+    arguments = Arguments(kernel.example_arguments(sizes, np.random.default_rng(0)))
+    tuner = kernel.tuner(*arguments.values)
+    best: dict[Configuration, None] = {}  # those that were the best known, in that order
+    started = time.perf_counter()
+    calls = 0
+    with progress.status(f"{kernel.__name__}: compiling") as line:
+        try:
+            while calls < limits.calls and time.perf_counter() - started < limits.seconds and not tuner.converged:
+                last = arguments.timed(kernel)
+                calls += 1
+                if tuner.best is not None:
+                    configuration, seconds = tuner.best
+                    best.pop(configuration, None)
+                    best[configuration] = None
+                    line.update(
+                        f"{kernel.__name__}: call {calls} of {limits.calls}, this one {last * 1e3:.2f} ms,"
+                        f" best {seconds * 1e3:.2f} ms"
+                    )
+        except KeyboardInterrupt:
+            line.update(f"{kernel.__name__}: interrupted, measuring what was found")
+        elapsed = time.perf_counter() - started
+        tuner.save()
+        if tuner.best is not None:  # also where it was remembered, and not a single call was needed
+            best.setdefault(tuner.best[0])
+        default = tuner.space.default()
+        compared = list(dict.fromkeys([default, *list(best)[-SHOWN:]]))
+        seconds_of = dict(zip(compared, _compare(kernel, arguments, compared), strict=True))
+    ranking = tuple(sorted(seconds_of.items(), key=lambda pair: pair[1]))
+    return Outcome(ranking, default, calls, elapsed, tuner.converged)
+
+
+class Arguments:
+    """Arguments that are put back before each call, so that repeated updates in place neither grow nor vanish."""
+
+    def __init__(self, values: Sequence[Any]):
+        self.values = tuple(values)
+        self._originals = [(value, value.copy()) for value in self.values if isinstance(value, np.ndarray)]
+
+    def restore(self) -> None:
+        for array, original in self._originals:
+            array[...] = original
+
+    def timed(self, function, *leading: Any) -> float:
+        """The seconds of one call of ``function(*leading, *values)`` on the arguments as they were at first."""
+        self.restore()
+        started = time.perf_counter()
+        function(*leading, *self.values)
+        return time.perf_counter() - started
+
+
+def _compare(kernel: Kernel, arguments: Arguments, configurations: Sequence[Configuration]) -> list[float]:
+    """The median seconds of each configuration, measured in turns so that a drift of the machine meets all alike."""
+    samples: list[list[float]] = [[] for _ in configurations]
+    for _ in range(REPETITIONS):
+        for configuration, durations in zip(configurations, samples, strict=True):
+            durations.append(arguments.timed(kernel.run, configuration))
+    return [statistics.median(durations) for durations in samples]

@@ -1,0 +1,1 @@
+"""Schedule tree to loop IR to source text."""

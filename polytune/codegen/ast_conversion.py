@@ -1,0 +1,149 @@
+"""isl's AST to the loop IR."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import reduce
+
+import islpy as isl
+
+from polytune.codegen.loops import Block, Compute, For, If, Node, RegionCall
+from polytune.frontend.expression import (
+    Binary,
+    Compare,
+    Constant,
+    Expression,
+    Iterator,
+    Logical,
+    Operation,
+    Select,
+    Unary,
+    map_children,
+)
+from polytune.frontend.scop import Scop
+
+_op = isl.ast_expr_op_type
+_ARITHMETIC = {
+    _op.add: "+",
+    _op.sub: "-",
+    _op.mul: "*",
+    _op.div: "//",
+    _op.fdiv_q: "//",
+    _op.pdiv_q: "//",
+    _op.pdiv_r: "%",
+    _op.zdiv_r: "%",
+    _op.max: "max",
+    _op.min: "min",
+}
+_COMPARISONS = {_op.eq: "==", _op.le: "<=", _op.lt: "<", _op.ge: ">=", _op.gt: ">"}
+_LOGIC = {_op.and_: "and", _op.and_then: "and", _op.or_: "or", _op.or_else: "or"}
+
+
+def integer(value: int) -> Constant:
+    """An index constant."""
+    return Constant(value, "int64")
+
+
+def convert_expression(expression: isl.AstExpr) -> Expression:
+    """An index expression or condition of isl's AST.
+
+    isl's divisions divide integers: ``div`` exactly, ``pdiv_q`` and ``pdiv_r`` non-negative ones, ``fdiv_q`` towards minus
+    infinity; ``zdiv_r`` is only compared with zero.  Python's ``//`` and ``%`` are right for all of them.
+    """
+    kind = expression.get_type()
+    if kind == isl.ast_expr_type.int:
+        return integer(expression.int_get_val().to_python())
+    if kind == isl.ast_expr_type.id:
+        return Iterator(expression.id_get_id().get_name())
+    operator = expression.op_get_type()
+    operands = [convert_expression(expression.op_get_arg(k)) for k in range(expression.op_get_n_arg())]
+    if operator in _ARITHMETIC:
+        return reduce(lambda left, right: Binary(_ARITHMETIC[operator], left, right, "int64"), operands)
+    if operator == _op.minus:
+        return Unary("-", operands[0], "int64")
+    if operator in _COMPARISONS:
+        return Compare(_COMPARISONS[operator], operands[0], operands[1])
+    if operator in _LOGIC:
+        return Logical(_LOGIC[operator], tuple(operands))
+    if operator in (_op.select, _op.cond):
+        return Select(operands[0], operands[1], operands[2], "int64")
+    raise AssertionError(f"isl made an AST expression of a kind that is never asked for: {expression.to_C_str()}")
+
+
+def convert_node(
+    node: isl.AstNode,
+    scop: Scop,
+    region_of_mark: Callable[[isl.AstNode], RegionCall | None],
+) -> Node:
+    """A node of isl's AST.  A mark for which ``region_of_mark`` gives a region call is replaced by it, with all below."""
+
+    def convert(node: isl.AstNode) -> Node:
+        kind = node.get_type()
+        if kind == isl.ast_node_type.for_:
+            return _convert_loop(node, convert)
+        if kind == isl.ast_node_type.if_:
+            condition = convert_expression(node.if_get_cond())
+            otherwise = convert(node.if_get_else_node()) if node.if_has_else_node() else None
+            return If(condition, convert(node.if_get_then_node()), otherwise)
+        if kind == isl.ast_node_type.block:
+            children = node.block_get_children()
+            return block(*(convert(children.get_at(k)) for k in range(children.n_ast_node())))
+        if kind == isl.ast_node_type.mark:
+            return region_of_mark(node) or convert(node.mark_get_node())
+        call = node.user_get_expr()
+        statement = scop.statement(call.op_get_arg(0).id_get_id().get_name())
+        values = [convert_expression(call.op_get_arg(k)) for k in range(1, call.op_get_n_arg())]
+        replaced = dict(zip(statement.iterators, values, strict=True))
+        operations = tuple(substitute(operation, replaced) for operation in statement.operations)
+        return Compute(statement.name, operations, statement.location)
+
+    return convert(node)
+
+
+def block(*children: Node) -> Node:
+    """A block, flattened; a single child stands for itself."""
+    flat = [part for child in children for part in (child.children if isinstance(child, Block) else (child,))]
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def substitute(node: Operation, values: Mapping[str, Expression]) -> Operation:
+    """An operation with its iterators replaced by expressions."""
+
+    def change(part):
+        if isinstance(part, Iterator):
+            return values.get(part.name, part)
+        return map_children(part, change)
+
+    return change(node)
+
+
+def _convert_loop(node: isl.AstNode, convert: Callable[[isl.AstNode], Node]) -> Node:
+    variable = node.for_get_iterator().get_id().get_name()
+    start = convert_expression(node.for_get_init())
+    body = convert(node.for_get_body())
+    if node.for_is_degenerate():
+        return For(variable, start, Binary("+", start, integer(1), "int64"), 1, body)
+    condition = node.for_get_cond()
+    bound = convert_expression(condition.op_get_arg(1))
+    if condition.op_get_type() == _op.le:
+        bound = add_constant(bound, 1)
+    step = node.for_get_inc().int_get_val().to_python()
+    return For(variable, start, bound, step, body)
+
+
+def add_constant(expression: Expression, value: int) -> Expression:
+    """``expression + value``, folded into constants and through minima and maxima where that reads better."""
+    match expression:
+        case Constant(constant):
+            return integer(constant + value)
+        case Binary("min" | "max" as operator, left, right):
+            return Binary(operator, add_constant(left, value), add_constant(right, value), "int64")
+        case Binary("+", left, Constant(constant)):
+            total = constant + value
+            return left if total == 0 else Binary("+" if total > 0 else "-", left, integer(abs(total)), "int64")
+        case Binary("-", left, Constant(constant)):
+            total = value - constant
+            return left if total == 0 else Binary("+" if total > 0 else "-", left, integer(abs(total)), "int64")
+    if value == 0:
+        return expression
+    return Binary("+" if value > 0 else "-", expression, integer(abs(value)), "int64")

@@ -1,0 +1,128 @@
+"""The loop IR: what isl's AST becomes and what every backend prints.
+
+The grammar, in ASDL style (index expressions are ``polytune.frontend.expression`` nodes of type int64, in which a loop
+variable is an ``Iterator``):
+
+    node     = Block(children)
+             | For(variable, start, stop, step, body)      -- start <= variable < stop, step > 0
+             | If(condition, then, otherwise)
+             | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
+             | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iteration
+from dataclasses import dataclass
+
+from polytune.errors import SourceLocation
+from polytune.frontend.expression import Expression, Operation
+
+
+@dataclass(frozen=True)
+class Block:
+    children: tuple[Node, ...]
+
+
+@dataclass(frozen=True)
+class For:
+    variable: str
+    start: Expression
+    stop: Expression
+    step: int
+    body: Node
+
+
+@dataclass(frozen=True)
+class If:
+    condition: Expression
+    then: Node
+    otherwise: Node | None = None
+
+
+@dataclass(frozen=True)
+class Compute:
+    statement: str
+    operations: tuple[Operation, ...]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class RegionCall:
+    region: int
+    prefix: tuple[Expression, ...]
+
+
+Node = Block | For | If | Compute | RegionCall
+
+
+def walk_nodes(node: Node) -> Iteration[Node]:
+    """The node and every node below it, in order."""
+    yield node
+    match node:
+        case Block(children):
+            for child in children:
+                yield from walk_nodes(child)
+        case For(body=body):
+            yield from walk_nodes(body)
+        case If(then=then, otherwise=otherwise):
+            yield from walk_nodes(then)
+            if otherwise is not None:
+                yield from walk_nodes(otherwise)
+
+
+@dataclass(frozen=True)
+class TiledMember:
+    """The range of one member of a tiled band: ``lower <= member < upper``, expressions of parameters and outer loops."""
+
+    lower: Expression
+    upper: Expression
+
+
+@dataclass(frozen=True)
+class RegionCode:
+    """The code of one region.
+
+    Attributes:
+        index: the region's number in its plan.
+        kind: "parallel", "wavefront" or "serial".
+        shared: how many leading members are shared out.
+        outer: names of the loop variables around the region.
+        condition: whether there is any work, for given parameters and outer loops; None where there always is.
+        members: the ranges of the tiled members; empty for serial work.
+        windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
+        body: the work of one tile, or all of a serial region.
+        private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
+    """
+
+    index: int
+    kind: str
+    shared: int
+    outer: tuple[str, ...]
+    condition: Expression | None
+    members: tuple[TiledMember, ...]
+    windows: tuple[tuple[str, str], ...]
+    body: Node
+    private: frozenset[str]
+    local: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Program:
+    """One version of a kernel in the loop IR.
+
+    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the deepest region.
+    ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a single call of
+    the only region.
+    """
+
+    name: str
+    skeleton: Node
+    regions: tuple[RegionCode, ...]
+    team: bool
+    tiles: tuple[bool, ...]
+
+    @property
+    def tile_depth(self) -> int:
+        """The number of tile sizes."""
+        return len(self.tiles)

@@ -1,0 +1,180 @@
+"""One generated module per kernel and type signature: every version, the argument checks, the counts and the space."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytune.codegen.checks import write_checks
+from polytune.codegen.loops import Program
+from polytune.codegen.numba_source import write_version
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.storage import storage_of
+from polytune.frontend.bounds import BoundsCondition
+from polytune.frontend.expression import Element
+from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.schedule.counts import Counts
+from polytune.version import __version__
+
+LARGEST_TILE = 4096
+FIRST_TILE = 32
+FIRST_CONTIGUOUS_TILE = 512
+"""Tile sizes to start from: long in the direction of memory, for vectors; short in the others, for the caches."""
+
+
+def write_module(
+    scop: Scop, programs: Sequence[Program], conditions: tuple[BoundsCondition, ...], counts: Counts
+) -> str:
+    """The text of the generated module.
+
+    It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
+    """
+    writer = SourceWriter()
+    _write_header(writer, scop)
+    for program in programs:
+        write_version(writer, program, scop)
+    _write_parameters(writer, scop)
+    write_checks(writer, scop, conditions)
+    _write_scratch(writer, scop)
+    _write_result(writer, scop)
+    _write_counts(writer, counts)
+    _write_tables(writer, scop, programs)
+    return writer.text()
+
+
+def _write_header(writer: SourceWriter, scop: Scop) -> None:
+    options = 'dict(error_model="numpy", nogil=True'
+    if not scop.strict:
+        options += ', fastmath={"reassoc", "contract", "nsz"}'
+    header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
+
+for ({scop.signature}){", strict" if scop.strict else ""}.
+"""
+
+import math
+
+import numpy as np
+from numba import njit, prange
+
+from polytune.errors import ArgumentError
+from polytune.runtime.arithmetic import greatest, least
+from polytune.runtime.machine import machine
+from polytune.runtime.memory import keep_alive, view
+from polytune.runtime.team import complete, reset, take, wait
+from polytune.runtime.version import Version
+from polytune.signature import ArrayType, ScalarType, Signature
+from polytune.tuner import Integer, Is, Nominal, Space
+
+CACHE = True
+OPTIONS = {options})
+'''
+    for line in header.splitlines():
+        writer.line(line.replace("\\", "\\\\"))
+    writer.line()
+    writer.line()
+
+
+def _arguments(scop: Scop) -> list[str]:
+    return [name for name, _ in scop.signature.arguments]
+
+
+def _write_parameters(writer: SourceWriter, scop: Scop) -> None:
+    with writer.indented(f"def parameters({', '.join(_arguments(scop))}):"):
+        writer.line('"""The integers that everything else is a function of."""')
+        names = [parameter.name for parameter in scop.parameters]
+        for parameter in scop.parameters:
+            text = expression_text(parameter.source, compiled=False)
+            if text != parameter.name:
+                writer.line(f"{parameter.name} = {text}")
+        writer.line(f"return ({''.join(f'{name}, ' for name in names)})")
+    writer.line()
+    writer.line()
+
+
+def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
+    storage = storage_of(scop)
+    with writer.indented(f"def scratch({', '.join(_with_parameters(scop))}):"):
+        writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
+        for name in storage.scratch:
+            array = scop.array(name)
+            writer.line(f"{name}_ = {_allocation(array)}")
+        writer.line(f"return ({''.join(f'{name}_, ' for name in storage.scratch)})")
+    writer.line()
+    writer.line()
+
+
+def _allocation(array: Array) -> str:
+    if array.role is ArrayRole.SCALAR:
+        if array.initial is not None:
+            return f"np.full(1, {array.initial}, np.{array.dtype})"
+        return f"np.zeros(1, np.{array.dtype})"
+    shape = ", ".join(f"max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
+    return f"np.{'zeros' if array.zeroed else 'empty'}(({shape},), np.{array.dtype})"
+
+
+def _write_result(writer: SourceWriter, scop: Scop) -> None:
+    if scop.result is None:
+        return
+    names = [*_with_parameters(scop), *(f"{name}_" for name in storage_of(scop).scratch)]
+
+    def element(node: Element) -> str:
+        return f"{node.array}_[0]"
+
+    with writer.indented(f"def result({', '.join(names)}):"):
+        writer.line('"""What the kernel returns."""')
+        writer.line(f"return {expression_text(scop.result, element, compiled=False)}")
+    writer.line()
+    writer.line()
+
+
+def _with_parameters(scop: Scop) -> list[str]:
+    return [*_arguments(scop), *(p.name for p in scop.parameters if p.name not in _arguments(scop))]
+
+
+def _write_counts(writer: SourceWriter, counts: Counts) -> None:
+    for line in counts.python().splitlines():
+        writer.line(line)
+    writer.line()
+    writer.line()
+
+
+def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program]) -> None:
+    storage = storage_of(scop)
+    arrays = [array for array in scop.arrays if array.role is ArrayRole.ARGUMENT]
+    written = {access.array for statement in scop.statements for access in statement.accesses if access.is_write}
+    writer.line(f"NAME = {scop.name!r}")
+    with writer.indented("SIGNATURE = Signature(("):
+        for name, kind in scop.signature.arguments:
+            writer.line(f"({name!r}, {kind!r}),")
+    writer.line("))")
+    writer.line(f"ARGUMENTS = {tuple(_arguments(scop))!r}")
+    writer.line(f"ARRAYS = {tuple(array.name for array in arrays)!r}")
+    writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
+    writer.line(f"SCALARS = {storage.scalars!r}")
+    writer.line(f"SCRATCH = {storage.scratch!r}")
+    writer.line(f"PARAMETERS = {storage.parameters!r}")
+    with writer.indented("VERSIONS = ("):
+        for program in programs:
+            tiles = tuple(FIRST_CONTIGUOUS_TILE if contiguous else FIRST_TILE for contiguous in program.tiles)
+            writer.line(f"Version({program.name!r}, run_{program.name}, team={program.team}, tiles={tiles!r}),")
+    writer.line(")")
+    writer.line()
+    writer.line()
+    with writer.indented("def space():"):
+        writer.line('"""Every choice that there is on this machine."""')
+        names = [program.name for program in programs]
+        writer.line("cores = machine().cores")
+        with writer.indented("return Space(["):
+            writer.line(f'Nominal("version", {tuple(names)!r}),')
+            teams = [program.name for program in programs if program.team]
+            if teams:
+                condition = ", ".join(map(repr, teams))
+                writer.line(f'Integer("threads", 1, cores, default=cores, when=Is("version", {condition})),')
+            for member in range(max((program.tile_depth for program in programs), default=0)):
+                tiled = [program for program in programs if program.tile_depth > member]
+                contiguous = tiled[0].tiles[member]
+                first = FIRST_CONTIGUOUS_TILE if contiguous else FIRST_TILE
+                condition = ", ".join(repr(program.name) for program in tiled)
+                writer.line(f'Integer("tile_{member}", 1, {LARGEST_TILE}, logarithmic=True, default={first},')
+                writer.line(f'        when=Is("version", {condition})),')
+        writer.line("])")

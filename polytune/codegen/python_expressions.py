@@ -1,0 +1,149 @@
+"""Typed expressions as Python text that Numba compiles with exactly the types that the nodes say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from polytune.frontend.expression import (
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Extent,
+    Iterator,
+    Logical,
+    ParameterValue,
+    Select,
+    Unary,
+)
+
+ElementText = Callable[[Element], str]
+
+_PRECEDENCE = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7, "%": 7, "unary": 8, "**": 9}
+_ATOM = 10
+
+_MATH = {
+    "abs": "abs",
+    "fabs": "abs",
+    "pow": "pow",
+    "atan2": "math.atan2",
+    "arctan2": "math.atan2",
+    "arcsin": "math.asin",
+    "arccos": "math.acos",
+    "arctan": "math.atan",
+    "arcsinh": "math.asinh",
+    "arccosh": "math.acosh",
+    "arctanh": "math.atanh",
+}
+"""Functions whose name in generated code is not ``math.`` and their own name."""
+
+
+def no_element(element: Element) -> str:
+    """For expressions in which no array is accessed."""
+    raise AssertionError(f"{element.array} is accessed where only parameters may be")
+
+
+def expression_text(expression: Expression, element: ElementText = no_element, *, compiled: bool = True) -> str:
+    """The Python text of an expression.
+
+    Args:
+        expression: the expression.
+        element: gives the text of array elements and scalars.
+        compiled: whether the text is for Numba, not for the interpreter, which has no ``least`` and ``greatest``.
+    """
+    return _Printer(element, compiled).text(expression)
+
+
+class _Printer:
+    def __init__(self, element: ElementText, compiled: bool):
+        self.element, self.compiled = element, compiled
+
+    def text(self, expression: Expression) -> str:
+        return self.render(expression)[0]
+
+    def operand(self, expression: Expression, needed: int) -> str:
+        """The text, in parentheses if it binds less tightly than needed."""
+        text, precedence = self.render(expression)
+        return text if precedence >= needed else f"({text})"
+
+    def render(self, expression: Expression) -> tuple[str, int]:
+        """The text and how tightly it binds."""
+        match expression:
+            case Constant(value, dtype):
+                return _constant(value, dtype)
+            case Iterator(name) | ParameterValue(name) | Argument(name):
+                return name, _ATOM
+            case Extent(array, dimension):
+                return f"{array}.shape[{dimension}]", _ATOM
+            case Element():
+                return self.element(expression), _ATOM
+            case Unary():
+                return self.unary(expression)
+            case Binary():
+                return self.binary(expression)
+            case Compare(operator, left, right):
+                level = _PRECEDENCE["compare"]
+                return f"{self.operand(left, level + 1)} {operator} {self.operand(right, level + 1)}", level
+            case Logical(operator, operands):
+                level = _PRECEDENCE[operator]
+                return f" {operator} ".join(self.operand(operand, level + 1) for operand in operands), level
+            case Select(condition, then, otherwise):
+                # Both branches have the node's dtype; the conditional expression binds least of all.
+                condition_text = self.operand(condition, 1)
+                return f"{self.operand(then, 1)} if {condition_text} else {self.operand(otherwise, 0)}", 0
+            case Cast(operand, dtype):
+                if dtype == "bool":
+                    return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
+                return f"np.{dtype}({self.text(operand)})", _ATOM
+            case Call(function, arguments, dtype):
+                name = _MATH.get(function, f"math.{function}")
+                call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
+                return (f"np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
+        raise AssertionError(f"no such expression: {expression!r}")
+
+    def unary(self, node: Unary) -> tuple[str, int]:
+        if node.operator == "not":
+            return f"not {self.operand(node.operand, _PRECEDENCE['not'])}", _PRECEDENCE["not"]
+        if node.operator == "abs":
+            text = f"abs({self.text(node.operand)})"
+            return (f"np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
+        text = f"{node.operator}{self.operand(node.operand, _PRECEDENCE['unary'])}"
+        return (f"np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
+
+    def binary(self, node: Binary) -> tuple[str, int]:
+        if node.operator in ("min", "max"):
+            return self.extremum(node)
+        level = _PRECEDENCE[node.operator]
+        # Left to right for equal operators, except for the power, whose operands are always made explicit.
+        left = self.operand(node.left, level + 1 if node.operator == "**" else level)
+        right = self.operand(node.right, level + 1)
+        text = f"{left} {node.operator} {right}"
+        # Numba computes with 64-bit integers at least; NumPy's int32 wraps round.
+        return (f"np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
+
+    def extremum(self, node: Binary) -> tuple[str, int]:
+        name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
+        return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+
+
+def _constant(value: float, dtype: str) -> tuple[str, int]:
+    if dtype == "bool":
+        return str(bool(value)), _ATOM
+    if dtype in ("int32", "int64"):
+        text = str(int(value))
+        if dtype == "int32":
+            return f"np.int32({text})", _ATOM
+        return text, _ATOM if value >= 0 else _PRECEDENCE["unary"]
+    if math.isnan(value) or math.isinf(value):
+        name = "nan" if math.isnan(value) else "inf"
+        sign = "-" if not math.isnan(value) and value < 0 else ""
+        return f"np.{dtype}({sign}np.{name})", _ATOM
+    text = repr(float(value))
+    if dtype == "float32":
+        return f"np.float32({text})", _ATOM
+    return text, _ATOM if math.copysign(1.0, value) > 0 else _PRECEDENCE["unary"]

@@ -1,0 +1,82 @@
+"""The one class tree of polytune's errors and warnings.
+
+Every message says what was wrong, where, why, and what to do about it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class SourceLocation:
+    """A place in the user's source: file, 1-based line, 0-based columns, and the text of the line."""
+
+    file: str
+    line: int
+    column: int = 0
+    end_column: int | None = None
+    text: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+    def caret(self) -> str:
+        """The source line with carets under the place meant; empty where the text is not known."""
+        if not self.text.strip():
+            return ""
+        width = max(1, (self.end_column or self.column + 1) - self.column)
+        width = min(width, max(1, len(self.text) - self.column))
+        return f"    {self.text}\n    {' ' * self.column}{'^' * width}"
+
+
+class PolytuneError(Exception):
+    """Base class of everything that polytune raises on purpose."""
+
+
+class UnsupportedSourceError(PolytuneError):
+    """The kernel's source is outside the language that can be compiled.
+
+    Attributes:
+        location: where in the source.
+        what: what was found there.
+        reason: why it cannot be compiled.
+        remedy: what would be accepted instead.
+    """
+
+    def __init__(self, location: SourceLocation, what: str, reason: str, remedy: str):
+        self.location, self.what, self.reason, self.remedy = location, what, reason, remedy
+        lines = [f"{location}: {what}", location.caret(), f"why: {reason}", f"instead: {remedy}"]
+        super().__init__("\n".join(line for line in lines if line))
+
+
+class ArgumentError(PolytuneError, ValueError):
+    """The arguments of a call do not fit the kernel; nothing has been written."""
+
+
+class CompilationError(PolytuneError):
+    """A version could not be compiled."""
+
+
+class LegalityError(PolytuneError):
+    """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
+
+
+class SpaceError(PolytuneError, ValueError):
+    """A search space is contradictory, empty or malformed, or a configuration is not a member of it."""
+
+
+class MeasurementError(PolytuneError, ValueError):
+    """A measurement cannot be used: NaN, negative, or told for an unknown configuration."""
+
+
+class HistoryError(PolytuneError):
+    """The record of measurements cannot be read or written."""
+
+
+class PolytuneWarning(UserWarning):
+    """Base class of polytune's warnings."""
+
+
+class CacheWarning(PolytuneWarning):
+    """The disk cache or the history is not usable; work goes on without it."""

@@ -1,0 +1,150 @@
+"""What a kernel's compiler found and what its tuners have learned, for people."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+import islpy as isl
+
+from polytune.frontend.scop import Scop
+from polytune.pipeline import Stages
+from polytune.schedule.bands import Obstacle
+from polytune.schedule.loop_report import LoopReport, report_loops
+from polytune.schedule.regions import Plan, Region, RegionKind
+
+if TYPE_CHECKING:
+    from polytune.kernel import Kernel
+    from polytune.tuner.ledger import Statistics
+
+
+def explain(kernel: Kernel) -> str:
+    """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and saved."""
+    tuners = kernel.tuners
+    signatures = list(dict.fromkeys(signature for signature, _ in tuners)) or [kernel.stages().signature]
+    parts = []
+    for signature in signatures:
+        stages = kernel.stages(signature)
+        parts.append(f"{kernel.__name__}({signature})")
+        parts.append(explain_loops(stages))
+        parts.append(explain_versions(stages))
+        names = [parameter.name for parameter in stages.scop.parameters]
+        for (tuned, values), tuner in tuners.items():
+            if tuned == signature:
+                sizes = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
+                parts.append(explain_statistics(sizes, tuner.best, tuner.statistics()))
+    return "\n".join(parts)
+
+
+def explain_loops(stages: Stages) -> str:
+    """Per loop of the source, whether its iterations are independent, and what stands in the way if not."""
+    lines = ["loops of the source:"]
+    for report in report_loops(stages.dependences):
+        lines += _loop_lines(report, stages.scop)
+    return "\n".join(lines)
+
+
+def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
+    loop = report.loop
+    head = f"  {loop.location}: {'  ' * loop.depth}for {loop.variable}: "
+    if report.parallel:
+        copies = f", with a copy per worker of {', '.join(report.private)}" if report.private else ""
+        return [head + f"parallel{copies}"]
+    lines = [head + "not parallel"]
+    for obstacle in dict.fromkeys(report.obstacles):
+        lines.append("      " + obstacle_text(obstacle, scop))
+    return lines
+
+
+def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
+    """A dependence between iterations as a sentence with source lines."""
+    source, sink = scop.statement(obstacle.source), scop.statement(obstacle.sink)
+    if obstacle.kind == "order":
+        return (
+            f"line {sink.location.line} overwrites {obstacle.array} that line {source.location.line} "
+            f"uses in an earlier iteration"
+        )
+    reduction = source.reduction if obstacle.source == obstacle.sink else None
+    if reduction is not None and reduction.read in {access.reference for access in source.accesses}:
+        array = next(access.array for access in source.accesses if access.reference == reduction.read)
+        if array == obstacle.array:
+            return f"line {source.location.line} accumulates into {obstacle.array} ({reduction.operator})"
+    return (
+        f"line {sink.location.line} reads {obstacle.array} that line {source.location.line} "
+        f"computes in an earlier iteration"
+    )
+
+
+def explain_versions(stages: Stages) -> str:
+    """Per version, what its workers share out."""
+    names = {program.name for program in stages.programs}
+    lines = ["versions:"]
+    for plan in stages.plans:
+        if plan.name not in names:
+            continue
+        if not plan.team:
+            lines.append(f"  {plan.name}: the source order, serial")
+            continue
+        lines.append(f"  {plan.name}:")
+        lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+    return "\n".join(lines)
+
+
+def _region_text(region: Region, plan: Plan, scop: Scop) -> str:
+    names: list[str] = []
+    region.domain.foreach_set(lambda part: names.append(part.get_tuple_name()))
+    lines = ", ".join(str(line) for line in sorted({scop.statement(name).location.line for name in names}))
+    where = f"line{'s' if ',' in lines else ''} {lines}"
+    inside = ", once per iteration of the serial loops around it" if region.prefix is not None else ""
+    if region.kind is RegionKind.SERIAL:
+        return f"{where}: serial{inside}"
+    assert region.band is not None
+    deepest = max(names, key=lambda name: len(scop.statement(name).iterators))
+    members = [_member_text(region.band.get_union_pw_aff(k), deepest) for k in range(region.depth)]
+    shared, rest = members[: region.shared], members[region.shared :]
+    how = "tiles of" if region.kind is RegionKind.PARALLEL else "diagonals of tiles of"
+    inner = f", inside them tiles of {', '.join(rest)}" if rest else ""
+    copies = f"; each worker has its own {', '.join(sorted(region.private))}" if region.private else ""
+    return f"{where}: {how} {', '.join(shared)} in parallel{inner}{inside}{copies}"
+
+
+def _member_text(member: isl.UnionPwAff, statement: str) -> str:
+    """The expression of a band member for one statement, in the statement's loop variables."""
+    found: list[isl.PwAff] = []
+    member.foreach_pw_aff(lambda part: found.append(part))
+    for part in found:
+        if part.get_tuple_name(isl.dim_type.in_) == statement:
+            match = re.search(r"\[\((.*?)\)\]", str(part))
+            return match[1] if match else str(part)
+    return "0"
+
+
+def explain_statistics(sizes: str, best: tuple | None, statistics: Statistics) -> str:
+    """What tuning has done for one problem size."""
+    if best is None:
+        return f"tuning for {sizes or 'all sizes'}: no call yet"
+    configuration, seconds = best
+    chosen = ", ".join(f"{name}={value}" for name, value in configuration.items())
+    state = "converged" if statistics.converged else "still exploring"
+    lines = [
+        f"tuning for {sizes or 'all sizes'}: {state} after {statistics.calls} calls",
+        f"  best: {chosen}: {_time(seconds)}",
+    ]
+    if statistics.default_seconds:
+        lines.append(
+            f"  first choice: {_time(statistics.default_seconds)} "
+            f"({statistics.default_seconds / seconds if seconds else 1:.2f} x the best)"
+        )
+    lines.append(
+        f"  {statistics.explored} configurations measured, {statistics.failed} failed; "
+        f"tuning has cost {_time(statistics.lost_seconds)} "
+        f"(of it compiling {_time(statistics.compile_seconds)}), and saved {_time(statistics.saved_seconds)} on balance"
+    )
+    return "\n".join(lines)
+
+
+def _time(seconds: float) -> str:
+    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
+        if abs(seconds) * factor >= 1 or unit == "us":
+            return f"{seconds * factor:.3g} {unit}"
+    raise AssertionError

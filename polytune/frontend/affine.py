@@ -1,0 +1,225 @@
+"""Expressions as isl objects: integer expressions as piecewise affine functions, conditions as sets.
+
+Everything lives in parameter space: loop variables are parameters of their own name until a statement's domain is
+made of them, so that an expression means the same at any loop depth.  Objects are built structurally, never by parsing.
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytune.frontend.expression import (
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Iterator,
+    Logical,
+    ParameterValue,
+    Select,
+    Unary,
+)
+
+INTEGER_TYPES = ("int32", "int64")
+
+
+class NotAffineError(Exception):
+    """An expression is not affine; the message says why, in words that finish "because it ..."."""
+
+
+class AffineBuilder:
+    """Makes isl objects of expressions, in one isl context; results are kept per expression.
+
+    Args:
+        parameters: the names of the scalar arguments that may stand as parameters.
+        context: the isl context to make objects in; by default a new one.
+    """
+
+    def __init__(self, parameters: frozenset[str] = frozenset(), context: isl.Context | None = None):
+        self.context = context if context is not None else isl.Context()
+        self.parameters = parameters
+        self._empty = isl.Space.params_alloc(self.context, 0)
+        self._functions: dict[Expression, isl.PwAff] = {}
+
+    def universe(self) -> isl.Set:
+        return isl.Set.universe(self._empty)
+
+    def integer(self, value: int) -> isl.PwAff:
+        """The constant function."""
+        zero = isl.Aff.zero_on_domain(isl.LocalSpace.from_space(self._empty))
+        return isl.PwAff.from_aff(zero.set_constant_val(isl.Val(value, self.context)))
+
+    def symbol(self, name: str) -> isl.PwAff:
+        """The function ``[name] -> { [(name)] }``."""
+        space = isl.Space.params_alloc(self.context, 1).set_dim_name(isl.dim_type.param, 0, name)
+        return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.param, 0))
+
+    def is_function(self, expression: Expression) -> bool:
+        """Whether ``function`` would succeed."""
+        try:
+            self.function(expression)
+        except NotAffineError:
+            return False
+        return True
+
+    def is_condition(self, expression: Expression) -> bool:
+        """Whether ``condition`` would succeed."""
+        try:
+            self.condition(expression)
+        except NotAffineError:
+            return False
+        return True
+
+    def function(self, expression: Expression) -> isl.PwAff:
+        """``[p] -> { [(expression)] }``.
+
+        Raises:
+            NotAffineError: the expression is not a piecewise quasi-affine function of loop variables and parameters.
+        """
+        known = self._functions.get(expression)
+        if known is None:
+            known = self._functions[expression] = self._function(expression).coalesce()
+        return known
+
+    def condition(self, expression: Expression) -> isl.Set:
+        """``[p] -> { : expression }``.
+
+        Raises:
+            NotAffineError: the condition does not compare affine functions.
+        """
+        match expression:
+            case Constant(value, "bool"):
+                return self.universe() if value else isl.Set.empty(self._empty)
+            case Unary("not", operand):
+                return self.condition(operand).complement()
+            case Logical(operator, operands):
+                sets = [self.condition(operand) for operand in operands]
+                result = sets[0]
+                for other in sets[1:]:
+                    result = result.intersect(other) if operator == "and" else result.union(other)
+                return result
+            case Select(condition, then, otherwise, "bool"):
+                chosen = self.condition(condition)
+                return (chosen & self.condition(then)) | (chosen.complement() & self.condition(otherwise))
+            case Compare(operator, left, right):
+                return self._comparison(operator, self.function(left), self.function(right))
+        raise NotAffineError("is no comparison of integers")
+
+    def _comparison(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.Set:
+        match operator:
+            case "<":
+                return left.lt_set(right)
+            case "<=":
+                return left.le_set(right)
+            case ">":
+                return left.gt_set(right)
+            case ">=":
+                return left.ge_set(right)
+            case "==":
+                return left.eq_set(right)
+        return left.ne_set(right)
+
+    def _function(self, expression: Expression) -> isl.PwAff:
+        match expression:
+            case Element():
+                raise NotAffineError(f"depends on data ({expression.array})")
+            case Call(function):
+                raise NotAffineError(f"calls {function}")
+        if expression.dtype not in INTEGER_TYPES:
+            raise NotAffineError("is not an integer")
+        match expression:
+            case Constant(value):
+                return self.integer(int(value))
+            case Iterator(name) | ParameterValue(name):
+                return self.symbol(name)
+            case Argument(name) if name in self.parameters:
+                return self.symbol(name)
+            case Cast(operand) if operand.dtype in INTEGER_TYPES:
+                return self.function(operand)
+            case Cast(operand) if operand.dtype == "bool":
+                return self._choice(self.condition(operand), self.integer(1), self.integer(0))
+            case Unary("-", operand):
+                return self.function(operand).neg()
+            case Unary("abs", operand):
+                signed = self.function(operand)
+                return signed.max(signed.neg())
+            case Select(condition, then, otherwise):
+                return self._choice(self.condition(condition), self.function(then), self.function(otherwise))
+            case Binary(operator, left, right):
+                return self._arithmetic(operator, self.function(left), self.function(right))
+            case Cast():
+                raise NotAffineError("rounds a floating-point number")
+        raise NotAffineError("is not a function of loop variables and sizes")
+
+    def _arithmetic(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.PwAff:
+        match operator:
+            case "+":
+                return left + right
+            case "-":
+                return left - right
+            case "min":
+                return left.min(right)
+            case "max":
+                return left.max(right)
+            case "*":
+                if left.is_cst() or right.is_cst():
+                    return left.mul(right)
+                raise NotAffineError("multiplies two values that are only known at run time")
+            case "//" | "%":
+                return self._division(operator, left, right)
+        raise NotAffineError("raises a value that is only known at run time to a power")
+
+    def _division(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.PwAff:
+        """Python's floor division and its remainder, which has the sign of the divisor."""
+        if not right.is_cst():
+            raise NotAffineError("divides by a value that is only known at run time")
+        divisor = int(right.max_val().to_python())
+        if divisor == 0:
+            raise NotAffineError("divides by zero")
+        size = isl.Val(abs(divisor), self.context)
+        if divisor < 0:
+            left = left.neg()
+        if operator == "//":
+            return left.scale_down_val(size).floor()
+        remainder = left.mod_val(size)
+        return remainder.neg() if divisor < 0 else remainder
+
+    @staticmethod
+    def _choice(condition: isl.Set, then: isl.PwAff, otherwise: isl.PwAff) -> isl.PwAff:
+        return then.intersect_params(condition).union_add(otherwise.intersect_params(condition.complement()))
+
+
+def as_index(expression: Expression) -> Expression:
+    """An affine expression in the form that subscripts and bounds have: all int64, scalar arguments as parameters."""
+    match expression:
+        case Constant(value):
+            return Constant(int(value), "int64")
+        case Argument(name):
+            return ParameterValue(name)
+        case Cast(operand) if operand.dtype in INTEGER_TYPES:
+            return as_index(operand)
+        case Unary(operator, operand, dtype) if dtype != "bool":
+            return Unary(operator, as_index(operand), "int64")
+        case Binary(operator, left, right):
+            return Binary(operator, as_index(left), as_index(right), "int64")
+        case Compare(operator, left, right):
+            return Compare(operator, as_index(left), as_index(right))
+        case Select(condition, then, otherwise, dtype) if dtype != "bool":
+            return Select(as_condition(condition), as_index(then), as_index(otherwise), "int64")
+    return expression
+
+
+def as_condition(expression: Expression) -> Expression:
+    """An affine condition with its comparisons in index form."""
+    match expression:
+        case Compare(operator, left, right):
+            return Compare(operator, as_index(left), as_index(right))
+        case Logical(operator, operands):
+            return Logical(operator, tuple(as_condition(operand) for operand in operands))
+        case Unary("not", operand):
+            return Unary("not", as_condition(operand), "bool")
+    return expression

@@ -1,0 +1,149 @@
+"""Arrays that the kernel makes for itself: ``np.empty``, ``np.zeros`` and their ``_like`` forms."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend.affine import as_index
+from polytune.frontend.expressions import number, read_shape
+from polytune.frontend.frame import ArrayBinding, Frame
+from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.parameters import derive
+from polytune.frontend.promotion import Value
+from polytune.frontend.scop import Array, ArrayRole
+from polytune.signature import DATA_TYPES
+
+_MAKERS = (np.empty, np.zeros, np.empty_like, np.zeros_like)
+
+
+def is_allocation(frame: Frame, node: ast.expr) -> bool:
+    """Whether an expression makes a new array."""
+    if not isinstance(node, ast.Call):
+        return False
+    function = outside_object(frame, node.func)
+    return any(function is maker for maker in _MAKERS)
+
+
+def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
+    """Declare the array that ``target = np.empty(...)`` makes; its name in the SCoP.
+
+    Raises:
+        UnsupportedSourceError: it is made in a loop or branch, or its shape or type is not known beforehand.
+    """
+    assert isinstance(node, ast.Call)
+    kernel, source = frame.kernel, frame.source
+    if not frame.is_top_level:
+        raise source.refusal(
+            node,
+            "an array is made inside a loop or branch",
+            "every iteration would need an array of its own",
+            "make it once, before the loops, and fill it in them; threads get copies of their own where they can",
+        )
+    if frame.assigned[target.id] != 1:
+        raise source.refusal(
+            target,
+            f"{target.id!r} is an array here and is assigned elsewhere too",
+            "which array a name means must not change while the kernel runs",
+            "use a name of its own for the array",
+        )
+    maker = outside_object(frame, node.func)
+    arguments = _arguments(frame, node)
+    like = maker in (np.empty_like, np.zeros_like)
+    dtype = "float64"
+    if like:
+        model = arguments.get("prototype")
+        binding = lookup(frame, model) if isinstance(model, ast.Name) else None
+        if not isinstance(binding, ArrayBinding):
+            raise _refuse_arguments(frame, node)
+        array = kernel.arrays[binding.array]
+        dtype = array.dtype
+        extents = tuple(kernel.extents[array.name, dimension] for dimension in range(array.ndim))
+    else:
+        if "shape" not in arguments:
+            raise _refuse_arguments(frame, node)
+        extents = _shape(frame, arguments["shape"])
+    if "dtype" in arguments:
+        dtype = read_dtype(frame, arguments["dtype"])
+    name = frame.unique(target.id)
+    affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
+    kernel.extents.update({(name, dimension): extent for dimension, extent in enumerate(affine)})
+    kernel.arrays[name] = Array(
+        name,
+        dtype,
+        ArrayRole.LOCAL,
+        tuple(as_index(extent.expression) for extent in affine),
+        zeroed=maker in (np.zeros, np.zeros_like),
+        location=source.location(target),
+    )
+    return name
+
+
+def _arguments(frame: Frame, node: ast.Call) -> dict[str, ast.expr]:
+    like = outside_object(frame, node.func) in (np.empty_like, np.zeros_like)
+    names = ("prototype" if like else "shape", "dtype")
+    arguments = dict(zip(names, node.args, strict=False))
+    for keyword in node.keywords:
+        key = "prototype" if keyword.arg == "a" else keyword.arg
+        if key not in names or key in arguments:
+            raise _refuse_arguments(frame, node)
+        arguments[key] = keyword.value
+    if len(node.args) > len(names) or any(isinstance(value, ast.Starred) for value in arguments.values()):
+        raise _refuse_arguments(frame, node)
+    return arguments
+
+
+def _refuse_arguments(frame: Frame, node: ast.Call) -> Exception:
+    return frame.source.refusal(
+        node,
+        f"{frame.source.segment(node)} is called with arguments that are not compiled",
+        "a local array is C-contiguous, and has a shape and a type",
+        "write np.empty((n, m)), np.zeros(n, dtype=np.float32) or np.empty_like(A)",
+    )
+
+
+def _shape(frame: Frame, node: ast.expr) -> tuple[Value, ...]:
+    known = read_shape(frame, node)
+    if known is not None:
+        return known
+    elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    return tuple(number(frame, element) for element in elements)
+
+
+def _extent(frame: Frame, node: ast.AST, name: str, value: Value) -> Value:
+    if value.is_integer:
+        if frame.kernel.affine.is_function(value.expression):
+            return value
+        derived = derive(frame, frame.kernel.fresh(name), value)
+        if derived is not None:
+            return derived
+    raise frame.source.refusal(
+        node,
+        "the shape of a local array depends on data",
+        "its size must be known when the kernel starts, from its integer arguments and the shapes of its arrays",
+        "pass the size as an integer argument, or the array itself as an argument",
+    )
+
+
+def read_dtype(frame: Frame, node: ast.expr) -> str:
+    """The element type that an expression names."""
+    thing: Any
+    if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
+        binding = lookup(frame, node.value)
+        if isinstance(binding, ArrayBinding):
+            return frame.kernel.arrays[binding.array].dtype
+    thing = node.value if isinstance(node, ast.Constant) else outside_object(frame, node)
+    try:
+        dtype = np.dtype(thing).name if thing is not None else ""
+    except TypeError:
+        dtype = ""
+    if dtype not in DATA_TYPES:
+        raise frame.source.refusal(
+            node,
+            f"the element type {frame.source.segment(node)}",
+            f"arrays have elements of {', '.join(DATA_TYPES)}",
+            "use one of these, as dtype=np.float64",
+        )
+    return dtype

@@ -1,0 +1,68 @@
+"""From a Python function to a SCoP: the passes of the frontend in order."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from polytune.frontend.build import ModelBuilder
+from polytune.frontend.frame import Kernel
+from polytune.frontend.lower import lower
+from polytune.frontend.parameters import check_arguments, replace_parameters
+from polytune.frontend.prune import choose_parameters, context_of, replacements, without_parameters
+from polytune.frontend.scop import Scop
+from polytune.frontend.source import read_source
+from polytune.signature import Signature
+
+
+def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Scop:
+    """The polyhedral model of a Python function, for arguments of the given types.
+
+    All isl objects of one SCoP share an isl context of their own (``scop.context.get_ctx()``).
+
+    Args:
+        function: a plain function, or an object whose ``__wrapped__`` is one.
+        signature: the types of its arguments, by name and in order.
+        strict: whether sums keep their source order.
+
+    Raises:
+        UnsupportedSourceError: the source is outside the language; tells the place, the reason and a remedy.
+        ValueError: the signature names other arguments than the function.
+    """
+    source = read_source(function)
+    check_arguments(source, signature)
+    lowered = lower(source, signature)
+    kernel = lowered.kernel
+    model = ModelBuilder(kernel.affine, kernel.locations, _statement_prefix(kernel))
+    schedule = model.build(lowered.nodes)
+    if schedule is None:
+        raise source.refusal(
+            source.tree,
+            f"{source.name} has no statement that is ever executed",
+            "there is nothing to compile",
+            "assign elements of its array arguments",
+        )
+    parameters = choose_parameters(kernel, model.statements)
+    replaced = replacements(kernel, parameters)
+    return Scop(
+        name=source.name,
+        signature=signature,
+        parameters=parameters,
+        context=context_of(parameters, kernel.affine.context),
+        arrays=tuple(kernel.arrays.values()),
+        statements=tuple(without_parameters(statement, replaced) for statement in model.statements),
+        schedule=schedule,
+        loops=tuple(model.loops),
+        result=None if kernel.result is None else replace_parameters(kernel.result, replaced),
+        location=source.location(source.tree),
+        source=source.text,
+        strict=strict,
+    )
+
+
+def _statement_prefix(kernel: Kernel) -> str:
+    """A prefix for statement names that no array's name begins with as a statement's would."""
+    prefix = "S"
+    while any(re.fullmatch(rf"{prefix}\d+", name) for name in kernel.arrays):
+        prefix += "_"
+    return prefix

@@ -1,0 +1,106 @@
+"""For which parameters a kernel would access an array out of bounds: what a call is checked for before it writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytune.errors import SourceLocation
+from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.expression import Extent
+from polytune.frontend.scop import Access, Array, ArrayRole, Scop
+
+_INDEX = "index'"  # no name of Python's, so that no parameter has it
+
+
+@dataclass(frozen=True)
+class BoundsCondition:
+    """A set of parameter values for which some access is out of bounds.
+
+    Attributes:
+        side: ``"lower"`` for an index below 0, ``"upper"`` for one that is not below the extent.
+        violated: ``[p] -> { : ... }``, simplified under the context (extents are never negative).  Exact, but that
+            control that depends on data is taken to let every access happen.
+        extents: the parameters of ``violated`` that are no parameters of the SCoP, each as (name, array, dimension).
+        location: where the first such access stands.
+        reference: the text of that access.
+    """
+
+    array: str
+    dimension: int
+    side: str
+    violated: isl.Set
+    extents: tuple[tuple[str, str, int], ...]
+    location: SourceLocation
+    reference: str
+
+
+def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
+    """The conditions under which a call must be refused, in source order.
+
+    Arrays made in the kernel count as well.  A condition that another one on the same index implies is left out.
+    """
+    conditions: list[tuple[BoundsCondition, isl.Set]] = []
+    for statement in scop.statements:
+        for access in statement.accesses:
+            array = scop.array(access.array)
+            for dimension in range(array.ndim):
+                for side in ("lower", "upper"):
+                    found = _condition(scop, array, access, dimension, side)
+                    if found is not None:
+                        _add(conditions, *found)
+    return tuple(condition for condition, _ in conditions)
+
+
+def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
+    """The name of an argument's extent in bounds conditions: its SCoP parameter's, or ``{array}_shape_{dimension}``."""
+    for parameter in scop.parameters:
+        if parameter.source == Extent(array, dimension):
+            return parameter.name
+    return f"{array}_shape_{dimension}"
+
+
+def _condition(
+    scop: Scop, array: Array, access: Access, dimension: int, side: str
+) -> tuple[BoundsCondition, isl.Set] | None:
+    """The condition for one access and one end of a dimension, and its set unsimplified; None if it is empty."""
+    affine = AffineBuilder(context=scop.context.get_ctx())
+    indices = access.relation.range().move_dims(isl.dim_type.param, 0, isl.dim_type.set, dimension, 1)
+    indices = indices.set_dim_name(isl.dim_type.param, 0, _INDEX).params()
+    index = affine.symbol(_INDEX)
+    extents: tuple[tuple[str, str, int], ...] = ()
+    context = scop.context
+    if side == "lower":
+        outside = index.lt_set(affine.integer(0))
+    elif array.role is ArrayRole.ARGUMENT:
+        name = extent_parameter(scop, array.name, dimension)
+        outside = index.ge_set(affine.symbol(name))
+        if name not in (parameter.name for parameter in scop.parameters):
+            extents = ((name, array.name, dimension),)
+            context = context.intersect(affine.symbol(name).ge_set(affine.integer(0)))
+    else:
+        outside = index.ge_set(affine.function(array.shape[dimension]))
+    violated = indices.intersect(outside)
+    position = violated.find_dim_by_name(isl.dim_type.param, _INDEX)
+    violated = violated.project_out(isl.dim_type.param, position, 1).intersect(context)
+    if violated.is_empty():
+        return None
+    simple = violated.coalesce().gist(context).coalesce()
+    place = access.location
+    reference = place.text[place.column : place.end_column]
+    return BoundsCondition(array.name, dimension, side, simple, extents, place, reference), violated
+
+
+def _add(conditions: list[tuple[BoundsCondition, isl.Set]], new: BoundsCondition, violated: isl.Set) -> None:
+    """Add a condition, unless one of the same index implies it; drop those that it implies."""
+    rivals = [
+        (old, known)
+        for old, known in conditions
+        if (old.array, old.dimension, old.side) == (new.array, new.dimension, new.side)
+    ]
+    if any(violated.is_subset(known) for _, known in rivals):
+        return
+    implied = [old for old, known in rivals if known.is_subset(violated)]
+    conditions[:] = [entry for entry in conditions if entry[0] not in implied]
+    conditions.append((new, violated))

@@ -1,0 +1,184 @@
+"""Typed expressions and operations: what a statement computes.
+
+The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type name or ``"bool"``):
+
+    expression = Constant(value, dtype)
+               | Iterator(name)                       -- a loop variable of the statement's domain, int64
+               | ParameterValue(name)                 -- a parameter of the SCoP, int64
+               | Argument(name, dtype)                -- a scalar argument that the kernel only reads
+               | Extent(array, dimension)             -- array.shape[dimension], int64
+               | Element(array, subscripts, dtype)    -- an element of an array; a scalar has no subscripts
+               | Unary(operator, operand, dtype)      -- - + not abs
+               | Binary(operator, left, right, dtype) -- + - * / // % ** min max
+               | Compare(operator, left, right)       -- < <= > >= == !=
+               | Logical(operator, operands)          -- and or
+               | Select(condition, then, otherwise, dtype)
+               | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ...
+               | Cast(operand, dtype)
+    operation  = Assign(target, value)
+               | Branch(condition, then, otherwise)            -- only in opaque statements
+               | While(condition, body)                        -- only in opaque statements
+
+Types are explicit: both operands of a Binary have the node's dtype (a Cast stands where the source mixes types by
+NumPy's promotion, NEP 50), and an Assign's value has its target's dtype.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator as Iteration
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Constant:
+    value: int | float | bool
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Iterator:
+    name: str
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class ParameterValue:
+    name: str
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Argument:
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Extent:
+    array: str
+    dimension: int
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Element:
+    array: str
+    subscripts: tuple[Expression, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Unary:
+    operator: str
+    operand: Expression
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Binary:
+    operator: str
+    left: Expression
+    right: Expression
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Compare:
+    operator: str
+    left: Expression
+    right: Expression
+    dtype: str = "bool"
+
+
+@dataclass(frozen=True)
+class Logical:
+    operator: str
+    operands: tuple[Expression, ...]
+    dtype: str = "bool"
+
+
+@dataclass(frozen=True)
+class Select:
+    condition: Expression
+    then: Expression
+    otherwise: Expression
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Call:
+    function: str
+    arguments: tuple[Expression, ...]
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Cast:
+    operand: Expression
+    dtype: str
+
+
+Expression = (
+    Constant
+    | Iterator
+    | ParameterValue
+    | Argument
+    | Extent
+    | Element
+    | Unary
+    | Binary
+    | Compare
+    | Logical
+    | Select
+    | Call
+    | Cast
+)
+
+
+@dataclass(frozen=True)
+class Assign:
+    target: Element
+    value: Expression
+
+
+@dataclass(frozen=True)
+class Branch:
+    condition: Expression
+    then: tuple[Operation, ...]
+    otherwise: tuple[Operation, ...] = ()
+
+
+@dataclass(frozen=True)
+class While:
+    condition: Expression
+    body: tuple[Operation, ...]
+
+
+Operation = Assign | Branch | While
+
+
+def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
+    """The node with ``change`` applied to each expression or operation directly below it."""
+    new: dict[str, Any] = {}
+    for field in fields(node):
+        value = getattr(node, field.name)
+        if isinstance(value, tuple):
+            changed: Any = tuple(change(item) for item in value)
+        elif hasattr(value, "__dataclass_fields__"):
+            changed = change(value)
+        else:
+            continue
+        if changed != value:
+            new[field.name] = changed
+    return replace(node, **new) if new else node
+
+
+def walk(node: Any) -> Iteration[Any]:
+    """The node and everything below it, in source order."""
+    yield node
+    for field in fields(node):
+        value = getattr(node, field.name)
+        for child in value if isinstance(value, tuple) else (value,):
+            if hasattr(child, "__dataclass_fields__"):
+                yield from walk(child)

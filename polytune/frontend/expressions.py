@@ -1,0 +1,296 @@
+"""Expressions of the source as typed values."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import replace
+
+import numpy as np
+
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend import promotion
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    ObjectBinding,
+    ReconsiderError,
+    ScalarBinding,
+    ShapeBinding,
+    ValueBinding,
+)
+from polytune.frontend.functions import ArityError, apply
+from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.promotion import Value
+from polytune.frontend.refusals import refuse_expression
+from polytune.frontend.source import plain_function
+from polytune.frontend.subscripts import read_element
+
+OPERATORS: dict[type[ast.operator], str] = {
+    ast.Add: "+",
+    ast.Sub: "-",
+    ast.Mult: "*",
+    ast.Div: "/",
+    ast.FloorDiv: "//",
+    ast.Mod: "%",
+    ast.Pow: "**",
+}
+
+COMPARISONS: dict[type[ast.cmpop], str] = {
+    ast.Lt: "<",
+    ast.LtE: "<=",
+    ast.Gt: ">",
+    ast.GtE: ">=",
+    ast.Eq: "==",
+    ast.NotEq: "!=",
+}
+
+
+def read(frame: Frame, node: ast.expr) -> Value:
+    """The typed value of an expression.
+
+    Raises:
+        UnsupportedSourceError: it is outside the language.
+    """
+    match node:
+        case ast.Constant():
+            return _constant(frame, node, node.value)
+        case ast.Name():
+            return _name(frame, node)
+        case ast.Subscript():
+            return _subscript(frame, node)
+        case ast.Attribute():
+            return _attribute(frame, node)
+        case ast.BinOp():
+            left, right = number(frame, node.left), number(frame, node.right)
+            return promotion.binary(operator_symbol(frame, node, node.op), left, right)
+        case ast.UnaryOp():
+            return _unary(frame, node)
+        case ast.Compare():
+            return _comparison(frame, node)
+        case ast.BoolOp():
+            first, later = node.values[0], replace(frame, pure=True)
+            operands = [condition(frame, first, strict=True)]
+            operands += [condition(later, operand, strict=True) for operand in node.values[1:]]
+            return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+        case ast.IfExp():
+            chosen = condition(frame, node.test)
+            if chosen.constant is not None:
+                return read(frame, node.body if chosen.constant else node.orelse)
+            branch = replace(frame, pure=True)
+            return promotion.select(chosen, read(branch, node.body), read(branch, node.orelse))
+        case ast.Call():
+            return _call(frame, node)
+    raise refuse_expression(frame.source, node)
+
+
+def number(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression, a bool made an integer."""
+    return promotion.number(read(frame, node))
+
+
+def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
+    """The value of an expression as a condition; ``strict`` refuses numbers, of which and / or make no condition."""
+    value = read(frame, node)
+    if strict and value.dtype != "bool":
+        raise frame.source.refusal(
+            node,
+            "a number as an operand of and / or",
+            "and / or of numbers give one of the numbers, not a truth value",
+            "compare it: x != 0",
+        )
+    return promotion.truth(value)
+
+
+def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
+    """The symbol of an arithmetic operator."""
+    symbol = OPERATORS.get(type(operator))
+    if symbol is not None:
+        return symbol
+    if isinstance(operator, ast.MatMult):
+        raise frame.source.refusal(
+            node,
+            "a matrix product (@)",
+            "it works on whole arrays and hides the loops that are to be scheduled",
+            "write the three loops of the product",
+        )
+    raise frame.source.refusal(
+        node,
+        "an operation on bits",
+        "only + - * / // % ** are compiled",
+        "use arithmetic: x // 2 for x >> 1, x % 2 for x & 1",
+    )
+
+
+def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
+    if isinstance(value, np.bool_):
+        value = bool(value)
+    if isinstance(value, np.generic) and value.dtype.name in promotion.INTEGERS + promotion.FLOATS:
+        return promotion.cast(promotion.constant(value.item()), value.dtype.name)
+    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+        return promotion.constant(value)
+    if isinstance(value, int):
+        raise frame.source.refusal(
+            node, "an integer of more than 64 bits", "integers are int32 or int64", "use a float or a smaller integer"
+        )
+    raise frame.source.refusal(
+        node,
+        f"a value of type {type(value).__name__} in an expression",
+        "expressions work on integers and real floating-point numbers (int32, int64, float32, float64)",
+        "pass it as an argument of such a type, or compute it outside the kernel",
+    )
+
+
+def _name(frame: Frame, node: ast.Name) -> Value:
+    match lookup(frame, node):
+        case ValueBinding(value):
+            return value
+        case ScalarBinding(scalar):
+            value = frame.kernel.scalar(scalar)
+            frame.kernel.locations.record(value.expression, frame.source.location(node))  # type: ignore[arg-type]
+            return value
+        case ArrayBinding(array):
+            raise frame.source.refusal(
+                node,
+                f"the array {node.id!r} is used like a number",
+                "an operation on a whole array hides the loop that is to be scheduled",
+                f"access an element, as {node.id}[...] with {frame.kernel.arrays[array].ndim} subscripts, in a loop",
+            )
+        case ShapeBinding():
+            raise frame.source.refusal(
+                node,
+                f"the tuple {node.id!r} is used like a number",
+                "it holds several extents",
+                f"take one of them: {node.id}[0]",
+            )
+        case ObjectBinding(value):
+            return _constant(frame, node, value)
+    raise ReconsiderError(frame.unique(node.id))
+
+
+def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
+    """The extents that ``A.shape``, a name bound to it, or a tuple stands for; None for anything else."""
+    if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), ShapeBinding):
+        binding = lookup(frame, node)
+        return binding.extents if isinstance(binding, ShapeBinding) else None
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
+        binding = lookup(frame, node.value)
+        if isinstance(binding, ArrayBinding):
+            ndim = frame.kernel.arrays[binding.array].ndim
+            return tuple(frame.kernel.extents[binding.array, dimension] for dimension in range(ndim))
+    return None
+
+
+def _subscript(frame: Frame, node: ast.Subscript) -> Value:
+    shape = read_shape(frame, node.value)
+    if shape is None:
+        return Value(read_element(frame, node, read))
+    position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice) else None
+    if not isinstance(position, int) or not -len(shape) <= position < len(shape):
+        raise frame.source.refusal(
+            node,
+            "a shape is subscripted by something other than the number of a dimension",
+            f"the array has {len(shape)} dimensions, which must be told apart before it runs",
+            f"use a constant from 0 to {len(shape) - 1}",
+        )
+    return shape[position]
+
+
+def _attribute(frame: Frame, node: ast.Attribute) -> Value:
+    if isinstance(node.value, ast.Name):
+        binding = lookup(frame, node.value)
+        if isinstance(binding, ArrayBinding):
+            if node.attr == "ndim":
+                return promotion.constant(frame.kernel.arrays[binding.array].ndim)
+            raise frame.source.refusal(
+                node,
+                f"the attribute .{node.attr} of an array",
+                "of an array, a kernel may use elements, .shape, .ndim and .dtype",
+                "compute what is needed from these, or outside the kernel",
+            )
+    value = outside_object(frame, node)
+    if value is None:
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node)} is not known",
+            "attributes can be taken of modules and of arrays only",
+            "assign the value to a name of the module, or pass it as an argument",
+        )
+    return _constant(frame, node, value)
+
+
+def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
+    match node.op:
+        case ast.USub():
+            return promotion.negate(number(frame, node.operand))
+        case ast.UAdd():
+            return number(frame, node.operand)
+        case ast.Not():
+            return promotion.negation(condition(frame, node.operand))
+    raise frame.source.refusal(
+        node, "the operator ~ on bits", "only + - and not are compiled", "use arithmetic: -x - 1 for ~x"
+    )
+
+
+def _comparison(frame: Frame, node: ast.Compare) -> Value:
+    operands = [number(frame, operand) for operand in (node.left, *node.comparators)]
+    parts = []
+    for operator, left, right in zip(node.ops, operands, operands[1:], strict=False):
+        if type(operator) not in COMPARISONS:
+            raise frame.source.refusal(
+                node,
+                "a comparison by is or in",
+                "numbers are compared by their values",
+                "use == or !=, and spell out each value",
+            )
+        parts.append(promotion.compare(COMPARISONS[type(operator)], left, right))
+    return promotion.logical("and", parts)
+
+
+def _call(frame: Frame, node: ast.Call) -> Value:
+    name = frame.source.segment(node.func)
+    function = outside_object(frame, node.func)
+    if function is len and len(node.args) == 1:
+        shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
+        if shape is not None:
+            return shape[0]
+    inlined = None if function is None or isinstance(function, type) else plain_function(function)
+    if inlined is not None:
+        value = frame.kernel.inline(frame, node, inlined, True)
+        if value is None:
+            raise frame.source.refusal(
+                node,
+                f"{name}(...) returns nothing and is used as a value",
+                "the function ends without a return",
+                f"call {name} in a line of its own, or let it return a number",
+            )
+        return value
+    plain_arguments(frame, node)
+    try:
+        result = apply(function, [read(frame, argument) for argument in node.args]) if function is not None else None
+    except ArityError as error:
+        raise _unknown_call(frame, node, f"{name}(...) {error}") from None
+    if result is None:
+        raise _unknown_call(frame, node, f"{name} is called")
+    return result
+
+
+def _unknown_call(frame: Frame, node: ast.Call, what: str) -> UnsupportedSourceError:
+    return frame.source.refusal(
+        node,
+        what,
+        "what a call does must be known: a function of numbers from math or numpy, min, max, abs, int, float, len, "
+        "or a function of yours whose source can be inlined",
+        "use one of these, or compute the value before the kernel is called",
+    )
+
+
+def plain_arguments(frame: Frame, node: ast.Call) -> None:
+    """Refuse keyword and starred arguments."""
+    for argument in (*node.args, *node.keywords):
+        if isinstance(argument, ast.Starred | ast.keyword):
+            raise frame.source.refusal(
+                argument if isinstance(argument, ast.Starred) else argument.value,
+                "a keyword or starred argument in a call",
+                "arguments of inlined and mathematical functions are matched by position",
+                "pass the arguments by position",
+            )

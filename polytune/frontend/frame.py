@@ -1,0 +1,195 @@
+"""What the frontend knows while it walks a function: what each name means, and what has been found so far.
+
+An integer variable that is an affine function of loop variables and sizes stands for its value, so that ``ip = i + 1``
+may be used in a subscript.  Every other variable lives in memory, as an array of rank 0.  Which one it is, and a
+scalar's type, may only show after its first use: then ``Knowledge`` grows and the walk starts again.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from types import FunctionType
+from typing import Any
+
+from polytune.errors import SourceLocation
+from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.expression import Element, Expression
+from polytune.frontend.program import ElementLocations, Node
+from polytune.frontend.promotion import ScalarKind, Value, join
+from polytune.frontend.scop import Array, Parameter
+from polytune.frontend.source import Source
+from polytune.signature import Signature
+
+
+class ReconsiderError(Exception):
+    """A variable that was taken for an affine value turned out to need memory; the walk starts again."""
+
+    def __init__(self, name: str):
+        super().__init__(name)
+        self.name = name
+
+
+@dataclass(frozen=True)
+class ArrayBinding:
+    array: str
+
+
+@dataclass(frozen=True)
+class ValueBinding:
+    """The name stands for an expression."""
+
+    value: Value
+
+
+@dataclass(frozen=True)
+class ScalarBinding:
+    """The name is a scalar variable in memory."""
+
+    scalar: str
+
+
+@dataclass(frozen=True)
+class ShapeBinding:
+    """The name is a tuple of integers, such as ``A.shape``."""
+
+    extents: tuple[Value, ...]
+
+
+@dataclass(frozen=True)
+class ObjectBinding:
+    """The name is a Python object from outside the kernel, or a type."""
+
+    value: Any
+
+
+@dataclass(frozen=True)
+class Stale:
+    """The name's value differs between the ways that lead here."""
+
+    loop_variable: bool = False
+
+
+Binding = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | Stale
+
+
+@dataclass
+class Knowledge:
+    """What earlier walks have found: the variables that need memory, and the types of those."""
+
+    in_memory: set[str] = field(default_factory=set)
+    kinds: dict[str, ScalarKind] = field(default_factory=dict)
+
+
+@dataclass
+class Kernel:
+    """The results of one walk over a kernel and all that is inlined into it.
+
+    Attributes:
+        extents: the value of each array's extents, by array and dimension.
+        kinds: the type of each scalar in memory, as far as this walk has seen.
+        initial: the scalars that start as the value of an argument.
+        taken: the names that a new name must avoid.
+        calls: the functions that are being inlined, outermost first.
+        inline: inlines a call of another function of the user's and gives its value; the flag tells whether it is used.
+    """
+
+    signature: Signature
+    affine: AffineBuilder
+    knowledge: Knowledge
+    inline: Callable[[Frame, ast.Call, FunctionType, bool], Value | None]
+    arrays: dict[str, Array] = field(default_factory=dict)
+    parameters: dict[str, Parameter] = field(default_factory=dict)
+    extents: dict[tuple[str, int], Value] = field(default_factory=dict)
+    kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    initial: dict[str, str] = field(default_factory=dict)
+    scalar_locations: dict[str, SourceLocation] = field(default_factory=dict)
+    by_value: set[str] = field(default_factory=set)
+    taken: set[str] = field(default_factory=set)
+    calls: list[FunctionType] = field(default_factory=list)
+    locations: ElementLocations = field(default_factory=ElementLocations)
+    result: Expression | None = None
+
+    def fresh(self, name: str) -> str:
+        """A name like ``name`` that nothing else has."""
+        candidate, number = name, 0
+        while candidate in self.taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self.taken.add(candidate)
+        return candidate
+
+    def scalar(self, name: str) -> Value:
+        """The current value of a scalar in memory."""
+        kind = self.knowledge.kinds.get(name, ScalarKind("int64", True))
+        return Value(Element(name, (), kind.dtype), kind.weak)
+
+    def widen(self, name: str, kind: ScalarKind, location: SourceLocation) -> None:
+        """Record that a value of ``kind`` is assigned to a scalar in memory."""
+        known = self.kinds.get(name)
+        if kind.dtype == "bool":
+            kind = ScalarKind("int64", True)
+        self.kinds[name] = kind if known is None else join(known, kind)
+        self.scalar_locations.setdefault(name, location)
+
+
+@dataclass
+class Frame:
+    """One function being walked: the kernel itself, or one that is inlined.
+
+    Attributes:
+        nodes: where the program that is made goes.
+        assigned: how often each local name is assigned in the function.
+        names: the unique names of local names.
+        loop_variables: the variables of the loops around, which must not be assigned.
+        iterators: the iterators of all loops around, those of callers included.
+        carried: the names that loops around assign, so that they may have a value from the iteration before.
+        conditional: whether an ``if`` or ``while`` stands around.
+        opaque: whether a ``while`` stands around, in which no loop may be.
+        pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
+        is_kernel: whether this is the kernel itself.
+    """
+
+    kernel: Kernel
+    source: Source
+    bindings: dict[str, Binding]
+    nodes: list[Node]
+    assigned: Counter[str]
+    names: dict[str, str] = field(default_factory=dict)
+    loop_variables: tuple[str, ...] = ()
+    iterators: tuple[str, ...] = ()
+    carried: frozenset[str] = frozenset()
+    conditional: bool = False
+    opaque: bool = False
+    pure: bool = False
+    is_kernel: bool = True
+
+    def unique(self, name: str) -> str:
+        """The name in the SCoP of a local name."""
+        if self.is_kernel:
+            return name
+        if name not in self.names:
+            self.names[name] = self.kernel.fresh(f"{self.source.name}_{name}")
+        return self.names[name]
+
+    def inside(self, **changes: Any) -> Frame:
+        """The same function within a loop or branch: its own nodes and its own copy of the bindings."""
+        return replace(self, nodes=[], bindings=dict(self.bindings), **changes)
+
+    @property
+    def is_top_level(self) -> bool:
+        return not (self.iterators or self.conditional or self.opaque)
+
+
+def assigned_names(statements: Iterable[ast.stmt], *, loop_variables: bool = True) -> Counter[str]:
+    """How often each name is assigned in the statements."""
+    counts: Counter[str] = Counter()
+    for statement in statements:
+        for node in ast.walk(statement):
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+                counts[node.id] += 1
+            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not loop_variables:
+                counts[node.target.id] -= 1
+    return +counts

@@ -1,0 +1,180 @@
+"""The functions that may be called on numbers: Python's, those of ``math``, and NumPy's on scalars.
+
+A ``Call`` node carries the ``math`` module's name of a function (``asin``, ``atan2``, ...), whichever module the source
+took it from; NumPy's own are ``minimum``, ``maximum`` (NaN wins), ``fmin``, ``fmax`` (NaN loses) and ``sign``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial, reduce
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend.promotion import Value, absolute, binary, call, cast, number, truth
+
+CALLS = (
+    "sqrt",
+    "exp",
+    "exp2",
+    "expm1",
+    "log",
+    "log2",
+    "log10",
+    "log1p",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "asin",
+    "acos",
+    "atan",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+    "acosh",
+    "atanh",
+    "floor",
+    "ceil",
+    "trunc",
+    "pow",
+    "atan2",
+    "hypot",
+    "copysign",
+    "fmod",
+    "minimum",
+    "maximum",
+    "fmin",
+    "fmax",
+    "sign",
+)
+"""Every function name that a ``Call`` node may carry."""
+
+_BINARY = ("atan2", "hypot", "copysign", "fmod")
+_TO_INTEGER = ("floor", "ceil", "trunc")
+_NUMPY_NAMES = {
+    "asin": "arcsin",
+    "acos": "arccos",
+    "atan": "arctan",
+    "asinh": "arcsinh",
+    "acosh": "arccosh",
+    "atanh": "arctanh",
+    "atan2": "arctan2",
+}
+
+
+class ArityError(Exception):
+    """A function was called with a number of arguments that it does not take."""
+
+
+def apply(function: Any, arguments: list[Value]) -> Value | None:
+    """The value of a call, or None where the function is not one of the table.
+
+    Raises:
+        ArityError: the number of arguments is wrong.
+    """
+    try:
+        known = _TABLE.get(function)
+    except TypeError:
+        return None
+    if known is None:
+        return None
+    least, most, build = known
+    if not least <= len(arguments) <= most:
+        raise ArityError(
+            f"takes {least}" + (f" to {most}" if most != least else "") + f" numbers, not {len(arguments)}"
+        )
+    return build([number(argument) if function is not bool else argument for argument in arguments])
+
+
+def _function(name: str, python: bool, arguments: list[Value]) -> Value:
+    return call(name, arguments, python=python)
+
+
+def _to_integer(name: str, arguments: list[Value]) -> Value:
+    """``math.floor`` and its like, which give a Python int."""
+    argument = arguments[0]
+    if argument.is_integer:
+        return cast(argument, "int64", weak=True)
+    rounded = argument if name == "trunc" else call(name, [argument], python=True)
+    return cast(rounded, "int64", weak=True)
+
+
+def _rounded(name: str, arguments: list[Value]) -> Value:
+    """``np.floor`` and its like, which keep the type."""
+    return arguments[0] if arguments[0].is_integer else call(name, arguments, python=False)
+
+
+def _logarithm(arguments: list[Value]) -> Value:
+    logarithms = [call("log", [argument], python=True) for argument in arguments]
+    return reduce(partial(binary, "/"), logarithms)
+
+
+def _fold(symbol: str, arguments: list[Value]) -> Value:
+    return reduce(partial(binary, symbol), arguments)
+
+
+def _extremum(symbol: str, name: str, arguments: list[Value]) -> Value:
+    """NumPy's extrema differ from Python's for NaN only, which integers have not."""
+    if all(argument.is_integer for argument in arguments):
+        return binary(symbol, *arguments)
+    return call(name, arguments, python=False)
+
+
+def _fabs(python: bool, arguments: list[Value]) -> Value:
+    argument = arguments[0]
+    return absolute(cast(argument, "float64", weak=python) if python or argument.is_integer else argument)
+
+
+def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
+    return cast(arguments[0], dtype, weak)
+
+
+_Rule = tuple[int, int, Callable[[list[Value]], Value]]
+
+
+def _table() -> dict[Any, _Rule]:
+    many = 64
+    table: dict[Any, _Rule] = {
+        abs: (1, 1, lambda arguments: absolute(arguments[0])),
+        min: (2, many, partial(_fold, "min")),
+        max: (2, many, partial(_fold, "max")),
+        pow: (2, 2, partial(_fold, "**")),
+        int: (1, 1, partial(_convert, "int64", True)),
+        float: (1, 1, partial(_convert, "float64", True)),
+        bool: (1, 1, lambda arguments: truth(arguments[0])),
+        math.log: (1, 2, _logarithm),
+        math.pow: (2, 2, partial(_function, "pow", True)),
+        math.fabs: (1, 1, partial(_fabs, True)),
+        np.fabs: (1, 1, partial(_fabs, False)),
+        np.abs: (1, 1, lambda arguments: absolute(arguments[0])),
+        np.square: (1, 1, lambda arguments: binary("*", arguments[0], arguments[0])),
+        np.power: (2, 2, partial(_fold, "**")),
+        np.mod: (2, 2, partial(_fold, "%")),
+        np.minimum: (2, 2, partial(_extremum, "min", "minimum")),
+        np.maximum: (2, 2, partial(_extremum, "max", "maximum")),
+        np.fmin: (2, 2, partial(_extremum, "min", "fmin")),
+        np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
+        np.sign: (1, 1, partial(_function, "sign", False)),
+    }
+    for dtype in (np.int32, np.int64, np.float32, np.float64):
+        table[dtype] = (1, 1, partial(_convert, dtype.__name__, False))
+    for name in CALLS:
+        arity = 2 if name in _BINARY else 1
+        in_math = getattr(math, name, None)
+        if name in _TO_INTEGER:
+            table[in_math] = (1, 1, partial(_to_integer, name))
+            table[getattr(np, name)] = (1, 1, partial(_rounded, name))
+            continue
+        if in_math is not None and in_math not in table:
+            table[in_math] = (arity, arity, partial(_function, name, True))
+        in_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
+        if in_numpy is not None and in_numpy not in table:
+            table[in_numpy] = (arity, arity, partial(_function, name, False))
+    return table
+
+
+_TABLE = _table()

@@ -1,0 +1,155 @@
+"""The types that a function's arguments seem to have, from its source alone: for work without arguments at hand."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from types import FunctionType
+from typing import Any
+
+from polytune.frontend.source import Source, plain_function, read_source
+from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature, parse_type
+
+
+@dataclass
+class _Uses:
+    """How names are used: the ranks of those that are subscripted, and those that count or index."""
+
+    ranks: dict[str, int] = field(default_factory=dict)
+    integers: set[str] = field(default_factory=set)
+
+    def array(self, name: str, rank: int) -> None:
+        self.ranks[name] = max(rank, self.ranks.get(name, 1))
+
+
+def infer_signature(function: Any) -> Signature:
+    """The types of a function's arguments, guessed from its source.
+
+    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int`` or ``float``.
+    Without one, what is subscripted is a C-contiguous float64 array of as many dimensions; what bounds a loop, stands
+    in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
+
+    Raises:
+        UnsupportedSourceError: there is no source.
+        ValueError: an annotation names no type.
+    """
+    source = read_source(function)
+    uses = _uses(source, ())
+    arguments = (*source.tree.args.posonlyargs, *source.tree.args.args)
+    return Signature(tuple((argument.arg, _type(argument, uses)) for argument in arguments))
+
+
+def _type(argument: ast.arg, uses: _Uses) -> ArgumentType:
+    annotation = argument.annotation
+    if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
+        return parse_type(annotation.value)
+    if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
+        return parse_type(annotation.id)
+    if argument.arg in uses.ranks:
+        return ArrayType("float64", uses.ranks[argument.arg])
+    return ScalarType("int64" if argument.arg in uses.integers else "float64")
+
+
+def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _Uses:
+    uses = _Uses()
+    for node in ast.walk(source.tree):
+        _note_arrays(node, uses)
+        _note_integers(node, uses)
+        if isinstance(node, ast.Call):
+            _note_call(source, node, uses, callers)
+    grown = -1
+    while grown != len(uses.integers):
+        grown = len(uses.integers)
+        for node in ast.walk(source.tree):
+            _spread_integers(node, uses)
+    return uses
+
+
+def _note_arrays(node: ast.AST, uses: _Uses) -> None:
+    match node:
+        case ast.Subscript():
+            base: ast.expr = node
+            rank = 0
+            while isinstance(base, ast.Subscript):
+                rank += len(base.slice.elts) if isinstance(base.slice, ast.Tuple) else 1
+                base = base.value
+            if isinstance(base, ast.Name):
+                uses.array(base.id, rank)
+            elif isinstance(base, ast.Attribute) and base.attr == "shape" and isinstance(base.value, ast.Name):
+                dimension = node.slice.value if isinstance(node.slice, ast.Constant) else 0
+                uses.array(base.value.id, dimension + 1 if isinstance(dimension, int) else 1)
+        case ast.Assign([ast.Tuple(targets)], ast.Attribute(ast.Name(name), "shape")):
+            uses.array(name, len(targets))
+        case ast.Attribute(ast.Name(name), "shape" | "dtype" | "ndim") | ast.Call(ast.Name("len"), [ast.Name(name)]):
+            uses.array(name, 1)
+
+
+def _note_integers(node: ast.AST, uses: _Uses) -> None:
+    match node:
+        case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
+            uses.integers.add(variable)
+            uses.integers |= set(_bare_names(arguments))
+        case ast.Subscript(_, subscripts):
+            uses.integers |= set(_bare_names([subscripts]))
+        case ast.Call(ast.Attribute(_, "empty" | "zeros"), [shape, *_]):
+            uses.integers |= set(_bare_names([shape]))
+
+
+def _note_call(source: Source, node: ast.Call, uses: _Uses, callers: tuple[FunctionType, ...]) -> None:
+    """What an inlined function does with its arguments is done with those of the call."""
+    if not isinstance(node.func, ast.Name):
+        return
+    try:
+        function = plain_function(source.resolve(node.func.id))
+    except KeyError:
+        return
+    if function is None or function is source.function or function in callers:
+        return
+    callee = read_source(function)
+    inner = _uses(callee, (*callers, source.function))
+    names = [argument.arg for argument in (*callee.tree.args.posonlyargs, *callee.tree.args.args)]
+    for name, argument in zip(names, node.args, strict=False):
+        if name in inner.ranks and isinstance(argument, ast.Name):
+            uses.array(argument.id, inner.ranks[name])
+        if name in inner.integers:
+            uses.integers |= set(_bare_names([argument]))
+
+
+def _spread_integers(node: ast.AST, uses: _Uses) -> None:
+    """Integers make integers of what they are computed from, and of what they are compared with."""
+    match node:
+        case ast.Assign([ast.Name(name)], value) if name in uses.integers and name not in uses.ranks:
+            uses.integers |= set(_bare_names([value]))
+        case ast.Compare(left, _, comparators):
+            sides = [left, *comparators]
+            names = set(_bare_names(sides))
+            if names & uses.integers and not any(_is_data(side) for side in sides):
+                uses.integers |= names
+
+
+def _is_data(node: ast.expr) -> bool:
+    """Whether an expression holds an element of an array or a floating-point number."""
+    return any(
+        (isinstance(part, ast.Subscript) and not isinstance(part.value, ast.Attribute))
+        or (isinstance(part, ast.Constant) and isinstance(part.value, float))
+        for part in ast.walk(node)
+    )
+
+
+def _bare_names(nodes: Iterable[ast.expr]) -> Iterator[str]:
+    """The variables of integer arithmetic: those outside of subscripts, and of calls other than min, max and abs."""
+    for node in nodes:
+        match node:
+            case ast.Name(name):
+                yield name
+            case ast.BinOp(left, _, right):
+                yield from _bare_names([left, right])
+            case ast.UnaryOp(_, operand):
+                yield from _bare_names([operand])
+            case ast.Tuple(elements):
+                yield from _bare_names(elements)
+            case ast.IfExp(_, then, otherwise):
+                yield from _bare_names([then, otherwise])
+            case ast.Call(ast.Name("min" | "max" | "abs" | "int"), arguments):
+                yield from _bare_names(arguments)

@@ -1,0 +1,71 @@
+"""The walk over a kernel, repeated until the types and places of its variables no longer change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.expression import Element, walk
+from polytune.frontend.frame import Frame, Kernel, Knowledge, ReconsiderError, assigned_names
+from polytune.frontend.inline import inline_call
+from polytune.frontend.parameters import declare_arguments
+from polytune.frontend.program import Node
+from polytune.frontend.promotion import ScalarKind, join
+from polytune.frontend.scop import Array, ArrayRole
+from polytune.frontend.source import Source
+from polytune.frontend.statements import keep, lower_body
+from polytune.signature import ScalarType, Signature
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A kernel as a typed program, with the tables that were filled on the way."""
+
+    kernel: Kernel
+    nodes: tuple[Node, ...]
+
+
+def lower(source: Source, signature: Signature) -> Lowered:
+    """Walk the kernel until a walk learns nothing new.
+
+    A variable only ever moves to memory, and types only grow by promotion, so that this ends.
+
+    Raises:
+        UnsupportedSourceError: something is outside the language.
+    """
+    integers = (
+        name for name, kind in signature.arguments if isinstance(kind, ScalarType) and kind.dtype.startswith("int")
+    )
+    affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
+    while True:
+        kernel = Kernel(signature, affine, knowledge, inline_call)
+        try:
+            nodes = _walk(kernel, source)
+        except ReconsiderError as found:
+            knowledge.in_memory.add(found.name)
+            continue
+        grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
+        if grown == knowledge.kinds:
+            return Lowered(kernel, tuple(nodes))
+        knowledge.kinds = grown
+
+
+def _walk(kernel: Kernel, source: Source) -> list[Node]:
+    bindings = declare_arguments(kernel, source)
+    assigned = assigned_names(source.tree.body)
+    frame = Frame(kernel, source, bindings, [], assigned)
+    kernel.calls.append(source.function)
+    result = lower_body(frame, source.tree.body)
+    if result is not None:
+        if any(isinstance(node, Element) and node.subscripts for node in walk(result.expression)):
+            result = keep(frame, source.tree.body[-1], result, "result")
+        kernel.result = result.expression
+    for name, kind in kernel.kinds.items():
+        kernel.arrays[name] = _scalar(kernel, name, kind)
+    return frame.nodes
+
+
+def _scalar(kernel: Kernel, name: str, kind: ScalarKind) -> Array:
+    return Array(
+        name, kind.dtype, ArrayRole.SCALAR, initial=kernel.initial.get(name), location=kernel.scalar_locations[name]
+    )

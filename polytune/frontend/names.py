@@ -1,0 +1,60 @@
+"""What a name means at the place where it is read."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from polytune.frontend.frame import Binding, Frame, ObjectBinding, ReconsiderError, ScalarBinding, Stale
+
+
+def lookup(frame: Frame, node: ast.Name) -> Binding:
+    """What a name is bound to.
+
+    Raises:
+        UnsupportedSourceError: it is bound to nothing, or to a loop variable whose loop is over.
+        ReconsiderError: it was taken for an affine value, and its value differs between the ways that lead here.
+    """
+    name, binding = node.id, frame.bindings.get(node.id)
+    if isinstance(binding, Stale):
+        if binding.loop_variable:
+            raise frame.source.refusal(
+                node,
+                f"the loop variable {name!r} is read after its loop",
+                "when the loop is reordered no iteration is the last, and an empty loop leaves no value at all",
+                "compute the value that is meant from the loop's bounds",
+            )
+        raise ReconsiderError(frame.unique(name))
+    if binding is not None:
+        return binding
+    if name in frame.assigned:
+        if name in frame.carried:
+            if frame.unique(name) not in frame.kernel.knowledge.in_memory:
+                raise ReconsiderError(frame.unique(name))
+            return ScalarBinding(frame.unique(name))
+        raise frame.source.refusal(
+            node,
+            f"{name!r} is read before it is assigned",
+            "it has no value here",
+            f"assign {name!r} before this line",
+        )
+    try:
+        return ObjectBinding(frame.source.resolve(name))
+    except KeyError:
+        raise frame.source.refusal(
+            node,
+            f"the name {name!r} is not defined",
+            "it is neither an argument, nor a variable of the kernel, nor a name of its module",
+            "define it before the kernel is called, or pass it as an argument",
+        ) from None
+
+
+def outside_object(frame: Frame, node: ast.expr) -> Any:
+    """The Python object that a dotted name such as ``math.sqrt`` means, or None if it is nothing from outside."""
+    if isinstance(node, ast.Name):
+        binding = lookup(frame, node)
+        return binding.value if isinstance(binding, ObjectBinding) else None
+    if isinstance(node, ast.Attribute):
+        owner = outside_object(frame, node.value)
+        return None if owner is None else getattr(owner, node.attr, None)
+    return None

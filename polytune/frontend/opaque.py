@@ -1,0 +1,106 @@
+"""Control that depends on data, inside statements.
+
+A branch on data around single assignments becomes one statement, whose accesses are over-approximated.  Around loops it
+moves into their statements, if nothing in the loops can change its outcome.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.frontend.expression import Assign, Branch, Element, Expression, Operation, Select, Unary, walk
+from polytune.frontend.program import For, Guard, Node, Perform
+
+
+def operations_of(nodes: Iterable[Node]) -> tuple[Operation, ...]:
+    """Nodes without loops as operations of one statement."""
+    operations: list[Operation] = []
+    for node in nodes:
+        if isinstance(node, Perform):
+            operations.extend(node.operations)
+        elif isinstance(node, Guard):
+            operations.append(Branch(node.condition, operations_of(node.then), operations_of(node.otherwise)))
+    return tuple(operations)
+
+
+def branch_on_data(
+    condition: Expression,
+    then: Sequence[Node],
+    otherwise: Sequence[Node],
+    location: SourceLocation,
+    text: str,
+) -> list[Node]:
+    """``if condition: then else: otherwise`` for a condition that is not affine.
+
+    Raises:
+        UnsupportedSourceError: there are loops in the branches, and the condition may change while they run.
+    """
+    if _contains_loop((*then, *otherwise)):
+        _check_unchanged(condition, (*then, *otherwise), location)
+        negated = Unary("not", condition, "bool")
+        return [*(_under(condition, node) for node in then), *(_under(negated, node) for node in otherwise)]
+    operation = _branch(condition, operations_of(then), operations_of(otherwise))
+    return [] if operation is None else [Perform((operation,), location, text)]
+
+
+def _branch(condition: Expression, then: tuple[Operation, ...], otherwise: tuple[Operation, ...]) -> Operation | None:
+    """A branch; where both sides assign one and the same element, a single assignment of a choice."""
+    match then, otherwise:
+        case (Assign(target, left),), (Assign(other, right),) if target == other:
+            return Assign(target, Select(condition, left, right, target.dtype))
+        case (), ():
+            return None
+        case (), _:
+            return Branch(Unary("not", condition, "bool"), otherwise)
+    return Branch(condition, then, otherwise)
+
+
+def _contains_loop(nodes: Iterable[Node]) -> bool:
+    return any(
+        isinstance(node, For) or (isinstance(node, Guard) and _contains_loop((*node.then, *node.otherwise)))
+        for node in nodes
+    )
+
+
+def performed(nodes: Iterable[Node]) -> Iterable[Perform]:
+    """All statements in the nodes."""
+    for node in nodes:
+        match node:
+            case Perform():
+                yield node
+            case Guard(_, then, otherwise):
+                yield from performed((*then, *otherwise))
+            case For():
+                yield from performed(node.body)
+
+
+def _check_unchanged(condition: Expression, nodes: Sequence[Node], location: SourceLocation) -> None:
+    read = {node.array for node in walk(condition) if isinstance(node, Element)}
+    for perform in performed(nodes):
+        for operation in perform.operations:
+            for part in walk(operation):
+                if isinstance(part, Assign) and part.target.array in read:
+                    raise UnsupportedSourceError(
+                        location,
+                        f"an if that depends on {part.target.array}, around loops that change {part.target.array}",
+                        "the condition is decided once, before the loops, and its outcome cannot be kept",
+                        "store the outcome in a variable before the if: flag = 1 if ... else 0, and test flag != 0",
+                    )
+
+
+def _under(condition: Expression, node: Node) -> Node:
+    """The node with every statement in it under a condition."""
+    match node:
+        case Perform(operations, location, text):
+            return Perform((Branch(condition, operations),), location, text)
+        case Guard(test, then, otherwise, location):
+            return Guard(
+                test,
+                tuple(_under(condition, child) for child in then),
+                tuple(_under(condition, child) for child in otherwise),
+                location,
+            )
+        case For(variable, iterator, start, stop, step, body, location):
+            inner = tuple(_under(condition, child) for child in body)
+            return For(variable, iterator, start, stop, step, inner, location)

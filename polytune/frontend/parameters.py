@@ -1,0 +1,151 @@
+"""The parameters of a SCoP: integer arguments, extents of arrays, and integers that are derived from these."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable
+from typing import Any
+
+from polytune.frontend.expression import (
+    Argument,
+    Element,
+    Expression,
+    Extent,
+    Iterator,
+    ParameterValue,
+    map_children,
+    walk,
+)
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Binding,
+    Frame,
+    Kernel,
+    ScalarBinding,
+    ValueBinding,
+    assigned_names,
+)
+from polytune.frontend.promotion import ScalarKind, Value
+from polytune.frontend.scop import Array, ArrayRole, Parameter
+from polytune.frontend.source import Source
+from polytune.signature import DATA_TYPES, ArrayType, ScalarType, Signature
+
+
+def check_arguments(source: Source, signature: Signature) -> None:
+    """Compare a function's arguments with the types given for them.
+
+    Raises:
+        UnsupportedSourceError: starred or keyword-only arguments, or an element type that is not compiled.
+        ValueError: the signature names other arguments than the function.
+    """
+    arguments = source.tree.args
+    for starred in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
+        if starred is not None:
+            raise source.refusal(
+                starred,
+                f"the argument {starred.arg!r} is starred or keyword-only",
+                "a kernel is compiled for a fixed number of arguments, matched by position",
+                "list the arguments by name, before any *",
+            )
+    nodes = (*arguments.posonlyargs, *arguments.args)
+    names = [node.arg for node in nodes]
+    if names != [name for name, _ in signature.arguments]:
+        raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
+    for node, (name, kind) in zip(nodes, signature.arguments, strict=True):
+        if kind.dtype not in DATA_TYPES or (isinstance(kind, ArrayType) and kind.ndim == 0):
+            raise source.refusal(
+                node,
+                f"the argument {name!r} has the type {kind}",
+                f"kernels work on numbers and arrays of {', '.join(DATA_TYPES)}, arrays with at least one dimension",
+                "convert it before the call, for example with numpy.asarray(x, dtype=numpy.float64)",
+            )
+
+
+def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
+    """Make the arrays and parameters of the arguments; what each argument's name is bound to."""
+    kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
+    kernel.taken |= {name for name, _ in kernel.signature.arguments}
+    aliases = _extent_names(source)
+    location = source.location(source.tree)
+    bindings: dict[str, Binding] = {}
+    for name, kind in kernel.signature.arguments:
+        if isinstance(kind, ArrayType):
+            shape = tuple(Extent(name, dimension) for dimension in range(kind.ndim))
+            kernel.arrays[name] = Array(name, kind.dtype, ArrayRole.ARGUMENT, shape, location=location)
+            for extent in shape:
+                parameter = aliases.get(extent) or kernel.fresh(f"{name}_{extent.dimension}")
+                kernel.parameters[parameter] = Parameter(parameter, extent, nonnegative=True)
+                kernel.extents[name, extent.dimension] = Value(ParameterValue(parameter), weak=True)
+            bindings[name] = ArrayBinding(name)
+        else:
+            bindings[name] = _declare_scalar(kernel, source, name, kind)
+    return bindings
+
+
+def _declare_scalar(kernel: Kernel, source: Source, name: str, kind: ScalarType) -> Binding:
+    argument = Argument(name, kind.dtype)
+    if kind.dtype in ("int32", "int64"):
+        kernel.parameters[name] = Parameter(name, argument)
+    if name in kernel.knowledge.in_memory:
+        kernel.initial[name] = name
+        kernel.widen(name, ScalarKind(kind.dtype, kind.weak), source.location(source.tree))
+        return ScalarBinding(name)
+    kernel.by_value.add(name)
+    plain = kind.weak and kind.dtype == "int64"
+    return ValueBinding(Value(ParameterValue(name) if plain else argument, kind.weak))
+
+
+def _extent_names(source: Source) -> dict[Extent, str]:
+    """The names that the function itself gives to extents: ``n, m = A.shape``, ``n = A.shape[0]``, ``n = len(A)``."""
+    counts = assigned_names(source.tree.body)
+    arguments = {argument.arg for argument in ast.walk(source.tree) if isinstance(argument, ast.arg)}
+    names: dict[Extent, str] = {}
+    for statement in source.tree.body:
+        if not isinstance(statement, ast.Assign) or len(statement.targets) != 1:
+            continue
+        for target, extent in _named_extents(statement.targets[0], statement.value):
+            if counts[target] == 1 and target not in arguments:
+                names.setdefault(extent, target)
+    return names
+
+
+def _named_extents(target: ast.expr, value: ast.expr) -> Iterable[tuple[str, Extent]]:
+    match target, value:
+        case ast.Tuple(elts), ast.Attribute(ast.Name(array), "shape"):
+            for dimension, element in enumerate(elts):
+                if isinstance(element, ast.Name):
+                    yield element.id, Extent(array, dimension)
+        case ast.Tuple(targets), ast.Tuple(values):
+            for left, right in zip(targets, values, strict=False):
+                yield from _named_extents(left, right)
+        case ast.Name(name), ast.Subscript(ast.Attribute(ast.Name(array), "shape"), ast.Constant(int(dimension))):
+            yield name, Extent(array, dimension)
+        case ast.Name(name), ast.Call(ast.Name("len"), [ast.Name(array)]):
+            yield name, Extent(array, 0)
+
+
+def derive(frame: Frame, name: str, value: Value) -> Value | None:
+    """A parameter for an integer that depends on arguments and shapes alone, though not affinely; None for others."""
+    leaves = Element | Iterator
+    if not (value.is_integer and frame.is_top_level) or any(
+        isinstance(node, leaves) for node in walk(value.expression)
+    ):
+        return None
+    frame.kernel.parameters[name] = Parameter(name, value.expression)
+    return Value(ParameterValue(name), value.weak)
+
+
+def needed_parameters(parameters: dict[str, Parameter], names: set[str]) -> tuple[Parameter, ...]:
+    """The parameters of these names and those they are computed from, in an order in which each can be computed."""
+    needed = set(names)
+    for parameter in reversed(parameters.values()):
+        if parameter.name in needed:
+            needed |= {node.name for node in walk(parameter.source) if isinstance(node, ParameterValue)}
+    return tuple(parameter for parameter in parameters.values() if parameter.name in needed)
+
+
+def replace_parameters(node: Any, replaced: dict[str, Expression]) -> Any:
+    """An expression or operation with the named parameters replaced by what they are computed from."""
+    if isinstance(node, ParameterValue) and node.name in replaced:
+        return replaced[node.name]
+    return map_children(node, lambda child: replace_parameters(child, replaced))

@@ -1,0 +1,63 @@
+"""The program between syntax tree and polyhedral model: loops, affine guards, and typed operations.
+
+Names are resolved, functions inlined and types explicit; nothing polyhedral has been computed yet.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytune.errors import SourceLocation
+from polytune.frontend.expression import Element, Expression, Operation
+
+
+@dataclass(frozen=True)
+class Perform:
+    """What becomes one statement: one assignment, or several operations under data-dependent control."""
+
+    operations: tuple[Operation, ...]
+    location: SourceLocation
+    text: str
+
+
+@dataclass(frozen=True)
+class Guard:
+    """An ``if`` whose condition is affine."""
+
+    condition: Expression
+    then: tuple[Node, ...]
+    otherwise: tuple[Node, ...]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class For:
+    """``for iterator in range(start, stop, step)``; ``variable`` is the iterator's name in the source."""
+
+    variable: str
+    iterator: str
+    start: Expression
+    stop: Expression
+    step: int
+    body: tuple[Node, ...]
+    location: SourceLocation
+
+
+Node = Perform | Guard | For
+
+
+class ElementLocations:
+    """Where each reference to an array stands in the source.
+
+    Keyed by identity: equal references in different places are different references.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[int, tuple[Element, SourceLocation]] = {}
+
+    def record(self, element: Element, location: SourceLocation) -> Element:
+        self._known[id(element)] = (element, location)
+        return element
+
+    def of(self, element: Element, default: SourceLocation) -> SourceLocation:
+        return self._known.get(id(element), (element, default))[1]

@@ -1,0 +1,245 @@
+"""Types of values: NumPy's promotion (NEP 50) on typed expressions.
+
+A *weak* value comes from Python's own numbers (literals, loop variables, plain ``int`` and ``float`` arguments) and
+takes the type of what it meets; a *strong* one has a NumPy type (array elements, ``np.float32(x)``).  Every operation
+made here has both operands of its own type: a ``Cast`` stands where the source mixes types.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend.expression import Binary, Call, Cast, Compare, Constant, Expression, Logical, Select, Unary
+
+INTEGERS = ("int32", "int64")
+FLOATS = ("float32", "float64")
+
+
+@dataclass(frozen=True)
+class Value:
+    """A typed expression, and whether its type is weak."""
+
+    expression: Expression
+    weak: bool = False
+
+    @property
+    def dtype(self) -> str:
+        return self.expression.dtype
+
+    @property
+    def is_integer(self) -> bool:
+        return self.dtype in INTEGERS
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype in FLOATS
+
+    @property
+    def constant(self) -> int | float | bool | None:
+        """The value, where it is known at compile time."""
+        return self.expression.value if isinstance(self.expression, Constant) else None
+
+
+@dataclass(frozen=True)
+class ScalarKind:
+    """The type of a scalar variable: the promotion of all that is assigned to it."""
+
+    dtype: str
+    weak: bool
+
+
+def constant(value: int | float | bool) -> Value:
+    """A Python number as a weak value."""
+    dtype = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+    return Value(Constant(value, dtype), weak=True)
+
+
+def join(left: ScalarKind, right: ScalarKind) -> ScalarKind:
+    """The type of an operation on two values, by NEP 50; a bool counts as a weak integer."""
+    left, right = (ScalarKind("int64", True) if kind.dtype == "bool" else kind for kind in (left, right))
+    if left.weak and right.weak:
+        return ScalarKind("float64" if "float64" in (left.dtype, right.dtype) else "int64", True)
+    if left.weak or right.weak:
+        weak, strong = (left, right) if left.weak else (right, left)
+        if weak.dtype == "float64" and strong.dtype in INTEGERS:
+            return ScalarKind("float64", False)
+        return strong
+    return ScalarKind(np.promote_types(left.dtype, right.dtype).name, False)
+
+
+def kind_of(value: Value) -> ScalarKind:
+    return ScalarKind(value.dtype, value.weak)
+
+
+def convert(value: Value, dtype: str) -> Expression:
+    """The value's expression as ``dtype``; constants are converted here, everything else by a ``Cast``."""
+    expression = value.expression
+    if expression.dtype == dtype:
+        return expression
+    if isinstance(expression, Constant):
+        return Constant(_as_python(expression.value, dtype), dtype)
+    return Cast(expression, dtype)
+
+
+def cast(value: Value, dtype: str, weak: bool = False) -> Value:
+    return Value(convert(value, dtype), weak)
+
+
+def _as_python(value: int | float | bool, dtype: str) -> int | float | bool:
+    if dtype == "bool":
+        return bool(value)
+    if dtype in INTEGERS:
+        return int(value)
+    return float(np.float32(value)) if dtype == "float32" else float(value)
+
+
+_FOLD: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "min": min,
+    "max": max,
+}
+
+_COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+
+
+def _fold(symbol: str, left: Value, right: Value) -> Value | None:
+    """Python's own result on two Python constants, where it is a number that fits."""
+    if not (left.weak and right.weak and left.constant is not None and right.constant is not None):
+        return None
+    try:
+        result = _FOLD[symbol](left.constant, right.constant)
+    except (ArithmeticError, ValueError):
+        return None
+    if isinstance(result, bool):
+        result = int(result)
+    if isinstance(result, int) and abs(result) < 2**63:
+        return constant(result)
+    return constant(result) if isinstance(result, float) else None
+
+
+def binary(symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right`` for ``+ - * / // % ** min max``."""
+    folded = _fold(symbol, left, right)
+    if folded is not None:
+        return folded
+    kind = join(kind_of(left), kind_of(right))
+    if symbol == "/" and kind.dtype in INTEGERS:
+        kind = ScalarKind("float64", kind.weak)
+    return Value(Binary(symbol, convert(left, kind.dtype), convert(right, kind.dtype), kind.dtype), kind.weak)
+
+
+def negate(value: Value) -> Value:
+    if value.constant is not None and value.dtype != "float32":
+        return Value(constant(-value.constant).expression, value.weak) if value.dtype != "int32" else _negate(value)
+    return _negate(value)
+
+
+def _negate(value: Value) -> Value:
+    value = number(value)
+    return Value(Unary("-", value.expression, value.dtype), value.weak)
+
+
+def absolute(value: Value) -> Value:
+    value = number(value)
+    if value.weak and value.constant is not None:
+        return constant(abs(value.constant))
+    return Value(Unary("abs", value.expression, value.dtype), value.weak)
+
+
+def number(value: Value) -> Value:
+    """The value with a bool made an integer."""
+    return cast(value, "int64", weak=True) if value.dtype == "bool" else value
+
+
+def truth(value: Value) -> Value:
+    """The value as a condition: itself if bool, else ``value != 0``."""
+    return value if value.dtype == "bool" else compare("!=", value, constant(0))
+
+
+def compare(symbol: str, left: Value, right: Value) -> Value:
+    if left.constant is not None and right.constant is not None:
+        return constant(_COMPARE[symbol](left.constant, right.constant))
+    dtype = join(kind_of(left), kind_of(right)).dtype
+    return Value(Compare(symbol, convert(left, dtype), convert(right, dtype)), weak=True)
+
+
+def logical(symbol: str, operands: list[Value]) -> Value:
+    """``and`` / ``or`` of conditions; constant operands are decided here."""
+    decisive = symbol == "or"
+    kept: list[Expression] = []
+    for operand in operands:
+        if operand.constant is None:
+            kept.append(operand.expression)
+        elif operand.constant == decisive:
+            if not kept:
+                return constant(decisive)
+            kept.append(operand.expression)
+            break
+    if not kept:
+        return constant(not decisive)
+    return Value(kept[0] if len(kept) == 1 else Logical(symbol, tuple(kept)), weak=True)
+
+
+def negation(condition: Value) -> Value:
+    if condition.constant is not None:
+        return constant(not condition.constant)
+    return Value(Unary("not", condition.expression, "bool"), weak=True)
+
+
+def select(condition: Value, then: Value, otherwise: Value) -> Value:
+    """``then if condition else otherwise``; a condition known here takes its branch."""
+    if condition.constant is not None:
+        return then if condition.constant else otherwise
+    if then == otherwise:
+        return then
+    if then.dtype == otherwise.dtype == "bool":
+        return Value(Select(condition.expression, then.expression, otherwise.expression, "bool"), weak=True)
+    kind = join(kind_of(then), kind_of(otherwise))
+    branches = convert(then, kind.dtype), convert(otherwise, kind.dtype)
+    return Value(Select(condition.expression, *branches, kind.dtype), kind.weak)
+
+
+def call(function: str, arguments: list[Value], *, python: bool) -> Value:
+    """A mathematical function.
+
+    ``python`` tells the ``math`` module, which computes in double precision and gives a Python float, from NumPy, which
+    computes in the type of its arguments (integers as double) and gives a NumPy scalar.
+    """
+    if python:
+        dtype = "float64"
+    else:
+        kind = kind_of(arguments[0])
+        for argument in arguments[1:]:
+            kind = join(kind, kind_of(argument))
+        dtype = kind.dtype if kind.dtype in FLOATS else "float64"
+    result = Value(Call(function, tuple(convert(argument, dtype) for argument in arguments), dtype), weak=python)
+    return _fold_call(function, arguments, result)
+
+
+def _fold_call(function: str, arguments: list[Value], result: Value) -> Value:
+    compute = getattr(math, function, None)
+    if compute is None or result.dtype != "float64" or any(argument.constant is None for argument in arguments):
+        return result
+    try:
+        return Value(Constant(float(compute(*(argument.constant for argument in arguments))), "float64"), result.weak)
+    except (ArithmeticError, ValueError):
+        return result

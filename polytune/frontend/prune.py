@@ -1,0 +1,58 @@
+"""Leaving out the parameters that nothing polyhedral mentions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import islpy as isl
+
+from polytune.frontend.expression import Expression, ParameterValue, walk
+from polytune.frontend.frame import Kernel
+from polytune.frontend.parameters import needed_parameters, replace_parameters
+from polytune.frontend.scop import Parameter, Statement
+
+
+def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[Parameter, ...]:
+    """The parameters that domains, accesses and shapes of local arrays mention, and those they are computed from."""
+    names: set[str] = set()
+    for statement in statements:
+        names |= _parameter_names(statement.domain)
+        for access in statement.accesses:
+            names |= _parameter_names(access.relation)
+    shapes = (extent for array in kernel.arrays.values() for extent in array.shape)
+    names |= {node.name for extent in shapes for node in walk(extent) if isinstance(node, ParameterValue)}
+    return needed_parameters(kernel.parameters, names)
+
+
+def _parameter_names(relation: isl.Set | isl.Map) -> set[str]:
+    kind = isl.dim_type.param
+    return {str(relation.get_dim_name(kind, position)) for position in range(relation.dim(kind))}
+
+
+def replacements(kernel: Kernel, kept: Sequence[Parameter]) -> dict[str, Expression]:
+    """For each parameter that is left out, the expression of arguments that stands for it in computations."""
+    names = {parameter.name for parameter in kept}
+    replaced: dict[str, Expression] = {}
+    for parameter in kernel.parameters.values():
+        if parameter.name not in names:
+            replaced[parameter.name] = replace_parameters(parameter.source, replaced)
+    return replaced
+
+
+def without_parameters(statement: Statement, replaced: dict[str, Expression]) -> Statement:
+    """The statement with parameters that are left out replaced in its operations."""
+    operations = tuple(replace_parameters(operation, replaced) for operation in statement.operations)
+    return replace(statement, operations=operations)
+
+
+def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set:
+    """``[p] -> { : every extent of an array >= 0 }``."""
+    space = isl.Space.params_alloc(context, len(parameters))
+    for position, parameter in enumerate(parameters):
+        space = space.set_dim_name(isl.dim_type.param, position, parameter.name)
+    result = isl.Set.universe(space)
+    for position, parameter in enumerate(parameters):
+        if parameter.nonnegative:
+            result = result.lower_bound_val(isl.dim_type.param, position, isl.Val(0, context))
+    return result

@@ -1,0 +1,50 @@
+"""Recognition of reductions: ``x op= e`` where ``e`` does not depend on ``x``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytune.frontend.expression import Assign, Binary, Element, Expression, Operation
+from polytune.frontend.scop import Access, Reduction
+
+_GROUPS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
+
+
+def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) -> Reduction | None:
+    """The reduction that a statement is a step of, or None.
+
+    The target must be one operand of a tree of one operator, in the target's own type, and no other read of the same
+    instance may touch the element that it writes.  ``x = e - x`` is none, for its sign alternates.
+
+    Args:
+        operations: those of the statement.
+        accesses: its accesses in evaluation order, so that the reads come in the order of their elements.
+    """
+    if len(operations) != 1 or not isinstance(operations[0], Assign):
+        return None
+    target, value = operations[0].target, operations[0].value
+    if not isinstance(value, Binary):
+        return None
+    operator = "+" if value.operator == "-" else value.operator
+    if operator not in _GROUPS or not _accumulates(value, target, _GROUPS[operator]):
+        return None
+    write = accesses[-1]
+    touching = [
+        access
+        for access in accesses[:-1]
+        if access.array == write.array and not access.relation.intersect(write.relation).is_empty()
+    ]
+    if len(touching) != 1:
+        return None
+    return Reduction(operator, touching[0].reference, write.reference)
+
+
+def _accumulates(expression: Expression, target: Element, operators: tuple[str, ...]) -> bool:
+    """Whether the target is an operand of the tree of ``operators`` at the expression's root, with positive sign."""
+    if expression == target:
+        return True
+    if not isinstance(expression, Binary) or expression.operator not in operators or expression.dtype != target.dtype:
+        return False
+    if _accumulates(expression.left, target, operators):
+        return True
+    return expression.operator != "-" and _accumulates(expression.right, target, operators)

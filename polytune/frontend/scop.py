@@ -1,0 +1,161 @@
+"""The static control part (SCoP): what the frontend makes of a Python function and everything later starts from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import Enum
+
+import islpy as isl
+
+from polytune.errors import SourceLocation
+from polytune.frontend.expression import Expression, Operation
+from polytune.signature import Signature
+
+
+class AccessKind(Enum):
+    """How an access touches memory.  A may-write overwrites some, not necessarily all, of what its relation names."""
+
+    READ = "read"
+    MUST_WRITE = "must-write"
+    MAY_WRITE = "may-write"
+
+
+class ArrayRole(Enum):
+    """Where an array lives: an argument of the kernel, an array made inside it, or a scalar variable (rank 0)."""
+
+    ARGUMENT = "argument"
+    LOCAL = "local"
+    SCALAR = "scalar"
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A symbolic integer constant of the SCoP.
+
+    Attributes:
+        name: its name in every isl object.
+        source: how to compute it from the call's arguments and from parameters listed before it.
+        nonnegative: whether it is known to be >= 0 (an extent of an array).
+    """
+
+    name: str
+    source: Expression
+    nonnegative: bool = False
+
+
+@dataclass(frozen=True)
+class Array:
+    """An array or scalar variable that statements access.
+
+    Attributes:
+        shape: its extents: ``Extent`` nodes for an argument, expressions of parameters for a local array, ``()`` for a scalar.
+        initial: for a scalar that starts as the value of an argument, that argument's name.
+        zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
+    """
+
+    name: str
+    dtype: str
+    role: ArrayRole
+    shape: tuple[Expression, ...] = ()
+    initial: str | None = None
+    zeroed: bool = False
+    location: SourceLocation | None = None
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Access:
+    """One reference to an array in a statement.
+
+    Attributes:
+        reference: an identifier, unique in the SCoP.
+        relation: ``[p] -> { S[i] -> A[a] }``, its domain within the statement's domain (less, where an affine condition
+            guards the reference inside the statement).
+    """
+
+    reference: str
+    statement: str
+    array: str
+    kind: AccessKind
+    relation: isl.Map
+    location: SourceLocation
+
+    @property
+    def is_write(self) -> bool:
+        return self.kind is not AccessKind.READ
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """``x op= e`` with x not in e: ``operator`` is one of ``+ * min max`` (``x -= e`` is a sum); the two references of x."""
+
+    operator: str
+    read: str
+    write: str
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A statement with its domain ``[p] -> { S[i] : ... }``; ``iterators`` names the domain's dimensions, outermost first."""
+
+    name: str
+    iterators: tuple[str, ...]
+    domain: isl.Set
+    operations: tuple[Operation, ...]
+    accesses: tuple[Access, ...]
+    reduction: Reduction | None
+    location: SourceLocation
+    text: str
+
+    @property
+    def is_opaque(self) -> bool:
+        """Whether it holds data-dependent control, so that its writes are may-writes."""
+        return len(self.operations) != 1 or any(access.kind is AccessKind.MAY_WRITE for access in self.accesses)
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A loop of the source: the statements in it, the dimension it is of their domains, and where it stands."""
+
+    variable: str
+    depth: int
+    statements: tuple[str, ...]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class Scop:
+    """A kernel in the polyhedral model.
+
+    Attributes:
+        name: the kernel's name, a Python identifier.
+        signature: the argument types it was analysed for.
+        parameters: symbolic constants, in an order in which each can be computed.
+        context: ``[p] -> { : ... }``, what is known of the parameters.
+        schedule: the source order as a schedule tree, one band of one member per loop.
+        result: what the kernel returns, an expression of scalars and parameters, or None.
+        loops: the source's loops, outermost first in source order.
+        strict: whether sums keep their source order.
+    """
+
+    name: str
+    signature: Signature
+    parameters: tuple[Parameter, ...]
+    context: isl.Set
+    arrays: tuple[Array, ...]
+    statements: tuple[Statement, ...]
+    schedule: isl.Schedule
+    loops: tuple[Loop, ...]
+    result: Expression | None
+    location: SourceLocation
+    source: str
+    strict: bool = False
+
+    def array(self, name: str) -> Array:
+        return next(array for array in self.arrays if array.name == name)
+
+    def statement(self, name: str) -> Statement:
+        return next(statement for statement in self.statements if statement.name == name)

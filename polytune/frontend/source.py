@@ -1,0 +1,140 @@
+"""The source text of a function as a syntax tree whose nodes know their place in the user's file."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import textwrap
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any
+
+from polytune.errors import SourceLocation, UnsupportedSourceError
+
+
+@dataclass(frozen=True)
+class Source:
+    """A function with its syntax tree.
+
+    Attributes:
+        lines: the function's own lines, without their common indentation.
+        first_line: the 1-based line of the file at which ``lines`` begins.
+        indentation: the number of columns that were taken from each line.
+    """
+
+    function: FunctionType
+    tree: ast.FunctionDef
+    file: str
+    lines: tuple[str, ...]
+    first_line: int
+    indentation: int
+
+    @property
+    def name(self) -> str:
+        return self.tree.name
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines) + "\n"
+
+    def location(self, node: ast.AST) -> SourceLocation:
+        """The place of a node: absolute line, columns counted in characters, and the line's text."""
+        line: int = getattr(node, "lineno", 1)
+        text = self.lines[line - 1] if line <= len(self.lines) else ""
+        column = _characters(text, getattr(node, "col_offset", 0))
+        one_line = getattr(node, "end_lineno", line) == line
+        end = _characters(text, getattr(node, "end_col_offset", None) or 0) if one_line else len(text)
+        shift = self.indentation
+        return SourceLocation(
+            self.file, self.first_line + line - 1, column + shift, max(end, column + 1) + shift, " " * shift + text
+        )
+
+    def segment(self, node: ast.AST) -> str:
+        """The text of a node as the user wrote it."""
+        line, end = getattr(node, "lineno", 1), getattr(node, "end_lineno", None)
+        if end is None:
+            return ast.unparse(node)
+        lines = [text.encode() for text in self.lines[line - 1 : end]]
+        lines[-1] = lines[-1][: node.end_col_offset]  # type: ignore[attr-defined]
+        lines[0] = lines[0][node.col_offset :]  # type: ignore[attr-defined]
+        return b"\n".join(lines).decode()
+
+    def refusal(self, node: ast.AST, what: str, reason: str, remedy: str) -> UnsupportedSourceError:
+        """The error that refuses ``node``; for the caller to raise."""
+        return UnsupportedSourceError(self.location(node), what, reason, remedy)
+
+    def resolve(self, name: str) -> Any:
+        """What a name that is not local means: from the closure, the module, or the builtins.
+
+        Raises:
+            KeyError: no such name.
+        """
+        code, closure = self.function.__code__, self.function.__closure__ or ()
+        for free, cell in zip(code.co_freevars, closure, strict=True):
+            if free == name:
+                try:
+                    return cell.cell_contents
+                except ValueError:
+                    raise KeyError(name) from None
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        return vars(builtins)[name]
+
+
+def _characters(text: str, offset: int) -> int:
+    """The column in characters of a UTF-8 byte offset, which is what ``ast`` counts in."""
+    return len(text.encode()[:offset].decode(errors="replace"))
+
+
+def plain_function(candidate: Any) -> FunctionType | None:
+    """The plain Python function behind ``candidate`` (itself, or what a decorator wrapped), or None."""
+    while not isinstance(candidate, FunctionType) and hasattr(candidate, "__wrapped__"):
+        candidate = candidate.__wrapped__
+    if isinstance(candidate, FunctionType):
+        unwrapped = inspect.unwrap(candidate)
+        return unwrapped if isinstance(unwrapped, FunctionType) else candidate
+    return None
+
+
+def read_source(function: Any) -> Source:
+    """Read a function's source.
+
+    Raises:
+        UnsupportedSourceError: there is no Python source to read, or it is not one ``def``.
+    """
+    plain = plain_function(function)
+    if plain is None:
+        raise UnsupportedSourceError(
+            SourceLocation("<unknown>", 1),
+            f"{function!r} is not a Python function",
+            "only the source of a plain function can be compiled",
+            "pass a function written with def",
+        )
+    file, line = plain.__code__.co_filename, plain.__code__.co_firstlineno
+    try:
+        lines, line = inspect.getsourcelines(plain)
+    except (OSError, TypeError):
+        raise UnsupportedSourceError(
+            SourceLocation(file, line),
+            f"the source of {plain.__name__!r} is not available",
+            "a kernel is compiled from its source text, which is not kept for code typed at a prompt or built by exec",
+            "put the function into a file",
+        ) from None
+    original = "".join(lines)
+    text = textwrap.dedent(original)
+    indentation = len(lines[0]) - len(text.splitlines(keepends=True)[0])
+    line = max(line, 1)
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        body = []
+    if len(body) != 1 or not isinstance(body[0], ast.FunctionDef):
+        place = SourceLocation(file, line, indentation, None, lines[0].rstrip("\n"))
+        raise UnsupportedSourceError(
+            place,
+            f"{plain.__name__!r} is not written as a plain def",
+            "a lambda, an async def or a generator expression has no statements to schedule",
+            "write it as a function with def",
+        )
+    return Source(plain, body[0], file, tuple(text.splitlines()), line, indentation)

@@ -1,0 +1,90 @@
+"""References to elements of arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from polytune.frontend.affine import NotAffineError, as_index
+from polytune.frontend.expression import Element, Expression
+from polytune.frontend.frame import ArrayBinding, Frame
+from polytune.frontend.names import lookup
+from polytune.frontend.promotion import Value, binary
+
+Reader = Callable[[Frame, ast.expr], Value]
+
+
+def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
+    """The element that ``A[i, j]`` or ``A[i][j]`` refers to.
+
+    Raises:
+        UnsupportedSourceError: not one affine subscript for each dimension of an array.
+    """
+    base, subscripts = _flatten(node)
+    if not isinstance(base, ast.Name):
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(base)} is subscripted",
+            "only arrays that are arguments, or made in the kernel, can be accessed",
+            "give the array a name of its own, as an argument of the kernel",
+        )
+    binding = lookup(frame, base)
+    if not isinstance(binding, ArrayBinding):
+        raise frame.source.refusal(
+            base,
+            f"{base.id!r} is subscripted but is not an array",
+            "in the types that the kernel is compiled for it is no array",
+            "pass a NumPy array for it, or use it without a subscript",
+        )
+    array = frame.kernel.arrays[binding.array]
+    for subscript in subscripts:
+        _refuse_slices(frame, subscript)
+    if len(subscripts) != array.ndim:
+        raise frame.source.refusal(
+            node,
+            f"{base.id} has {array.ndim} dimensions and is accessed with {len(subscripts)} subscripts",
+            "a statement works on single elements",
+            f"write {base.id}[{', '.join('ijklmnpq'[: array.ndim])}] with one subscript for each dimension",
+        )
+    indices = tuple(
+        _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
+    )
+    return frame.kernel.locations.record(Element(array.name, indices, array.dtype), frame.source.location(node))
+
+
+def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
+    """The base and all subscripts of a chain such as ``A[i][j, k]``."""
+    base: ast.expr = node
+    chain: list[ast.expr] = []
+    while isinstance(base, ast.Subscript):
+        chain = [*(base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]), *chain]
+        base = base.value
+    return base, chain
+
+
+def _refuse_slices(frame: Frame, subscript: ast.expr) -> None:
+    ellipsis = isinstance(subscript, ast.Constant) and (subscript.value is ... or subscript.value is None)
+    if isinstance(subscript, ast.Slice | ast.Starred) or ellipsis:
+        raise frame.source.refusal(
+            subscript,
+            "a slice of an array",
+            "work on whole rows hides the loop that is to be scheduled",
+            "write the loop over the elements: for j in range(...)",
+        )
+
+
+def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reader) -> Expression:
+    value = read(frame, node)
+    known = value.constant
+    if value.is_integer and known is not None and known < 0:
+        value = binary("+", frame.kernel.extents[array, dimension], value)
+    try:
+        frame.kernel.affine.function(value.expression)
+    except NotAffineError as error:
+        raise frame.source.refusal(
+            node,
+            f"the subscript {frame.source.segment(node)} of {array} is not affine",
+            f"which element is accessed must be known without running the program, but the subscript {error}",
+            "use sums of loop variables, integer arguments and shapes, times constants (also //, %, min, max, abs)",
+        ) from None
+    return as_index(value.expression)

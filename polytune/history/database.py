@@ -1,0 +1,155 @@
+"""An SQLite file that several processes share, and that never stops the program.
+
+A damaged file is moved aside and a new one begun; where the file cannot be written, its content is copied into memory
+and the program goes on from there.  Either is said once, in a `CacheWarning`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+import threading
+import time
+import warnings
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from polytune.errors import CacheWarning
+from polytune.history import schema
+
+_BUSY_SECONDS = 10.0
+_ORPHANS: list[sqlite3.Connection] = []  # connections of a parent process; closing one here would drop its locks
+
+
+class Database:
+    """Runs single statements, each a transaction of its own; safe to use from several threads and processes."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._lock = threading.RLock()
+        self._connection: sqlite3.Connection | None = None
+        self._process = 0
+        self._file: tuple[int, int] | None = None  # which file the connection has open: device and inode
+        self.in_memory = False
+
+    def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[tuple]:
+        """Run one statement and give its rows."""
+        with self._lock:
+            while True:
+                try:
+                    return self._connect().execute(statement, values or {}).fetchall()
+                except sqlite3.Error as error:
+                    if self.in_memory:
+                        raise
+                    self._recover(error)
+
+    def close(self) -> None:
+        """Close the file; the next statement opens it again.  What is only in memory is kept."""
+        with self._lock:
+            if self._connection is not None and not self.in_memory:
+                self._connection.close()
+                self._connection = None
+
+    def _connect(self) -> sqlite3.Connection:
+        if self._connection is not None and self._process != os.getpid() and not self.in_memory:
+            _ORPHANS.append(self._connection)
+            self._connection = None
+        if self._connection is None:
+            self._process = os.getpid()
+            self._connection = self._open()
+        return self._connection
+
+    def _open(self) -> sqlite3.Connection:
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise sqlite3.OperationalError(str(error)) from error
+        connection = _connect(str(self.path))
+        try:
+            with contextlib.suppress(sqlite3.OperationalError):  # not every file system can; the default journal does
+                connection.execute("pragma journal_mode = wal").fetchall()
+            connection.execute("pragma synchronous = normal")
+            self._file = _identity(self.path)
+            _prepare(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _recover(self, error: sqlite3.Error) -> None:
+        """After an error: begin a new file if the old one is damaged, or else go on in memory."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None
+        if type(error) is sqlite3.DatabaseError and self._move_aside(error):
+            return
+        self._process = os.getpid()
+        self._connection = _copy_in_memory(self.path)
+        self.in_memory = True
+        warnings.warn(
+            f"the history {self.path} cannot be used ({error}); what is measured now is lost when this process ends. "
+            "Make the folder writable, free space on its disk, or set POLYTUNE_CACHE_DIR to another folder.",
+            CacheWarning,
+            stacklevel=4,
+        )
+
+    def _move_aside(self, error: sqlite3.Error) -> bool:
+        """Whether the damaged file is out of the way, moved by this process or by another."""
+        if _identity(self.path) != self._file:
+            return True
+        aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
+        try:
+            os.replace(self.path, aside)
+            for suffix in ("-wal", "-shm"):
+                with contextlib.suppress(FileNotFoundError):
+                    os.replace(f"{self.path}{suffix}", f"{aside}{suffix}")
+        except FileNotFoundError:
+            return True
+        except OSError:
+            return False
+        warnings.warn(
+            f"the history {self.path} is damaged ({error}); it has been moved to {aside.name} and a new one begun",
+            CacheWarning,
+            stacklevel=5,
+        )
+        return True
+
+
+def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
+    return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables, unless they are there."""
+    (version,) = connection.execute("pragma user_version").fetchone()
+    if version > schema.VERSION:
+        raise sqlite3.NotSupportedError(f"it was written by a newer polytune, format {version}")
+    if version < schema.VERSION:
+        connection.executescript(schema.CREATE)
+        connection.execute(f"pragma user_version = {schema.VERSION}")
+
+
+def _copy_in_memory(path: Path) -> sqlite3.Connection:
+    """A database in memory with whatever of the file can be read."""
+    memory = _connect(":memory:")
+    with contextlib.suppress(sqlite3.Error, OSError):
+        source = _connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
+        with contextlib.closing(source):
+            if source.execute("pragma user_version").fetchone() == (schema.VERSION,):
+                source.backup(memory)
+                memory.execute("select 1 from measurements").fetchone()
+                return memory
+    memory.close()
+    memory = _connect(":memory:")
+    _prepare(memory)
+    return memory
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino

@@ -1,0 +1,64 @@
+"""The tables of the history, and the statements on them."""
+
+VERSION = 1
+
+CREATE = """
+create table if not exists measurements (
+    kernel text not null,
+    shape text not null,
+    machine text not null,
+    configuration text not null,
+    count integer not null,
+    best_seconds real,
+    median_seconds real,
+    status text not null,
+    reason text not null,
+    updated real not null,
+    primary key (kernel, shape, machine, configuration)
+) without rowid;
+create table if not exists searches (
+    kernel text not null,
+    shape text not null,
+    machine text not null,
+    state text not null,
+    updated real not null,
+    primary key (kernel, shape, machine)
+) without rowid;
+"""
+
+# The newest median is the one that holds now; the count and the best time add up over all processes.
+RECORD = """
+insert into measurements values (
+    :kernel, :shape, :machine, :configuration, :count, :seconds, :seconds, :status, :reason, :updated)
+on conflict do update set
+    count = measurements.count + excluded.count,
+    best_seconds = min(ifnull(measurements.best_seconds, excluded.best_seconds),
+                       ifnull(excluded.best_seconds, measurements.best_seconds)),
+    median_seconds = excluded.median_seconds,
+    status = excluded.status,
+    reason = excluded.reason,
+    updated = excluded.updated
+"""
+
+SELECT = """
+select kernel, shape, machine, configuration, count, best_seconds, median_seconds, status, reason, updated
+from measurements
+where (:kernel is null or kernel = :kernel)
+  and (:shape is null or shape = :shape)
+  and (:machine is null or machine = :machine)
+"""
+
+SUMMARY = """
+select count(distinct kernel), count(distinct kernel || char(0) || shape), count(*), ifnull(sum(status = 'failed'), 0),
+    max(updated)
+from measurements
+"""
+
+SAVE_SEARCH = """
+insert into searches values (:kernel, :shape, :machine, :state, :updated)
+on conflict do update set state = excluded.state, updated = excluded.updated
+"""
+
+LOAD_SEARCH = "select state from searches where kernel = :kernel and shape = :shape and machine = :machine"
+
+DELETE = "delete from {table} where :kernel is null or kernel = :kernel"

@@ -1,0 +1,206 @@
+"""The record of all measurements, and of the searches that made them."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import platformdirs
+
+from polytune.errors import HistoryError
+from polytune.history import schema
+from polytune.history.database import Database
+
+FILE_NAME = "history.sqlite"
+STATUSES = ("ok", "failed")
+
+
+@dataclass(frozen=True)
+class Measurement:
+    """What is known of one configuration of a kernel, for one class of inputs on one machine.
+
+    Attributes:
+        kernel: what was run: a hash of everything that changes what the code does.
+        shape: the class of inputs.
+        machine: where; see `machine_key`.
+        configuration: the values of the parameters that were active.
+        count: how many times it was measured or failed, by all processes together.
+        best_seconds: the shortest run time ever reported; None where it never ran.
+        median_seconds: the median last reported; None where it failed the last time.
+        status: ``"ok"`` or ``"failed"``.
+        reason: why it failed.
+        updated: when it was last recorded, in seconds since 1970.
+    """
+
+    kernel: str
+    shape: str
+    machine: str
+    configuration: Mapping[str, Any]
+    count: int
+    best_seconds: float | None
+    median_seconds: float | None
+    status: str
+    reason: str
+    updated: float
+
+    def to_json(self) -> dict[str, Any]:
+        """The measurement as a dictionary that JSON can write."""
+        return asdict(self)
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a history holds.
+
+    Attributes:
+        path: the file; None where the history is only in memory.
+        size_bytes: the size of the file.
+        kernels: how many kernels there are.
+        shapes: how many pairs of a kernel and a shape.
+        measurements: how many configurations.
+        failed: how many of them failed.
+        updated: the last change, in seconds since 1970; None where there is nothing.
+    """
+
+    path: str | None
+    size_bytes: int
+    kernels: int
+    shapes: int
+    measurements: int
+    failed: int
+    updated: float | None
+
+
+class Store:
+    """Measurements in an SQLite file that any number of processes and threads read and write.
+
+    A damaged file is moved aside and begun anew; where the file cannot be written, the store goes on in memory.
+    Either is said in one `CacheWarning`; no method raises because of the disk.
+
+    Args:
+        path: the file, or the folder that holds ``history.sqlite``; without one, the folder named by the environment
+            variable ``POLYTUNE_CACHE_DIR``, or else the user's cache folder.
+    """
+
+    def __init__(self, path: str | os.PathLike[str] | None = None):
+        chosen = default_directory() if path is None else Path(path)
+        self._database = Database(chosen if chosen.suffix == ".sqlite" else chosen / FILE_NAME)
+
+    @property
+    def path(self) -> Path:
+        """Where the file is, or should be."""
+        return self._database.path
+
+    @property
+    def in_memory(self) -> bool:
+        """Whether the file could not be used."""
+        return self._database.in_memory
+
+    def record(
+        self,
+        kernel: str,
+        shape: str,
+        machine: str,
+        configuration: Mapping[str, Any],
+        seconds: float | None,
+        status: str = "ok",
+        *,
+        count: int = 1,
+        reason: str = "",
+    ) -> None:
+        """Add to the record of one configuration.
+
+        Args:
+            kernel, shape, machine: what it belongs to.
+            configuration: the parameters' values.
+            seconds: the median run time; None where it failed.
+            status: ``"ok"`` or ``"failed"``; the last one recorded holds.
+            count: how many measurements there were.
+            reason: why it failed.
+
+        Raises:
+            HistoryError: the status is unknown, or it does not go with the seconds.
+        """
+        if status not in STATUSES or (seconds is None) == (status == "ok"):
+            raise HistoryError(
+                f"cannot record status {status!r} with {seconds} seconds: 'ok' goes with a run time, 'failed' with None"
+            )
+        values = {"kernel": kernel, "shape": shape, "machine": machine, "seconds": seconds, "status": status}
+        values |= {"configuration": json.dumps(dict(configuration), sort_keys=True), "count": count, "reason": reason}
+        self._database.execute(schema.RECORD, values | {"updated": time.time()})
+
+    def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
+        """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
+        statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
+        rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
+        return [_measurement(row) for row in rows]
+
+    def best(self, kernel: str, shape: str, machine: str) -> Measurement | None:
+        """The fastest configuration by its median; None where none has run."""
+        statement = schema.SELECT + " and status = 'ok' order by median_seconds limit 1"
+        rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
+        return _measurement(rows[0]) if rows else None
+
+    def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
+        """Keep the state of a search, any JSON document, in place of the one before."""
+        values = {"kernel": kernel, "shape": shape, "machine": machine, "state": json.dumps(state)}
+        self._database.execute(schema.SAVE_SEARCH, values | {"updated": time.time()})
+
+    def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
+        """The state last saved; None where there is none."""
+        rows = self._database.execute(schema.LOAD_SEARCH, {"kernel": kernel, "shape": shape, "machine": machine})
+        return json.loads(rows[0][0]) if rows else None
+
+    def clear(self, kernel: str | None = None) -> int:
+        """Forget everything, or everything about one kernel; how many records of configurations that were."""
+        before = len(self.all(kernel))
+        for table in ("measurements", "searches"):
+            self._database.execute(schema.DELETE.format(table=table), {"kernel": kernel})
+        return before
+
+    def summary(self) -> Summary:
+        """What there is."""
+        ((kernels, shapes, measurements, failed, updated),) = self._database.execute(schema.SUMMARY)
+        on_disk = not self.in_memory and self.path.exists()
+        return Summary(
+            path=str(self.path) if on_disk else None,
+            size_bytes=self.path.stat().st_size if on_disk else 0,
+            kernels=kernels,
+            shapes=shapes,
+            measurements=measurements,
+            failed=failed,
+            updated=updated,
+        )
+
+    def close(self) -> None:
+        """Close the file; it is opened again when needed."""
+        self._database.close()
+
+
+def default_store() -> Store:
+    """The store of this process in the `default_directory`; always the same one for the same folder."""
+    return _store_in(default_directory())
+
+
+@cache
+def _store_in(directory: Path) -> Store:
+    return Store(directory)
+
+
+def default_directory() -> Path:
+    """The folder named by ``POLYTUNE_CACHE_DIR``, or else the user's cache folder."""
+    named = os.environ.get("POLYTUNE_CACHE_DIR")
+    if named:
+        return Path(named)
+    return Path(platformdirs.user_cache_dir("polytune"))
+
+
+def _measurement(row: tuple) -> Measurement:
+    kernel, shape, machine, configuration, *rest = row
+    return Measurement(kernel, shape, machine, json.loads(configuration), *rest)

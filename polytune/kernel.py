@@ -1,0 +1,165 @@
+"""``@kernel``: the one place that joins compile time to run time."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import inspect
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FunctionType
+from typing import Any, overload
+
+import numpy as np
+
+from polytune.errors import PolytuneError
+from polytune.runtime.cache import ModuleCache
+from polytune.runtime.cache_key import key_of
+from polytune.runtime.calls import CallableKernel
+from polytune.runtime.generated import GeneratedKernel
+from polytune.signature import Signature
+
+__all__ = ["Kernel", "kernel"]
+
+
+@overload
+def kernel(function: FunctionType, /) -> Kernel: ...
+@overload
+def kernel(*, strict: bool = False) -> Callable[[FunctionType], Kernel]: ...
+def kernel(
+    function: FunctionType | None = None, /, *, strict: bool = False
+) -> Kernel | Callable[[FunctionType], Kernel]:
+    """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
+
+    Args:
+        function: a function of arrays and numbers, in the language of ``docs/language.md``.
+        strict: keep the source order of every sum, so that results are those of the interpreted function bit for bit.
+            Without it sums may be reassociated, as NumPy and BLAS do.
+
+    Raises:
+        PolytuneError: what is decorated is no plain function.
+
+    >>> import numpy, polytune
+    >>> @polytune.kernel
+    ... def scale(factor, x):
+    ...     for i in range(x.shape[0]):
+    ...         x[i] = factor * x[i]
+    >>> x = numpy.arange(3.0)
+    >>> scale(2.0, x)
+    >>> x
+    array([0., 2., 4.])
+    """
+    if function is None:
+        return functools.partial(Kernel, strict=strict)
+    return Kernel(function, strict=strict)
+
+
+class Kernel(CallableKernel):
+    """A function that runs compiled; ``kernel`` makes it.
+
+    Attributes:
+        __wrapped__: the function itself.
+        is_strict: whether sums keep their source order.
+    """
+
+    def __init__(self, function: FunctionType, *, strict: bool = False):
+        if not isinstance(function, FunctionType):
+            raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
+        self.__wrapped__ = function
+        self.is_strict = strict
+        functools.update_wrapper(self, function)
+        super().__init__(function.__name__, inspect.signature(function), self._provide)
+
+    def __repr__(self) -> str:
+        return f"<polytune kernel {self.__qualname__}{' (strict)' if self.is_strict else ''}>"
+
+    @functools.cached_property
+    def strict(self) -> Kernel:
+        """The same kernel, with every sum in source order."""
+        return self if self.is_strict else Kernel(self.__wrapped__, strict=True)
+
+    def stages(self, signature: Signature | None = None) -> Any:
+        """The compiler's stages for argument types (inferred from the source where not given), see ``polytune.pipeline``."""
+        from polytune.frontend import infer_signature
+        from polytune.pipeline import Stages
+
+        return Stages(self.__wrapped__, signature or infer_signature(self.__wrapped__), self.is_strict)
+
+    def explain(self) -> str:
+        """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
+        from polytune.explanation import explain
+
+        return explain(self)
+
+    def example_arguments(
+        self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None
+    ) -> tuple[Any, ...]:
+        """Random arguments with the least shapes that the kernel's accesses allow for given parameter values.
+
+        Raises:
+            PolytuneError: a parameter is not given, or the accesses do not bound a shape.
+        """
+        from polytune.examples import example_arguments
+
+        return example_arguments(self.stages(signature), sizes, rng)
+
+    def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
+        """The module for a signature: from the disk cache, else compiled."""
+        text, constants = source_identity(self.__wrapped__)
+        identity = key_of("kernel", text, constants, str(signature), f"strict={self.is_strict}", _compiler_text())
+        module = _cache().load(identity)
+        if module is None:
+            module = _cache().store(identity, self.stages(signature).source)
+        history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
+        return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
+
+
+def source_identity(function: FunctionType) -> tuple[str, str]:
+    """A function's source with its place, and all that its meaning depends on outside of it: constants and functions called.
+
+    The place is part of it because messages and generated code refer to lines.
+    """
+    parts: list[str] = []
+    _collect(function, parts, set())
+    code = function.__code__
+    try:
+        text = inspect.getsource(function)
+    except OSError:
+        text = ""
+    return f"{code.co_filename}:{code.co_firstlineno}\n{text}", "\n".join(parts)
+
+
+def _collect(function: FunctionType, parts: list[str], seen: set[int]) -> None:
+    if id(function) in seen:
+        return
+    seen.add(id(function))
+    outside = inspect.getclosurevars(function)
+    for name, value in sorted({**outside.globals, **outside.nonlocals}.items()):
+        inner = getattr(value, "__wrapped__", value)
+        if isinstance(inner, FunctionType):
+            try:
+                parts.append(f"{name}: {inspect.getsource(inner)}")
+            except OSError:
+                parts.append(f"{name}: {inner.__code__.co_code.hex()} {inner.__code__.co_consts!r}")
+            _collect(inner, parts, seen)
+        elif isinstance(value, (bool, int, float, np.generic, type)):
+            parts.append(f"{name} = {value!r}")
+        else:
+            parts.append(f"{name} is a {type(value).__qualname__}")
+
+
+@functools.cache
+def _cache() -> ModuleCache:
+    return ModuleCache()
+
+
+@functools.cache
+def _compiler_text() -> str:
+    """A hash over the compiler's own source: its output may change with any of it."""
+    root = Path(__file__).parent
+    digest = hashlib.sha256()
+    for folder in ("frontend", "schedule", "codegen"):
+        for source in sorted((root / folder).glob("*.py")):
+            digest.update(source.read_bytes())
+    digest.update((root / "pipeline.py").read_bytes())
+    return digest.hexdigest()

@@ -1,0 +1,35 @@
+"""``polytune build``: a package that an application imports, without the compiler."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from polytune.version import __version__
+
+if TYPE_CHECKING:
+    from polytune.kernel import Kernel
+
+
+def build(kernels: Sequence[Kernel], directory: Path) -> None:
+    """Write a package with one module per kernel, for the types that its annotations and its source give.
+
+    The package needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner``, and nothing of the compiler.  All is
+    generated before anything is written.
+
+    Raises:
+        UnsupportedSourceError: a kernel's source cannot be compiled.
+        OSError: the directory cannot be written.
+    """
+    modules = {kernel.__name__: kernel.stages().source for kernel in kernels}
+    names = sorted(modules)
+    lines = [f'"""Kernels compiled by polytune {__version__}: {", ".join(names)}."""', ""]
+    lines += ["from polytune.runtime.embedded import EmbeddedKernel", ""]
+    lines += [f"from . import _{name}" for name in names]
+    lines += ["", f"__all__ = {names!r}", ""]
+    lines += [f"{name} = EmbeddedKernel(_{name})" for name in names]
+    directory.mkdir(parents=True, exist_ok=True)
+    for name, text in modules.items():
+        (directory / f"_{name}.py").write_text(text, encoding="utf-8")
+    (directory / "__init__.py").write_text("\n".join(lines) + "\n", encoding="utf-8")

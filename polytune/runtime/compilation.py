@@ -1,0 +1,86 @@
+"""Compiling one function of a generated module, with Numba's disk cache made safe to rely on."""
+
+from __future__ import annotations
+
+import functools
+import warnings
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numba.core.errors import NumbaError
+
+from polytune.errors import CacheWarning, CompilationError
+from polytune.runtime.seals import put_seals, remove_all, remove_damaged
+
+__all__ = ["compile_for"]
+
+
+def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
+    """Have a Numba function ready for arguments of given types: its machine code loaded from disk, else compiled.
+
+    Afterwards a call with such arguments neither compiles nor reads the disk.  Damaged files in Numba's cache are
+    deleted, with a ``CacheWarning``, and the function is compiled anew; where the result cannot be written to
+    disk, a ``CacheWarning`` says so and the function is ready all the same.
+
+    Args:
+        function: what ``numba.njit`` made, with or without ``cache=True``.
+        argument_types: a Numba type for each argument, as ``numba.typeof`` gives them.
+
+    Raises:
+        CompilationError: Numba cannot compile the function.
+    """
+    wanted = tuple(argument_types)
+    if wanted in function.overloads:
+        return
+    folder = Path(function.stats.cache_path) if function.stats.cache_path else None
+    if folder is not None and (damaged := remove_damaged(folder)):
+        _warn_damaged(folder, f"{damaged[0].name} is not as it was written")
+    problem = _try_compile(function, wanted)
+    if wanted not in function.overloads and folder is not None:
+        # Unpickling garbled files can raise anything.  Nothing raised: code for other types was found, because two
+        # processes that saved different types of one function at the same time have mixed up Numba's index.
+        _warn_damaged(folder, repr(problem) if problem else "its index is wrong")
+        remove_all(folder)
+        problem = _try_compile(function, wanted)
+    if wanted not in function.overloads:
+        raise CompilationError(f"{function.__name__} cannot be compiled for {wanted}: {problem!r}") from problem
+    if folder is None:
+        return
+    try:
+        if problem is not None:
+            raise problem
+        if wanted in function.stats.cache_misses:
+            put_seals(folder)
+    except Exception as error:  # compiled, but not saved
+        _warn_not_kept(folder, repr(error))
+
+
+def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
+    """Compile or load; the exception that came out of it, be it from compiling, loading or saving.
+
+    Raises:
+        CompilationError: Numba refuses the function itself.
+    """
+    try:
+        function.compile(wanted)
+    except NumbaError as error:
+        raise CompilationError(f"{function.__name__} cannot be compiled for {wanted}: {error}") from error
+    except Exception as error:
+        return error
+    return None
+
+
+def _warn_damaged(folder: Path, what: str) -> None:
+    warnings.warn(
+        CacheWarning(f"compiled code in {folder} is damaged ({what}); it is deleted and compiled again"), stacklevel=3
+    )
+
+
+@functools.cache
+def _warn_not_kept(folder: Path, why: str) -> None:
+    """Warn once for a folder."""
+    warnings.warn(
+        CacheWarning(f"compiled code cannot be kept in {folder} ({why}); the next process will compile it again"),
+        stacklevel=3,
+    )

@@ -1,0 +1,57 @@
+"""Kernels of a generated package: compiled and tuned like any other, but never analysed again."""
+
+from __future__ import annotations
+
+import hashlib
+import inspect
+from pathlib import Path
+from types import ModuleType
+
+from polytune.errors import ArgumentError
+from polytune.runtime.calls import CallableKernel
+from polytune.runtime.generated import GeneratedKernel
+from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+
+__all__ = ["EmbeddedKernel"]
+
+
+class EmbeddedKernel(CallableKernel):
+    """A kernel made of one generated module; it accepts the types that the module was generated for.
+
+    The memory layout of arrays is free, as a version is compiled for the layout that it meets, and so is an integer
+    where a float is wanted.
+    """
+
+    def __init__(self, module: ModuleType):
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in module.ARGUMENTS]
+        super().__init__(module.NAME, inspect.Signature(parameters), self._provide)
+        self.__doc__ = module.__doc__
+        self._module = module
+        self._wanted: Signature = module.SIGNATURE
+        text = Path(str(module.__file__)).read_bytes()
+        self._identity = f"{module.NAME} {hashlib.sha256(text).hexdigest()[:16]}"
+
+    def __repr__(self) -> str:
+        return f"<polytune embedded kernel {self.__name__}({self._wanted})>"
+
+    def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
+        for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):
+            if not _accepts(wanted, given):
+                raise ArgumentError(
+                    f"argument {name!r} of {self.__name__} is {given}, but the package was built for {wanted}; "
+                    "pass that, or build the package for this type (annotate the kernel's argument)"
+                )
+        return self._identity, GeneratedKernel(self._module)
+
+
+def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
+    if isinstance(wanted, ArrayType) or isinstance(given, ArrayType):
+        return (
+            isinstance(wanted, ArrayType)
+            and isinstance(given, ArrayType)
+            and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
+        )
+    assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
+    if wanted.dtype.startswith("int"):
+        return given.dtype.startswith("int")
+    return given.weak or given.dtype == wanted.dtype

@@ -1,0 +1,24 @@
+"""What a generated module says of each of its versions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Version:
+    """One version of a kernel.
+
+    Attributes:
+        name: the value of the space's parameter ``version``.
+        function: ``function(workers, state, *memory, *scalars, *parameters, *tile_sizes)``, compiled by Numba.
+        team: whether it shares its work out among workers.
+        tiles: per tile size that it takes, the size to start from.
+    """
+
+    name: str
+    function: Callable[..., Any]
+    team: bool
+    tiles: tuple[int, ...]

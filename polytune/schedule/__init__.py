@@ -1,0 +1,1 @@
+"""SCoP to schedules: dependences, candidate schedules, regions, counts."""

@@ -1,0 +1,134 @@
+"""Candidate schedules: the few legal orders of a kernel that are worth generating code from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytune.frontend.scop import Scop
+from polytune.schedule.budget import within_budget
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.dependences import Dependences, domain_of
+from polytune.schedule.legality import violation
+
+OPERATIONS = 20_000_000
+"""isl's budget for one schedule, in its own basic operations (seconds, not minutes)."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Settings of isl's scheduler (Pluto algorithm; see isl's manual, "Scheduling").
+
+    Attributes:
+        outer_coincidence: ask for parallel members outermost, at the cost of permutable bands (no time tiling).
+        serialize: one strongly connected component at a time, that is the least fusion.
+        fuse: prefer shared bands over parallel ones, that is the most fusion.
+    """
+
+    name: str
+    outer_coincidence: bool = False
+    serialize: bool = False
+    fuse: bool = False
+
+
+STRATEGIES = (
+    Strategy("tiled"),
+    Strategy("coincident", outer_coincidence=True),
+    Strategy("distributed", serialize=True),
+    Strategy("fused", fuse=True),
+)
+
+
+def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate, ...]:
+    """The source order and what isl's scheduler makes of the dependences under each strategy, duplicates left out.
+
+    A strategy for which isl finds no legal schedule within its budget yields no candidate: the source order is always there.
+    Strategies that differ only in fusion are left out where there is nothing to fuse.
+    """
+    found = [Candidate("source", scop.schedule, dependences)]
+    connected = is_strongly_connected(dependences)
+    for strategy in STRATEGIES:
+        if connected and (strategy.serialize or strategy.fuse):
+            continue
+        schedule = legal_schedule(scop, dependences, strategy)
+        if schedule is None:
+            continue
+        if not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
+            found.append(Candidate(strategy.name, schedule, dependences))
+    return tuple(found)
+
+
+def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
+    """A schedule that respects all dependences exactly, or None.
+
+    isl treats live ranges by a local criterion that does not hold in every case; where the exact check finds its
+    schedule to be wrong, the schedule is computed again with all false dependences forced.
+    """
+    schedule = compute_schedule(scop, dependences, strategy)
+    if schedule is not None and violation(schedule, dependences) is not None:
+        schedule = compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
+        if schedule is not None and violation(schedule, dependences) is not None:
+            return None
+    return schedule
+
+
+def is_strongly_connected(dependences: Dependences) -> bool:
+    """Whether every statement depends on every other, directly or not, so that all of them have to share a loop."""
+    follows: dict[str, set[str]] = {statement.name: set() for statement in dependences.scop.statements}
+
+    def add(relation: isl.Map) -> None:
+        follows[relation.get_tuple_name(isl.dim_type.in_)].add(relation.get_tuple_name(isl.dim_type.out))
+
+    dependences.everything.foreach_map(add)
+    for start in follows:
+        reached, frontier = set(), {start}
+        while frontier:
+            reached |= frontier
+            frontier = set().union(*(follows[name] for name in frontier)) - reached
+        if len(reached) < len(follows):
+            return False
+    return True
+
+
+def compute_schedule(
+    scop: Scop, dependences: Dependences, strategy: Strategy, *, reorder_live_ranges: bool = True
+) -> isl.Schedule | None:
+    """A schedule tree from isl's scheduler, or None if it finds none within the budget.
+
+    Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
+    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
+    reordered but never interleaved.
+    """
+    forced = dependences.forced if reorder_live_ranges else dependences.everything
+    constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
+    constraints = constraints.set_validity(forced).set_coincidence(forced)
+    constraints = constraints.set_proximity(dependences.everything)
+    if reorder_live_ranges and not dependences.tagged_order.is_empty():
+        constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
+    context = scop.context.get_ctx()
+    with _settings(context, strategy):
+        return within_budget(context, OPERATIONS, constraints.compute_schedule)
+
+
+@contextmanager
+def _settings(context: isl.Context, strategy: Strategy) -> Iterator[None]:
+    """Set isl's scheduler options for the duration, and put back what was there."""
+    wanted = {
+        "schedule_outer_coincidence": int(strategy.outer_coincidence),
+        "schedule_serialize_sccs": int(strategy.serialize),
+        "schedule_maximize_coincidence": int(not strategy.fuse),
+        "schedule_whole_component": int(strategy.fuse),
+        "schedule_maximize_band_depth": 1,
+        "schedule_treat_coalescing": 1,
+    }
+    before = {name: getattr(context, f"get_{name}")() for name in wanted}
+    for name, value in wanted.items():
+        getattr(context, f"set_{name}")(value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            getattr(context, f"set_{name}")(value)

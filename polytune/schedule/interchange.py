@@ -1,0 +1,108 @@
+"""Order of the point loops inside a tile: contiguous accesses innermost."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import islpy as isl
+
+from polytune.frontend.scop import Scop
+
+
+def point_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
+    """An order of a permutable band's members with the most contiguous one innermost, the others as they are.
+
+    Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
+    number of loops around it, that jump in memory when the member advances by one and all else stays; an access that moves by
+    at most one element of the last dimension, or not at all, does not jump.
+    """
+    members = node.band_n_member()
+    costs = [_jumps(node, member, scop) for member in range(members)]
+    best = min(range(members), key=lambda member: (costs[member], -member))
+    return (*(member for member in range(members) if member != best), best)
+
+
+def reorder_band(node: isl.ScheduleNode, order: tuple[int, ...]) -> isl.ScheduleNode:
+    """The band node with its members in another order; the caller has made sure that the band is permutable."""
+    if order == tuple(range(len(order))):
+        return node
+    partial = select_members(node.band_get_partial_schedule(), order)
+    return node.delete().insert_partial_schedule(partial).band_set_permutable(1)
+
+
+def select_members(partial: isl.MultiUnionPwAff, order: tuple[int, ...]) -> isl.MultiUnionPwAff:
+    """``B`` to ``(B[order[0]], B[order[1]], ...)``: some members of a partial schedule, in a given order."""
+    space = partial.get_space()
+    dropped = space.dim(isl.dim_type.set) - len(order)
+    if dropped:
+        space = space.drop_dims(isl.dim_type.set, 0, dropped)
+    members = reduce(
+        lambda chosen, member: chosen.add(partial.get_union_pw_aff(member)),
+        order,
+        isl.UnionPwAffList.alloc(partial.get_ctx(), len(order)),
+    )
+    return isl.MultiUnionPwAff.from_union_pw_aff_list(space, members)
+
+
+def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
+    """The weighted number of accesses that jump when the member advances by one."""
+    total = 0
+    instances = node.get_domain()
+    advance = _advance(node, member)
+    for statement in scop.statements:
+        domain = instances.intersect(isl.UnionSet.from_set(statement.domain))
+        if domain.is_empty():
+            continue
+        steps = advance.intersect_domain(domain).intersect_range(domain)
+        for access in statement.accesses:
+            relation = isl.UnionMap.from_map(access.relation)
+            moved = steps.apply_domain(relation).apply_range(relation)
+            offsets: list[isl.Set] = []
+            moved.deltas().foreach_set(offsets.append)
+            if offsets and not _is_contiguous(offsets[0]):
+                total += 4 ** len(statement.iterators)
+    return total
+
+
+def _advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
+    """``{ s -> t : prefix(s) = prefix(t), B(t) = B(s) + e_member, and all bands below agree }`` for a band node."""
+    partial = node.band_get_partial_schedule()
+    others = tuple(index for index in range(node.band_n_member()) if index != member)
+    below = node.child(0).get_subtree_schedule_union_map()
+    same = below.apply_range(below.reverse())
+    if others:
+        same = same.eq_at_multi_union_pw_aff(select_members(partial, others))
+    if node.get_schedule_depth():
+        same = same.eq_at_multi_union_pw_aff(node.get_prefix_schedule_multi_union_pw_aff())
+    line = isl.UnionMap.from_union_pw_aff(partial.get_union_pw_aff(member))
+    context = node.get_ctx()
+    space = isl.Space.alloc(context, 0, 1, 1)
+    step = isl.Map.from_basic_map(
+        isl.BasicMap.universe(space).add_constraint(
+            isl.Constraint.equality_alloc(isl.LocalSpace.from_space(space))
+            .set_coefficient_val(isl.dim_type.in_, 0, isl.Val.one(context))
+            .set_coefficient_val(isl.dim_type.out, 0, isl.Val.one(context).neg())
+            .set_constant_val(isl.Val.one(context))
+        )
+    )
+    next_to = line.apply_range(isl.UnionMap.from_map(step)).apply_range(line.reverse())
+    return same.intersect(next_to)
+
+
+
+
+def _is_contiguous(offset: isl.Set) -> bool:
+    """Whether an access moves by at most one element, along the last dimension alone."""
+    dimensions = offset.dim(isl.dim_type.set)
+    if dimensions == 0:
+        return True
+    one = isl.Val.one(offset.get_ctx())
+    for dimension in range(dimensions):
+        limit = one if dimension == dimensions - 1 else isl.Val.zero(offset.get_ctx())
+        above = offset.lower_bound_val(isl.dim_type.set, dimension, limit.add(one))
+        below = offset.upper_bound_val(isl.dim_type.set, dimension, limit.neg().sub(one))
+        if not (above.is_empty() and below.is_empty()):
+            return False
+    return True
+
+

@@ -1,0 +1,151 @@
+"""Piecewise quasi-polynomials in the parameters, as exact Python integer expressions.
+
+The number of integer points of a parametric set is a quasi-polynomial on each of finitely many pieces of the
+parameter space: a polynomial with rational coefficients in the parameters and in floors of affine forms of them
+(Verdoolaege et al., "Counting Integer Points in Parametric Polytopes Using Barvinok's Rational Functions",
+Algorithmica 48, 2007).  isl holds such a function as a ``PwQPolynomial``; here it becomes text that needs neither isl
+nor sympy to be evaluated.
+
+Coefficients are rational, the value is an integer wherever the piece's condition holds.  So a piece is written as
+one integer polynomial over the common denominator of its coefficients, ``n*(n - 1)//2``, and its division is exact.
+"""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+
+import islpy as isl
+import sympy
+
+from polytune.schedule.parameter_text import condition_text, floor_text
+
+_FACTORED_TERMS = 40
+"""Polynomials of more terms are not factored: it takes sympy seconds, and nothing readable comes of it."""
+
+_LINE_LENGTH = 110
+
+
+@dataclass(frozen=True)
+class Piece:
+    """One piece: where ``condition`` holds, the function is ``value``; both Python expressions of the parameters."""
+
+    condition: str
+    value: str
+
+
+@dataclass(frozen=True)
+class PiecewiseQuasiPolynomial:
+    """An integer-valued function of integer parameters, zero outside its pieces.
+
+    Attributes:
+        parameters: the parameters' names, in the order in which the function takes them.
+        pieces: disjoint pieces; the condition of a piece that holds everywhere is ``"True"``.
+    """
+
+    parameters: tuple[str, ...]
+    pieces: tuple[Piece, ...]
+
+    @classmethod
+    def from_isl(cls, function: isl.PwQPolynomial) -> PiecewiseQuasiPolynomial:
+        """The function of an isl piecewise quasi-polynomial ``[p] -> { f(p) : p in D }`` in the parameters alone.
+
+        Raises:
+            ValueError: a piece is infinite, NaN, or does not depend on the parameters alone.
+        """
+        if function.dim(isl.dim_type.in_) > 0:
+            raise ValueError(f"not a function of parameters alone: {function}")
+        space = function.get_domain_space()
+        parameters = tuple(str(space.get_dim_name(isl.dim_type.param, i)) for i in range(space.dim(isl.dim_type.param)))
+        pieces = []
+        for domain, polynomial in function.coalesce().get_pieces():
+            value = _value_text(polynomial, parameters)
+            if value != "0":
+                pieces.append(Piece(condition_text(domain.params()), value))
+        return cls(parameters, tuple(piece for piece in pieces if piece.condition != "False"))
+
+    def python(self, name: str) -> str:
+        """The source of a plain function of the parameters, ``def name(n, m): ...``, that imports nothing."""
+        lines = [f"def {name}({', '.join(self.parameters)}):"]
+        for piece in self.pieces:
+            if piece.condition == "True":
+                return "\n".join([*lines, *_wrapped("    return", piece.value, "")]) + "\n"
+            lines += _wrapped("    if", piece.condition, ":") + _wrapped("        return", piece.value, "")
+        return "\n".join([*lines, "    return 0"]) + "\n"
+
+    def evaluate(self, **parameters: int) -> int:
+        """The value for the parameters given by name; more than the function's own may be given.
+
+        Raises:
+            KeyError: a parameter is missing.
+        """
+        return self._function(*(int(parameters[name]) for name in self.parameters))
+
+    @cached_property
+    def _function(self) -> Callable[..., int]:
+        names: dict[str, Callable[..., int]] = {}
+        exec(self.python("function"), names)
+        return names["function"]
+
+    def __str__(self) -> str:
+        if not self.pieces:
+            return "0"
+        return "; ".join(
+            piece.value if piece.condition == "True" else f"{piece.value} if {piece.condition}" for piece in self.pieces
+        )
+
+
+def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...]) -> str:
+    """One quasi-polynomial as ``P//d`` with an integer polynomial P, factored where that makes it shorter."""
+    if polynomial.is_nan() or polynomial.is_infty() or polynomial.is_neginfty():
+        raise ValueError(f"not a finite number: {polynomial}")
+    coefficients: dict[sympy.Expr, Fraction] = {}
+    for term in polynomial.get_terms():
+        monomial = _monomial(term, parameters)
+        coefficients[monomial] = coefficients.get(monomial, Fraction(0)) + _fraction(term.get_coefficient_val())
+    denominator = math.lcm(*(coefficient.denominator for coefficient in coefficients.values()))
+    numerator = _simplest(sympy.Add(*(int(value * denominator) * monomial for monomial, value in coefficients.items())))
+    text = str(numerator)
+    if denominator == 1:
+        return text[1:-1] if numerator.is_Symbol and text.startswith("(") else text
+    return f"({text})//{denominator}" if numerator.is_Add else f"{text}//{denominator}"
+
+
+def _monomial(term: isl.Term, parameters: tuple[str, ...]) -> sympy.Expr:
+    """The product of powers of a term.  A floor is one symbol whose name is its Python text."""
+    factors = [
+        sympy.Symbol(name) ** term.get_exp(isl.dim_type.param, index)
+        for index, name in enumerate(parameters)
+        if term.get_exp(isl.dim_type.param, index)
+    ]
+    for index in range(term.dim(isl.dim_type.div)):
+        exponent = term.get_exp(isl.dim_type.div, index)
+        if exponent:
+            floor = floor_text(term.get_div(index))
+            factors.append(sympy.Symbol(f"({floor})") ** exponent)
+    return sympy.Mul(*factors)
+
+
+def _simplest(polynomial: sympy.Expr) -> sympy.Expr:
+    """The factored or the expanded form, whichever takes fewer operations."""
+    if len(polynomial.args) > _FACTORED_TERMS:
+        return polynomial
+    return min(sympy.factor(polynomial), polynomial, key=sympy.count_ops)
+
+
+def _fraction(value: isl.Val) -> Fraction:
+    denominator = value.get_den_val()
+    return Fraction(value.mul(denominator).to_python(), denominator.to_python())
+
+
+def _wrapped(before: str, expression: str, after: str) -> list[str]:
+    """A statement on one line, or over several in parentheses where one would be too long."""
+    if len(before) + len(expression) <= _LINE_LENGTH:
+        return [f"{before} {expression}{after}"]
+    indent = " " * (len(before) - len(before.lstrip()) + 4)
+    lines = textwrap.wrap(expression, _LINE_LENGTH - len(indent), break_long_words=False, break_on_hyphens=False)
+    return [f"{before} (", *(indent + line for line in lines), f"{indent[4:]}){after}"]

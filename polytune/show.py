@@ -1,0 +1,108 @@
+"""The compiler's stages as text, for ``polytune inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.frontend.expression import Element
+from polytune.frontend.scop import Scop
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.dependences import Dependences
+
+
+def show_scop(scop: Scop) -> str:
+    """Parameters, arrays, and per statement its source, domain and accesses."""
+    lines = [f"{scop.name}({scop.signature})", f"context: {scop.context}", "parameters:"]
+    for parameter in scop.parameters:
+        lines.append(f"  {parameter.name} = {expression_text(parameter.source, compiled=False)}")
+    lines.append("arrays:")
+    for array in scop.arrays:
+        shape = ", ".join(expression_text(extent, compiled=False) for extent in array.shape)
+        lines.append(f"  {array.name}: {array.dtype}[{shape}], {array.role.value}")
+    lines.append("statements:")
+    for statement in scop.statements:
+        lines.append(f"  {statement.name}: {statement.location}: {' '.join(statement.text.split())}")
+        lines.append(f"    domain: {statement.domain}")
+        for access in statement.accesses:
+            lines.append(f"    {access.kind.value} {access.reference}: {access.relation}")
+        if statement.reduction is not None:
+            lines.append(f"    reduction: {statement.reduction.operator}")
+    if scop.result is not None:
+        lines.append(f"result: {expression_text(scop.result, lambda element: element.array, compiled=False)}")
+    return "\n".join(lines)
+
+
+def show_dependences(dependences: Dependences) -> str:
+    """Per array its flow and false dependences."""
+    lines = []
+    for array in dependences.flow:
+        copies = " (each worker may have a copy)" if array in dependences.privatisable else ""
+        lines.append(f"{array}{copies}:")
+        lines.append(f"  flow: {dependences.flow[array]}")
+        lines.append(f"  order: {dependences.order[array]}")
+    lines.append(f"reductions: {dependences.reductions}")
+    return "\n".join(lines)
+
+
+def show_schedules(candidates: Sequence[Candidate]) -> str:
+    """The schedule tree of every candidate."""
+    return "\n".join(f"{candidate.name}:\n{candidate.schedule.get_root()}" for candidate in candidates)
+
+
+def show_programs(programs: Sequence[Program]) -> str:
+    """The loop IR of every version: the skeleton, then the body of each region."""
+    writer = SourceWriter()
+    for program in programs:
+        with writer.indented(f"version {program.name}:"):
+            with writer.indented("skeleton:"):
+                _show_node(writer, program.skeleton)
+            for region in program.regions:
+                window = ", ".join(f"{low} <= . < {high}" for low, high in region.windows)
+                with writer.indented(f"region {region.index}, {region.kind}, tile {window or 'none'}:"):
+                    _show_node(writer, region.body)
+    return writer.text().rstrip("\n")
+
+
+def _element(element: Element) -> str:
+    return f"{element.array}[{', '.join(expression_text(s, _element) for s in element.subscripts)}]"
+
+
+def _show_node(writer: SourceWriter, node: Node) -> None:
+    match node:
+        case Block(children):
+            for child in children:
+                _show_node(writer, child)
+        case For(variable, start, stop, step, body):
+            by = f" by {step}" if step != 1 else ""
+            with writer.indented(f"for {variable} from {expression_text(start)} to {expression_text(stop)}{by}:"):
+                _show_node(writer, body)
+        case If(condition, then, otherwise):
+            with writer.indented(f"if {expression_text(condition)}:"):
+                _show_node(writer, then)
+            if otherwise is not None:
+                with writer.indented("else:"):
+                    _show_node(writer, otherwise)
+        case Compute(statement, operations):
+            for operation in operations:
+                target, value = getattr(operation, "target", None), getattr(operation, "value", None)
+                if target is None or value is None:
+                    writer.line(f"{statement}: data-dependent control")
+                else:
+                    writer.line(f"{statement}: {_element(target)} = {expression_text(value, _element)}")
+        case RegionCall(region, prefix):
+            writer.line(f"region {region} ({', '.join(expression_text(value) for value in prefix)})")
+
+
+def show_space(programs: Sequence[Program]) -> str:
+    """The tunable choices, one parameter a line."""
+    lines = [f"version: one of {', '.join(program.name for program in programs)}"]
+    teams = ", ".join(program.name for program in programs if program.team)
+    if teams:
+        lines.append(f"threads: from 1 to the number of cores, when version is one of {teams}")
+    for member in range(max((program.tile_depth for program in programs), default=0)):
+        tiled = ", ".join(program.name for program in programs if program.tile_depth > member)
+        lines.append(f"tile_{member}: from 1 to 4096, by ratio, when version is one of {tiled}")
+    return "\n".join(lines)

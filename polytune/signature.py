@@ -1,0 +1,94 @@
+"""Types of a kernel's arguments: what one generated module is specialised for.
+
+Shared by compile time and run time, so it imports neither isl nor Numba.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+DATA_TYPES = ("int32", "int64", "float32", "float64")
+"""The element types that kernels may use, by their NumPy names."""
+
+
+@dataclass(frozen=True)
+class ArrayType:
+    """An array argument: element type, rank, memory layout ("C" contiguous, "F" contiguous or "A" any strides)."""
+
+    dtype: str
+    ndim: int
+    layout: str = "C"
+
+    def __str__(self) -> str:
+        if self.layout == "C":
+            inner = ", ".join([":"] * (self.ndim - 1) + ["::1"])
+        elif self.layout == "F":
+            inner = ", ".join(["::1"] + [":"] * (self.ndim - 1))
+        else:
+            inner = ", ".join([":"] * self.ndim)
+        return f"{self.dtype}[{inner}]"
+
+
+@dataclass(frozen=True)
+class ScalarType:
+    """A scalar argument.
+
+    A *weak* scalar is a plain Python ``int`` or ``float``: as in NumPy (NEP 50) it takes the type of
+    the array element it meets.  A NumPy scalar is strong.
+    """
+
+    dtype: str
+    weak: bool = True
+
+    def __str__(self) -> str:
+        if self.weak:
+            return "int" if self.dtype == "int64" else "float"
+        return self.dtype
+
+
+ArgumentType = ArrayType | ScalarType
+
+
+@dataclass(frozen=True)
+class Signature:
+    """The types of all arguments of a kernel, in order, by name."""
+
+    arguments: tuple[tuple[str, ArgumentType], ...]
+
+    def __getitem__(self, name: str) -> ArgumentType:
+        return dict(self.arguments)[name]
+
+    def __str__(self) -> str:
+        return ", ".join(f"{name}: {kind}" for name, kind in self.arguments)
+
+
+_ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")
+
+
+def parse_type(text: str) -> ArgumentType:
+    """An argument type from its text: ``float64[:, ::1]``, ``float32``, ``int`` (weak), ``float`` (weak).
+
+    Raises:
+        ValueError: the text names no known type.
+    """
+    text = text.strip()
+    if text == "int":
+        return ScalarType("int64")
+    if text == "float":
+        return ScalarType("float64")
+    if text in DATA_TYPES:
+        return ScalarType(text, weak=False)
+    match = _ARRAY.match(text)
+    if match and match[1] in DATA_TYPES:
+        axes = [axis.strip() for axis in match[2].split(",")]
+        if all(axis in (":", "::1") for axis in axes):
+            layout = "A"
+            if axes[-1] == "::1" and axes.count("::1") == 1:
+                layout = "C"
+            elif axes[0] == "::1" and axes.count("::1") == 1:
+                layout = "F"
+            elif "::1" in axes:
+                raise ValueError(f"{text!r}: only the first or the last axis can be contiguous (::1)")
+            return ArrayType(match[1], len(axes), layout)
+    raise ValueError(f"{text!r} is not a type; write for example float64[:, ::1], int32[:], float or int")

@@ -1,0 +1,43 @@
+"""Autotuning of any callable: search spaces with conditional parameters, ask/tell searches, tuning while running.
+
+It needs NumPy only and knows nothing of kernels.  `tune` tunes a function in one go; `OnlineTuner` tunes one that an
+application keeps calling; `HierarchicalTuner` is the search under both.
+"""
+
+from polytune.tuner.budget import Budget
+from polytune.tuner.condition import Condition, Is
+from polytune.tuner.configuration import Configuration
+from polytune.tuner.constraint import Constraint
+from polytune.tuner.hierarchical import HierarchicalTuner
+from polytune.tuner.ledger import Statistics
+from polytune.tuner.memory import Key, Memory
+from polytune.tuner.offline import Result, Trial, tune
+from polytune.tuner.online import OnlineTuner
+from polytune.tuner.parameters import Integer, Nominal, Ordinal, Ratio
+from polytune.tuner.searcher import Searcher
+from polytune.tuner.searchers import EpsilonGreedy, NelderMead
+from polytune.tuner.space import Space
+
+__all__ = [
+    "Budget",
+    "Condition",
+    "Configuration",
+    "Constraint",
+    "EpsilonGreedy",
+    "HierarchicalTuner",
+    "Integer",
+    "Is",
+    "Key",
+    "Memory",
+    "NelderMead",
+    "Nominal",
+    "OnlineTuner",
+    "Ordinal",
+    "Ratio",
+    "Result",
+    "Searcher",
+    "Space",
+    "Statistics",
+    "Trial",
+    "tune",
+]

@@ -1,0 +1,69 @@
+"""What an online tuner asks of whatever keeps measurements between processes.
+
+`polytune.history.Store` is one; anything with these methods is as good.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+
+class Key(NamedTuple):
+    """What measurements are kept under.
+
+    Attributes:
+        kernel: what is tuned: a hash of everything that changes what the code does.
+        shape: the class of inputs, for example the array shapes.
+        machine: where it runs.
+    """
+
+    kernel: str
+    shape: str
+    machine: str
+
+
+class RememberedMeasurement(Protocol):
+    """One configuration's record; `status` is ``"ok"`` or ``"failed"``."""
+
+    @property
+    def configuration(self) -> Mapping[str, Any]: ...
+
+    @property
+    def median_seconds(self) -> float | None: ...
+
+    @property
+    def count(self) -> int: ...
+
+    @property
+    def status(self) -> str: ...
+
+    @property
+    def reason(self) -> str: ...
+
+
+class Memory(Protocol):
+    """Keeps measurements and the state of searches.  Its methods do not raise because of a disk."""
+
+    def all(self, kernel: str, shape: str, machine: str) -> Sequence[RememberedMeasurement]:
+        """Every record under the key."""
+
+    def record(
+        self,
+        kernel: str,
+        shape: str,
+        machine: str,
+        configuration: Mapping[str, Any],
+        seconds: float | None,
+        status: str = "ok",
+        *,
+        count: int = 1,
+        reason: str = "",
+    ) -> None:
+        """Add to one configuration's record."""
+
+    def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
+        """The state last saved under the key."""
+
+    def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
+        """Replace the state kept under the key."""

@@ -1,0 +1,285 @@
+"""Tuning while the application runs: every call is one measurement, and most calls run the best configuration known."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import numpy as np
+
+from polytune.errors import MeasurementError, SpaceError
+from polytune.tuner.budget import Budget
+from polytune.tuner.configuration import Configuration
+from polytune.tuner.drift import DriftDetector
+from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.ledger import Ledger, Statistics
+from polytune.tuner.memory import Key, Memory
+from polytune.tuner.persistence import Persistence, Snapshot
+from polytune.tuner.space import Space
+
+Result = TypeVar("Result")
+
+_PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
+_SEEDS_AFTER_DRIFT = 8
+
+
+class OnlineTuner:
+    """Chooses a configuration for each call and learns from the time that the call took.
+
+    >>> from polytune.tuner import Nominal, OnlineTuner, Space
+    >>> tuner = OnlineTuner(Space([Nominal("version", ("plain", "tiled"))]))
+    >>> for _ in range(10):
+    ...     configuration = tuner.choose()
+    ...     tuner.report(configuration, seconds=0.5 if configuration["version"] == "tiled" else 0.75)
+    >>> tuner.best
+    (Configuration(version='tiled'), 0.5)
+    >>> tuner.statistics().saved_seconds
+    1.75
+
+    One trial is under way at a time; other calls meanwhile run the best configuration known.  Trials are paid from a
+    `Budget`.  Once the search has converged, `choose` is an attribute read, and `report` watches for a machine that
+    has become more than a quarter slower or a fifth faster for good: then the search starts again, from the best
+    configurations known.  All methods may be called from several threads.
+
+    Args:
+        space: what to choose from.
+        key: under what the store keeps the measurements; needed with `store`.
+        store: keeps measurements and the state of the search between processes.  It is written from a thread of its
+            own, seconds apart, and when the process ends.
+        budget: how much time trials may take.
+        reject, order, repeats: as for `HierarchicalTuner`.
+        starts: configurations to try first, for example the best ones of a similar shape; what the store remembers
+            of this one has precedence.
+        seed: the search is a function of it and of the measurements.
+        clock: what `run` times calls with, in seconds.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        key: Key | tuple[str, str, str] | None = None,
+        store: Memory | None = None,
+        budget: Budget | None = None,
+        reject: Reject | None = None,
+        order: Order | None = None,
+        starts: Sequence[Configuration] = (),
+        repeats: int = 3,
+        seed: int = 0,
+        clock: Callable[[], float] = time.perf_counter,
+    ):
+        if store is not None and key is None:
+            raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
+        self.space = space
+        self._budget = budget or Budget()
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._ledger = Ledger()
+        self._drift = DriftDetector()
+        self._settled: Configuration | None = None
+        self._reference = 0.0
+        self._trial: Configuration | None = None
+        self._choices_since_trial = 0
+
+        def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
+            rng = np.random.default_rng(seed)
+            return HierarchicalTuner(space, rng=rng, reject=reject, order=order, starts=starts, repeats=repeats)
+
+        self._new_search = search
+        self._persistence: Persistence | None = None
+        if store is not None and key is not None:
+            self._persistence = Persistence(store, Key(*key), self._snapshot)
+            self._search, self._ledger, converged = self._persistence.load(space, search, starts)
+            if converged and self._search.best is not None:
+                self._settled, self._reference = self._search.best
+        else:
+            self._search = search(starts)
+
+    # ---- one call
+
+    def choose(self) -> Configuration:
+        """The configuration for the next call.
+
+        Raises:
+            SpaceError: every configuration has failed or was rejected.
+        """
+        settled = self._settled
+        if settled is not None:
+            return settled
+        with self._lock:
+            return self._choose()
+
+    def _choose(self) -> Configuration:
+        search, ledger = self._search, self._ledger
+        best = search.best
+        if self._trial is not None:
+            self._choices_since_trial += 1
+            if self._choices_since_trial < _PATIENCE:
+                return best[0] if best is not None else self._trial
+        elif best is not None and not self._budget.allows(ledger.trials, ledger.lost_seconds, self._total_seconds()):
+            return best[0]
+        configuration = search.ask()
+        if search.converged:
+            self._settle()
+            return self._settled or configuration
+        self._trial, self._choices_since_trial = configuration, 0
+        return configuration
+
+    def report(self, configuration: Configuration, seconds: float, *, compile_seconds: float = 0.0) -> None:
+        """What a call took.
+
+        Args:
+            configuration: the one that was run, whether this tuner chose it or not.
+            seconds: its run time, without compilation.
+            compile_seconds: what it took to compile the configuration for this call, charged to the tuning.
+
+        Raises:
+            MeasurementError: a time is negative or not finite, or the configuration is not of the space.
+        """
+        with self._lock:
+            if not (0 <= seconds < float("inf") and 0 <= compile_seconds < float("inf")):
+                raise MeasurementError(f"a call cannot have taken {seconds!r} s, nor compiling {compile_seconds!r} s")
+            if self._settled is None or configuration != self._settled:
+                self._learn(configuration, seconds)
+            elif self._drift.observe(seconds, self._reference):
+                self._reopen()
+            ledger = self._ledger
+            ledger.calls += 1
+            ledger.total_seconds += seconds
+            if compile_seconds:
+                ledger.compile_seconds += compile_seconds
+                ledger.lost_seconds += compile_seconds
+
+    def _learn(self, configuration: Configuration, seconds: float) -> None:
+        best = self._search.best
+        self._search.tell(configuration, seconds)
+        if best is not None and configuration != best[0]:
+            self._ledger.lost_seconds += max(0.0, seconds - best[1])
+        if configuration == self._trial:
+            self._trial = None
+            self._ledger.trials += 1
+        if best is None or configuration != best[0]:
+            self._changed(configuration)
+
+    def fail(self, configuration: Configuration, reason: str, *, compile_seconds: float = 0.0) -> None:
+        """The configuration could not be compiled, launched or fitted: it is not chosen again.
+
+        Args:
+            configuration: what was tried.
+            reason: why it failed, for people; it is kept with the measurements.
+            compile_seconds: what the attempt took, charged to the tuning.
+        """
+        with self._lock:
+            self._search.fail(configuration, reason)
+            self._ledger.compile_seconds += compile_seconds
+            self._ledger.lost_seconds += compile_seconds
+            if configuration == self._trial:
+                self._trial = None
+                self._ledger.trials += 1
+            if configuration == self._settled:
+                self._settled = None
+            self._changed(configuration)
+
+    def abandon(self, configuration: Configuration) -> None:
+        """A call ended without a measurement, through no fault of its configuration; it may be chosen again."""
+        with self._lock:
+            if configuration == self._trial:
+                self._trial = None
+
+    def run(self, function: Callable[[Configuration], Result]) -> Result:
+        """One tuned call: ``function(configuration)``, timed and reported; what it raises is passed on unreported."""
+        configuration = self.choose()
+        started = self._clock()
+        try:
+            result = function(configuration)
+        except BaseException:
+            self.abandon(configuration)
+            raise
+        self.report(configuration, self._clock() - started)
+        return result
+
+    # ---- settling and starting again
+
+    def _settle(self) -> None:
+        best = self._search.best
+        if best is not None:
+            self._settled, self._reference = best
+            self._changed(best[0])
+
+    def _reopen(self) -> None:
+        """Measure again, from the best configurations known; what failed stays failed."""
+        previous = self._search
+        ranked = sorted(previous.measurements, key=lambda c: previous.measurements[c].estimate)
+        self._search = self._new_search(ranked[:_SEEDS_AFTER_DRIFT])
+        for configuration, reason in previous.failures.items():
+            self._search.fail(configuration, reason)
+        self._settled, self._trial = None, None
+        self._ledger.reopened += 1
+
+    def _total_seconds(self) -> float:
+        return self._ledger.total_seconds + self._ledger.compile_seconds
+
+    def _changed(self, configuration: Configuration) -> None:
+        if self._persistence is not None:
+            self._persistence.note(configuration)
+
+    def _snapshot(self, configurations: Sequence[Configuration]) -> Snapshot:
+        with self._lock:
+            search = self._search
+            return Snapshot(
+                state=search.state(),
+                measured={c: search.measurements[c].estimate for c in configurations if c in search.measurements},
+                failed={c: search.failures[c] for c in configurations if c in search.failures},
+                ledger=replace(self._ledger),
+                converged=self.converged,
+            )
+
+    # ---- what is known
+
+    @property
+    def best(self) -> tuple[Configuration, float] | None:
+        """The best configuration known and its estimated run time in seconds; None before the first report."""
+        with self._lock:
+            return self._search.best
+
+    def ranking(self) -> list[tuple[Configuration, float]]:
+        """Every configuration measured, with its estimated run time in seconds, the fastest first."""
+        with self._lock:
+            measured = [
+                (configuration, samples.estimate) for configuration, samples in self._search.measurements.items()
+            ]
+        return sorted(measured, key=lambda entry: entry[1])
+
+    @property
+    def converged(self) -> bool:
+        """Whether the tuner has settled, and every call runs the best configuration."""
+        return self._settled is not None
+
+    def statistics(self) -> Statistics:
+        """What tuning has done, cost and saved so far, processes that ran earlier included."""
+        with self._lock:
+            ledger, search = self._ledger, self._search
+            default = search.measurements.get(self.space.default())
+            default_seconds = None if default is None else default.estimate
+            return Statistics(
+                calls=ledger.calls,
+                trials=ledger.trials,
+                explored=len(search.measurements),
+                failed=len(search.failures),
+                total_seconds=ledger.total_seconds,
+                compile_seconds=ledger.compile_seconds,
+                lost_seconds=ledger.lost_seconds,
+                saved_seconds=ledger.saved_seconds(default_seconds),
+                best_seconds=None if search.best is None else search.best[1],
+                default_seconds=default_seconds,
+                converged=self.converged,
+                reopened=ledger.reopened,
+            )
+
+    def save(self) -> None:
+        """Write everything learned to the store now; without a store, nothing."""
+        if self._persistence is not None:
+            self._persistence.flush()

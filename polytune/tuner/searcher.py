@@ -1,0 +1,44 @@
+"""The one protocol of every search method: ask for a point, tell its cost."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol, TypeVar
+
+Point = TypeVar("Point")
+
+
+class Searcher(Protocol[Point]):
+    """Minimises a cost by asking for points; points are an index (nominal spaces) or coordinates (real spaces).
+
+    A searcher never measures and never draws from a random generator that it was not given.
+    """
+
+    def ask(self) -> Point:
+        """The next point to measure; the same one again until its cost is told."""
+
+    def tell(self, point: Point, cost: float) -> None:
+        """The cost of a point; infinite where the point turned out to be infeasible."""
+
+    @property
+    def best(self) -> tuple[Point, float] | None:
+        """The cheapest feasible point told so far, with its cost."""
+
+    @property
+    def converged(self) -> bool:
+        """Whether asking further is not expected to find anything better."""
+
+    def state(self) -> dict[str, Any]:
+        """Everything that the search has learned, as JSON keeps it; `restore` continues exactly from there."""
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over a state that `state` returned."""
+
+
+def cost_to_json(cost: float) -> float | None:
+    """A cost as JSON has it, which knows no infinity."""
+    return None if cost == float("inf") else cost
+
+
+def cost_from_json(cost: float | None) -> float:
+    """The cost that `cost_to_json` wrote."""
+    return float("inf") if cost is None else cost

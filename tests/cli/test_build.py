@@ -1,0 +1,74 @@
+"""``polytune build``."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_package_holds_every_kernel_of_the_file(run, kernels_file, tmp_path):
+    package = tmp_path / "built_kernels"
+    ran = run("build", kernels_file, "-o", package, "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json == {"package": str(package), "kernels": ["scale", "shift"]}
+    program = (
+        f"import sys; sys.path.append({str(tmp_path)!r})\n"
+        "import numpy as np, built_kernels\n"
+        "A = np.ones((3, 4))\nbuilt_kernels.scale(2.5, A)\nassert (A == 2.5).all(), A\n"
+        "x = np.arange(5, dtype=np.float32)\nbuilt_kernels.shift(5, x)\nassert x.tolist() == [1, 2, 3, 4, 4], x\n"
+    )
+    used = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert used.returncode == 0, used.stderr
+
+
+def test_package_holds_only_the_kernels_named(run, kernels_file, tmp_path):
+    ran = run("build", f"{kernels_file}:shift", "-o", tmp_path / "only_shift", "--json")
+    assert ran.code == 0, ran.err
+    assert ran.json["kernels"] == ["shift"]
+
+
+def test_name_that_cannot_be_imported(run, kernels_file, tmp_path):
+    ran = run("build", kernels_file, "-o", tmp_path / "my-kernels")
+    assert ran.code == 2
+    assert "'my-kernels' is no name of a package" in ran.err
+    assert not (tmp_path / "my-kernels").exists()
+
+
+def test_output_that_is_a_file(run, kernels_file, tmp_path):
+    (tmp_path / "taken").touch()
+    ran = run("build", kernels_file, "-o", tmp_path / "taken")
+    assert ran.code == 2
+    assert "is a file" in ran.err
+
+
+def test_folder_with_something_else_in_it_is_left_alone(run, kernels_file, tmp_path):
+    folder = tmp_path / "application"
+    folder.mkdir()
+    (folder / "__init__.py").write_text("precious = True\n")
+    ran = run("build", kernels_file, "-o", folder)
+    assert ran.code == 2
+    assert "holds something else" in ran.err
+    assert [file.read_text() for file in folder.iterdir()] == ["precious = True\n"]
+
+
+def test_earlier_build_is_replaced(run, kernels_file, tmp_path):
+    for names in ("scale", "scale,shift"):
+        ran = run("build", f"{kernels_file}:{names}", "-o", tmp_path / "rebuilt")
+        assert ran.code == 0, ran.err
+    assert "shift" in (tmp_path / "rebuilt" / "__init__.py").read_text()
+
+
+def test_two_kernels_of_one_name(run, kernels_file, tmp_path):
+    ran = run("build", kernels_file, f"{kernels_file}:scale", "-o", tmp_path / "twice")
+    assert ran.code == 2
+    assert "two kernels are called 'scale'" in ran.err
+
+
+@pytest.mark.parametrize("name", ["class", "import"])
+def test_keyword_is_no_name_of_a_package(run, kernels_file, tmp_path, name):
+    assert run("build", kernels_file, "-o", tmp_path / name).code == 2

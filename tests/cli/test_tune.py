@@ -1,0 +1,71 @@
+"""``polytune tune``."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import typer
+
+from polytune.cli.tune import parse_size
+from polytune.cli.tuning import Arguments
+
+
+def test_finds_configurations_and_reports_them(run, kernels_file):
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=1000", "--calls", "12", "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert (found["kernel"], found["sizes"]) == ("shift", {"n": 1000})
+    assert 1 <= found["calls"] <= 12
+    durations = [entry["seconds"] for entry in found["ranking"]]
+    assert durations == sorted(durations)
+    assert durations[0] > 0
+    assert all("version" in entry["configuration"] for entry in found["ranking"])
+    assert found["default_seconds"] in durations
+    assert found["speedup"] == pytest.approx(found["default_seconds"] / durations[0])
+
+
+def test_table_has_the_default_once(run, kernels_file):
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=500", "--calls", "5")
+    assert ran.code == 0, ran.err
+    lines = ran.out.splitlines()
+    assert lines[0].split() == ["configuration", "ms", "speedup"]
+    assert [line.split()[-1] for line in lines if "(the default)" in line] == ["1.00"]
+    assert "calls in" in lines[-1]
+
+
+def test_unknown_size_is_refused(run, kernels_file):
+    ran = run("tune", f"{kernels_file}:shift", "--size", "nn=1000")
+    assert ran.code in (1, 2)
+    assert "nn" in ran.err
+
+
+@pytest.mark.parametrize(("text", "size"), [("n=1000", ("n", 1000)), (" C_0 = 7 ", ("C_0", 7)), ("n=0", ("n", 0))])
+def test_size(text, size):
+    assert parse_size(text) == size
+
+
+@pytest.mark.parametrize("text", ["n", "n=", "=3", "n=x", "n=-1", "n=1.5", "2n=1", "n=²"])
+def test_bad_size(text):
+    with pytest.raises(typer.BadParameter, match="is not NAME=VALUE"):
+        parse_size(text)
+
+
+def test_bad_size_is_found_before_anything_is_imported(run, tmp_path):
+    file = tmp_path / "broken.py"
+    file.write_text("1 / 0\n")
+    assert run("tune", f"{file}:k", "--size", "n=many").code == 2
+
+
+def test_arguments_are_put_back_before_each_call():
+    array = np.arange(4.0)
+    arguments = Arguments([2, array])
+    seen = []
+
+    def double(factor, values):
+        seen.append(values.copy())
+        values *= factor
+
+    assert arguments.timed(double) > 0
+    arguments.timed(double)
+    assert np.array_equal(seen[0], seen[1])
+    assert arguments.values[1] is array

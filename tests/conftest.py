@@ -1,0 +1,30 @@
+"""Options and surroundings of all tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--fuzz",
+        type=int,
+        metavar="N",
+        help="check N random programs of each kind in tests/fuzz, other ones every time, instead of a few fixed ones",
+    )
+
+
+@pytest.fixture
+def fuzz(request: pytest.FixtureRequest) -> int | None:
+    """How many random programs are asked for; None without ``--fuzz``."""
+    return request.config.getoption("--fuzz")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Compiled modules and history of the tests are kept apart from the user's."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path_factory.mktemp("cache")))
+        yield

@@ -1,0 +1,176 @@
+"""Executes a SCoP instance by instance: what the model says, to be compared with what Python does."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from polytune.frontend import expression as ir
+from polytune.frontend.scop import ArrayRole, Scop, Statement
+
+Point = tuple[int, ...]
+Instance = tuple[str, Point]
+
+_ARITHMETIC = {
+    "+": lambda left, right: left + right,
+    "-": lambda left, right: left - right,
+    "*": lambda left, right: left * right,
+    "/": lambda left, right: left / right,
+    "//": lambda left, right: left // right,
+    "%": lambda left, right: left % right,
+    "**": lambda left, right: left**right,
+    "min": lambda left, right: right if right < left else left,
+    "max": lambda left, right: right if right > left else left,
+}
+_COMPARISON = {
+    "<": lambda left, right: left < right,
+    "<=": lambda left, right: left <= right,
+    ">": lambda left, right: left > right,
+    ">=": lambda left, right: left >= right,
+    "==": lambda left, right: left == right,
+    "!=": lambda left, right: left != right,
+}
+
+
+@dataclass
+class Run:
+    """A run of a SCoP: its memory, and every access that it made."""
+
+    scop: Scop
+    arguments: Mapping[str, Any]
+    parameters: dict[str, int] = field(default_factory=dict)
+    memory: dict[str, np.ndarray] = field(default_factory=dict)
+    reads: set[tuple[Instance, str, Point]] = field(default_factory=set)
+    writes: set[tuple[Instance, str, Point]] = field(default_factory=set)
+    result: Any = None
+    _instance: Instance = ("", ())
+    _iterators: dict[str, int] = field(default_factory=dict)
+
+    def execute(self) -> Run:
+        """Run every instance in the order of the schedule tree."""
+        for parameter in self.scop.parameters:
+            self.parameters[parameter.name] = int(self._value(parameter.source))
+        for array in self.scop.arrays:
+            if array.role is ArrayRole.ARGUMENT:
+                self.memory[array.name] = self.arguments[array.name]
+                continue
+            shape = tuple(int(self._value(extent)) for extent in array.shape)
+            content = 0 if array.zeroed else -777
+            self.memory[array.name] = np.full(shape, content, dtype=array.dtype)
+            if array.initial is not None:
+                self.memory[array.name][()] = self.arguments[array.initial]
+        for statement, point in self._instances():
+            self._instance = (statement.name, point)
+            self._iterators = dict(zip(statement.iterators, point, strict=True))
+            self._perform(statement.operations)
+        if self.scop.result is not None:
+            self.result = self._value(self.scop.result)
+        return self
+
+    def _instances(self) -> list[tuple[Statement, Point]]:
+        schedule = self.scop.schedule.get_map().intersect_domain(self.scop.schedule.get_domain())
+        schedule = schedule.intersect_params(self.parameter_values())
+        found: list[tuple[Point, str, Point]] = []
+        for relation in maps_of(schedule):
+            name = relation.get_tuple_name(isl.dim_type.in_)
+            dimensions = relation.dim(isl.dim_type.in_)
+            for point in points_of(relation.wrap()):
+                found.append((point[dimensions:], name, point[:dimensions]))
+        times = [time for time, _, _ in found]
+        assert len(set(times)) == len(times), "two instances at one time"
+        return [(self.scop.statement(name), point) for _, name, point in sorted(found)]
+
+    def parameter_values(self) -> isl.Set:
+        """The one point of parameter space that the run is at."""
+        values = self.scop.context
+        for name, value in self.parameters.items():
+            position = values.find_dim_by_name(isl.dim_type.param, name)
+            values = values.fix_val(isl.dim_type.param, position, isl.Val(value, values.get_ctx()))
+        assert not values.is_empty()
+        return values
+
+    def _perform(self, operations: Iterable[ir.Operation]) -> None:
+        for operation in operations:
+            match operation:
+                case ir.Assign(target, value):
+                    assert value.dtype == target.dtype
+                    computed = self._value(value)
+                    index = self._index(target)
+                    self.writes.add((self._instance, target.array, index))
+                    self.memory[target.array][index] = computed
+                case ir.Branch(condition, then, otherwise):
+                    self._perform(then if self._value(condition) else otherwise)
+                case ir.While(condition, body):
+                    while self._value(condition):
+                        self._perform(body)
+
+    def _index(self, element: ir.Element) -> Point:
+        index = tuple(int(self._value(subscript)) for subscript in element.subscripts)
+        assert all(0 <= i < n for i, n in zip(index, self.memory[element.array].shape, strict=True))
+        return index
+
+    def _value(self, node: ir.Expression) -> Any:
+        scalar = np.dtype(node.dtype).type
+        match node:
+            case ir.Constant(value):
+                return scalar(value)
+            case ir.Iterator(name):
+                return scalar(self._iterators[name])
+            case ir.ParameterValue(name):
+                return scalar(self.parameters[name])
+            case ir.Argument(name):
+                return scalar(self.arguments[name])
+            case ir.Extent(array, dimension):
+                return scalar(self.arguments[array].shape[dimension])
+            case ir.Element(array):
+                assert self.memory[array].dtype == node.dtype
+                index = self._index(node)
+                self.reads.add((self._instance, array, index))
+                return self.memory[array][index]
+            case ir.Unary(operator, operand):
+                value = self._value(operand)
+                return not value if operator == "not" else abs(value) if operator == "abs" else -value
+            case ir.Binary(operator, left, right):
+                assert left.dtype == right.dtype and (left.dtype == node.dtype or operator == "/")
+                return scalar(_ARITHMETIC[operator](self._value(left), self._value(right)))
+            case ir.Compare(operator, left, right):
+                assert left.dtype == right.dtype
+                return bool(_COMPARISON[operator](self._value(left), self._value(right)))
+            case ir.Logical("and", operands):
+                return all(self._value(operand) for operand in operands)
+            case ir.Logical("or", operands):
+                return any(self._value(operand) for operand in operands)
+            case ir.Select(condition, then, otherwise):
+                return self._value(then if self._value(condition) else otherwise)
+            case ir.Cast(operand):
+                return scalar(self._value(operand))
+            case ir.Call(function, arguments):
+                compute = getattr(np, function) if node.dtype == "float32" else getattr(math, function, None)
+                return scalar((compute or getattr(np, function))(*(self._value(a) for a in arguments)))
+        raise AssertionError(node)
+
+
+def maps_of(union: isl.UnionMap) -> list[isl.Map]:
+    found: list[isl.Map] = []
+    union.foreach_map(found.append)
+    return found
+
+
+def points_of(domain: isl.Set) -> list[Point]:
+    """All points of a finite set without parameters to choose."""
+    points: list[Point] = []
+    if domain.is_params():
+        return [()]
+    dimensions = domain.dim(isl.dim_type.set)
+
+    def note(point: isl.Point) -> None:
+        values = (point.get_coordinate_val(isl.dim_type.set, d) for d in range(dimensions))
+        points.append(tuple(int(value.to_python()) for value in values))
+
+    domain.foreach_point(note)
+    return points

@@ -1,0 +1,241 @@
+"""Generated modules run as plain Python: slowly, but with every promise of the compiler watched.
+
+A generated module imports Numba and the parts of :mod:`polytune.runtime` that only mean something in compiled code.
+Here they are replaced by Python that means the same, and checks what compiled code relies on:
+
+- views raise IndexError where a subscript is outside its array;
+- a team's workers are threads of which one runs at a time; when a ticket is drawn or completed, another may go on,
+  chosen at random, so that tickets are worked on in many orders;
+- two tickets that touch an element, one of them writing, without a wait between them, are a data race and raise
+  RaceError; a team of which every worker waits raises DeadlockError.
+"""
+
+from __future__ import annotations
+
+import builtins
+import random
+import threading
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+NO_TICKET = -1
+
+
+class RaceError(AssertionError):
+    """Two workers may touch an element at the same time, and one of them writes it."""
+
+
+class DeadlockError(AssertionError):
+    """Every worker waits for another."""
+
+
+class _Stopped(BaseException):
+    """Ends the other workers after one has failed."""
+
+
+class Team:
+    """Workers as threads that take turns; see :mod:`polytune.runtime.team` for what the operations mean."""
+
+    def __init__(self, workers: int, seed: int):
+        self.random = random.Random(seed)
+        self.turns = [threading.Semaphore(0) for _ in range(workers)]
+        self.alive = set(range(workers))
+        self.targets = [0] * workers
+        self.tickets = [NO_TICKET] * workers
+        self.waited = [0] * workers
+        self.next_ticket = self.completed = self.current = 0
+        self.failure: BaseException | None = None
+        self.finished = threading.Event()
+
+    def run(self, work: Callable[[], object]) -> None:
+        """Let every worker do the same work; raises what the first worker to fail raised."""
+        threads = [threading.Thread(target=self._live, args=(worker, work)) for worker in self.alive]
+        for thread in threads:
+            thread.start()
+        self._pass_on()
+        self.finished.wait()
+        for thread in threads:
+            thread.join()
+        if self.failure is not None:
+            raise self.failure
+
+    def take(self) -> int:
+        ticket = self.tickets[self.current] = self.next_ticket
+        self.next_ticket += 1
+        self._switch()
+        return ticket
+
+    def complete(self) -> None:
+        self.completed += 1
+        self._switch()
+
+    def wait(self, target: int) -> None:
+        worker = self.current
+        self.targets[worker] = target
+        if self.completed < target:
+            self._switch()
+        self.waited[worker] = max(self.waited[worker], target)
+
+    def _live(self, worker: int, work: Callable[[], object]) -> None:
+        self.turns[worker].acquire()
+        try:
+            if self.failure is None:
+                work()
+        except _Stopped:
+            pass
+        except BaseException as error:
+            self.failure = self.failure or error
+        self.alive.remove(worker)
+        if self.alive:
+            self._pass_on()
+        else:
+            self.finished.set()
+
+    def _switch(self) -> None:
+        worker = self.current
+        self._pass_on()
+        self.turns[worker].acquire()
+        if self.failure is not None:
+            raise _Stopped
+
+    def _pass_on(self) -> None:
+        """Give the turn to a worker that is not waiting; after a failure to any, so that all end."""
+        ready = [worker for worker in sorted(self.alive) if self.completed >= self.targets[worker]]
+        if not ready and self.failure is None:
+            self.failure = DeadlockError(f"workers wait for {self.targets} tickets, {self.completed} are completed")
+        self.current = self.random.choice(ready or sorted(self.alive))
+        self.turns[self.current].release()
+
+
+class Elements:
+    """An array as compiled code sees it through ``view``."""
+
+    def __init__(self, array: np.ndarray, name: str, interpreter: Interpreter):
+        self.array, self.name, self.interpreter = array, name, interpreter
+        self.writers, self.readers = interpreter.history(array)
+
+    def __getitem__(self, subscripts: Any) -> Any:
+        position = self._position(subscripts)
+        team = self.interpreter.team
+        if team is not None:
+            ticket = team.tickets[team.current]
+            self._check(self.writers.get(position, ticket), ticket, position, "is written")
+            newest = self.readers.get(position, (NO_TICKET, NO_TICKET))
+            if ticket not in newest:
+                self.readers[position] = (max(ticket, newest[0]), max(min(ticket, newest[0]), newest[1]))
+        return self.array[position]
+
+    def __setitem__(self, subscripts: Any, value: Any) -> None:
+        position = self._position(subscripts)
+        team = self.interpreter.team
+        if team is not None:
+            ticket = team.tickets[team.current]
+            self._check(self.writers.get(position, ticket), ticket, position, "is written")
+            for reader in self.readers.get(position, ()):
+                self._check(reader, ticket, position, "is read")
+            self.writers[position] = ticket
+        self.array[position] = value
+
+    def _position(self, subscripts: Any) -> tuple[int, ...]:
+        position = subscripts if isinstance(subscripts, tuple) else (subscripts,)
+        if len(position) != self.array.ndim or not all(
+            0 <= subscript < extent for subscript, extent in zip(position, self.array.shape, strict=True)
+        ):
+            raise IndexError(f"{self.name}{list(map(int, position))} is outside the shape {self.array.shape}")
+        return position
+
+    def _check(self, other: int, ticket: int, position: tuple[int, ...], what: str) -> None:
+        team = self.interpreter.team
+        if team is not None and other not in (ticket, NO_TICKET) and other >= team.waited[team.current]:
+            place = f"{self.name}{list(map(int, position))}"
+            raise RaceError(
+                f"{place} {what} by ticket {other} and touched by ticket {ticket} with no wait between them"
+            )
+
+
+class Interpreter:
+    """Loads one generated module and runs its versions."""
+
+    def __init__(self, source: str):
+        self.team: Team | None = None
+        self.seed = 0
+        self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
+        replaced = {
+            "numba": SimpleNamespace(njit=self._njit, prange=self._prange),
+            "polytune.runtime.team": SimpleNamespace(
+                take=lambda state: self._team().take(),
+                complete=lambda state: self._team().complete(),
+                wait=lambda state, target: self._team().wait(target),
+                reset=lambda state: None,
+            ),
+            "polytune.runtime.memory": SimpleNamespace(
+                view=lambda array, name, names: Elements(array, name, self), keep_alive=lambda array: None
+            ),
+            "polytune.runtime.arithmetic": SimpleNamespace(least=min, greatest=max),
+        }
+
+        def load(name: str, *arguments: Any, **keywords: Any) -> Any:
+            return replaced.get(name) or builtins.__import__(name, *arguments, **keywords)
+
+        self.module: dict[str, Any] = {
+            "__name__": "interpreted",
+            "__builtins__": {**vars(builtins), "__import__": load},
+        }
+        exec(compile(source, "<generated module>", "exec"), self.module)
+        self.space = self.module["space"]()
+        self._versions = {version.name: version for version in self.module["VERSIONS"]}
+
+    def run(self, version: str, workers: int, tiles: Sequence[int], values: Sequence[Any], seed: int) -> Any:
+        """One call of one version with a team of so many workers, in an order of tickets that the seed decides."""
+        module, chosen = self.module, self._versions[version]
+        parameters = module["parameters"](*values)
+        given = dict(zip(module["ARGUMENTS"], values, strict=True))
+        extra = [
+            value
+            for name, value in zip(module["PARAMETERS"], parameters, strict=True)
+            if name not in module["ARGUMENTS"]
+        ]
+        module["check"](*values, *extra)
+        scratch = module["scratch"](*values, *extra)
+        arrays = [given[name] for name in module["ARRAYS"]]
+        scalars = [given[name] for name in module["SCALARS"]]
+        self._histories, self.seed = {}, seed
+        chosen.function(workers, None, *arrays, *scratch, *scalars, *parameters, *tiles[: len(chosen.tiles)])
+        return module["result"](*values, *extra, *scratch) if "result" in module else None
+
+    def tile_count(self, version: str) -> int:
+        return len(self._versions[version].tiles)
+
+    def history(self, array: np.ndarray) -> tuple[dict, dict]:
+        """Who wrote and who read the elements of an array; the array is kept, so that its identity stays its own."""
+        _, writers, readers = self._histories.setdefault(id(array), (array, {}, {}))
+        return writers, readers
+
+    def _team(self) -> Team:
+        assert self.team is not None, "an operation of a team outside a team"
+        return self.team
+
+    def _prange(self, count: int) -> range:
+        assert count == len(self._team().turns), "a parallel loop that is not over the workers"
+        return range(1)
+
+    def _njit(self, **options: Any) -> Callable[[Callable], Callable]:
+        """A parallel function is run by every worker, its one parallel loop is over the workers."""
+
+        def decorate(function: Callable) -> Callable:
+            if not options.get("parallel"):
+                return function
+
+            def run_team(workers: int, *arguments: Any) -> None:
+                self.team = Team(workers, self.seed)
+                try:
+                    self.team.run(lambda: function(workers, *arguments))
+                finally:
+                    self.team = None
+
+            return run_team
+
+        return decorate

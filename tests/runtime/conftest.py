@@ -1,0 +1,41 @@
+"""What the tests of the cache share."""
+
+import pytest
+
+SOURCE = '''\
+"""Adds one to every element, in parallel: a module as code generation writes it, but small."""
+
+from numba import njit, prange
+
+from polytune.runtime.memory import view
+from polytune.runtime.team import complete, reset, take, wait
+
+
+@njit(error_model="numpy", nogil=True)
+def worker(state, A, n):
+    A = view(A, "A", "A")
+    ticket = take(state)
+    while ticket < n:
+        A[ticket] += 1
+        complete(state)
+        ticket = take(state)
+    wait(state, n)
+
+
+@njit(parallel=True, nogil=True, cache=True)
+def run(threads, state, A, n):
+    for _ in prange(threads):
+        worker(state, A, n)
+    reset(state)
+
+
+@njit(cache=True)
+def double(x):
+    return 2 * x
+'''
+
+
+@pytest.fixture(scope="session")
+def source() -> str:
+    """The text of a generated module."""
+    return SOURCE

@@ -1,0 +1,37 @@
+"""Keys of generated modules."""
+
+import pytest
+
+from polytune.runtime import cache_key
+from polytune.runtime.cache_key import key_of
+
+
+def test_a_key_is_a_stable_function_of_its_parts():
+    assert key_of("source", "options") == key_of("source", "options")
+    assert len(key_of()) == 64
+    assert int(key_of("source"), 16)
+
+
+def test_different_parts_give_different_keys():
+    keys = {key_of(), key_of(""), key_of("ab"), key_of("a", "b"), key_of("b", "a"), key_of("", "ab"), key_of("1:b")}
+    assert len(keys) == 7
+
+
+@pytest.fixture
+def before(monkeypatch):
+    key = key_of("source")
+    cache_key._surroundings.cache_clear()
+    yield key
+    monkeypatch.undo()
+    cache_key._surroundings.cache_clear()
+
+
+def test_another_version_of_numba_gives_another_key(before, monkeypatch):
+    monkeypatch.setattr("numba.__version__", "0.0")
+    assert key_of("source") != before
+
+
+def test_another_text_of_the_runtime_gives_another_key(before, monkeypatch, tmp_path):
+    (tmp_path / "cache_key.py").write_text("# nothing like it\n")
+    monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "cache_key.py"))
+    assert key_of("source") != before

@@ -1,0 +1,118 @@
+"""The arrows between the package's folders run one way."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "polytune"
+
+SHARED = {"polytune", "polytune.errors", "polytune.signature", "polytune.version"}
+"""What every folder may import: it imports nothing of the package's folders itself."""
+
+MAY_IMPORT = {
+    "frontend": {"frontend"},
+    "schedule": {"frontend", "schedule"},
+    "codegen": {"frontend", "schedule", "codegen"},
+    "runtime": {"runtime", "tuner", "history"},
+    "tuner": {"tuner"},
+    "history": {"history"},
+}
+"""For each folder, the folders of the package that it may import."""
+
+COMPILE_TIME_ONLY = {"islpy", "sympy"}
+RUN_TIME = ("runtime", "tuner", "history")
+
+
+def imports(file: Path) -> set[str]:
+    """The full names of the modules that a file imports anywhere in it, also within functions."""
+    package = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts[:-1])
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                outer = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*outer, base]).rstrip(".")
+            # "from polytune import frontend" imports a folder by way of the package.
+            found |= {base} | {f"{base}.{alias.name}" for alias in node.names if base == "polytune"}
+    return found
+
+
+def files(folder: str) -> list[Path]:
+    return sorted((PACKAGE / folder).rglob("*.py"))
+
+
+def folder_of(module: str) -> str | None:
+    """The folder of the package that a module is in, or the module right under the package; None if it is not ours."""
+    parts = module.split(".")
+    return parts[1] if parts[0] == "polytune" and len(parts) > 1 else None
+
+
+@pytest.mark.parametrize("folder", MAY_IMPORT)
+def test_folder_imports_only_what_comes_before_it(folder):
+    assert files(folder)
+    allowed = MAY_IMPORT[folder]
+    wrong = {
+        (str(file.relative_to(PACKAGE)), module)
+        for file in files(folder)
+        for module in imports(file) - SHARED
+        if folder_of(module) is not None and folder_of(module) not in allowed
+    }
+    assert not wrong
+
+
+@pytest.mark.parametrize("folder", RUN_TIME)
+def test_run_time_names_no_compile_time_library(folder):
+    wrong = {
+        (str(file.relative_to(PACKAGE)), module)
+        for file in files(folder)
+        for module in imports(file)
+        if module.split(".")[0] in COMPILE_TIME_ONLY
+    }
+    assert not wrong
+
+
+def test_tuner_needs_only_numpy():
+    foreign = {module.split(".")[0] for file in files("tuner") for module in imports(file)}
+    assert foreign - set(sys.stdlib_module_names) <= {"numpy", "polytune"}
+
+
+def test_shared_modules_import_no_folder():
+    for name in ("errors", "signature", "version"):
+        assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
+
+
+@pytest.mark.parametrize("folder", RUN_TIME)
+def test_importing_run_time_loads_no_compile_time_library(folder):
+    """Also what is imported on the way, by the package's own __init__ for one, leaves the compiler alone."""
+    program = f"import sys, polytune.{folder}; print(*sorted({COMPILE_TIME_ONLY!r} & set(sys.modules)))"
+    ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert ran.stdout.strip() == ""
+
+
+def test_imports_are_found(tmp_path, monkeypatch):
+    """The reader of imports sees each form there is: what it would miss could break every rule above."""
+    monkeypatch.setattr(sys.modules[__name__], "PACKAGE", tmp_path / "polytune")
+    file = tmp_path / "polytune" / "runtime" / "module.py"
+    file.parent.mkdir(parents=True)
+    file.write_text(
+        "import islpy as isl\nfrom polytune import frontend\nfrom ..codegen import text\n"
+        "from . import machine\ndef f():\n    from sympy.core import Symbol\n"
+    )
+    assert imports(file) == {
+        "islpy",
+        "polytune",
+        "polytune.frontend",
+        "polytune.codegen",
+        "polytune.runtime",
+        "sympy.core",
+    }
