@@ -17,7 +17,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn
 from rich.table import Column, Table
 
 from polybench.datasets import CATALOGUE, Dataset
+from polybench.measure import measure
 from polybench.registry import UnknownKernelError, benchmark, check_name, names
+from polybench.verify import verify as verify_kernel
 
 app = typer.Typer(
     name="polybench",
@@ -76,8 +78,6 @@ def run(
     _check_names([kernel])
     if threads is not None:
         _limit_threads(threads)
-    from polybench.measure import measure
-
     columns = SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn()
     with Progress(*columns, console=_live, transient=True, disable=not _live.is_terminal) as progress:
         task = progress.add_task(f"{kernel}: first call", total=calls)
@@ -115,8 +115,6 @@ def verify(
     """Check every version of every kernel against its reference, at odd sizes too."""
     wanted = list(dict.fromkeys(kernels or names()))
     _check_names(wanted)
-    from polybench.verify import verify as verify_kernel
-
     verdicts = []
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn()
     with Progress(*columns, console=_live, transient=True, disable=not _live.is_terminal) as progress:
@@ -128,6 +126,8 @@ def verify(
 
             verdicts.append(verify_kernel(benchmark(name), dataset, strict=strict, report=report))
             progress.advance(task)
+            if not _live.is_terminal:
+                print(f"{name}: {'verified' if verdicts[-1].verified else 'NOT verified'}", file=sys.stderr, flush=True)
     if as_json:
         _print_json({"kernels": [verdict.to_json() for verdict in verdicts]})
     else:

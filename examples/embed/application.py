@@ -19,7 +19,7 @@ def heated_plate(size: int) -> np.ndarray:
     return plate
 
 
-def warm_up(plate: np.ndarray, steps: int = 20, rate: float = 0.2) -> int:
+def warm_up(plate: np.ndarray, steps: int = 100, rate: float = 0.2) -> int:
     """Diffuse heat through ``plate`` until its middle is warm; returns the number of Euler steps that took."""
     scratch = plate.copy()
     middle = tuple(extent // 2 for extent in plate.shape)

@@ -112,7 +112,12 @@ def substitute(node: Operation, values: Mapping[str, Expression]) -> Operation:
     def change(part):
         if isinstance(part, Iterator):
             return values.get(part.name, part)
-        return map_children(part, change)
+        part = map_children(part, change)
+        if isinstance(part, Binary) and part.dtype == "int64" and part.operator in ("+", "-"):
+            match part.right:
+                case Constant(value):
+                    return add_constant(part.left, int(value) if part.operator == "+" else -int(value))
+        return part
 
     return change(node)
 

@@ -93,10 +93,11 @@ class ModelBuilder:
         self.loops.append(Loop(node.variable, depth, (), node.location))
         domain = around.domain.intersect(self._iterations(node)).coalesce()
         body = self._sequence(node.body, Surroundings(domain, (*around.iterators, node.iterator)))
+        if body is None:
+            del self.loops[position:]
+            return None
         inside = self.statements[first:]
         self.loops[position] = Loop(node.variable, depth, tuple(s.name for s in inside), node.location)
-        if body is None:
-            return None
         return body.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
 
     def _iterations(self, node: For) -> isl.Set:

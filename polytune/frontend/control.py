@@ -99,11 +99,16 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
 
 
 def _iterator_name(frame: Frame, variable: str) -> str:
-    """A name for the iterator that no loop around and no parameter has."""
-    candidate, number_ = variable, 0
-    while candidate in frame.iterators or candidate in frame.kernel.parameters:
-        number_ += 1
-        candidate = f"{variable}_{number_}"
+    """A name for the iterator that no loop around, no parameter, no argument and no variable in memory has."""
+    kernel = frame.kernel
+    used = {*frame.iterators, *kernel.parameters, *kernel.arrays, *kernel.knowledge.in_memory}
+    used |= {name for name, _ in kernel.signature.arguments}
+    if not frame.is_kernel:
+        used |= kernel.taken
+    candidate, suffix = variable, 0
+    while candidate in used:
+        suffix += 1
+        candidate = f"{variable}_{suffix}"
     return candidate
 
 

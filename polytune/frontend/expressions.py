@@ -22,7 +22,7 @@ from polytune.frontend.functions import ArityError, apply
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_expression
-from polytune.frontend.source import plain_function
+from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
 
 OPERATORS: dict[type[ast.operator], str] = {
@@ -232,18 +232,17 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Value:
+    if any(type(operator) not in COMPARISONS for operator in node.ops):
+        raise frame.source.refusal(
+            node,
+            "a comparison by is or in",
+            "numbers are compared by their values",
+            "use == or !=, and spell out each value",
+        )
     operands = [number(frame, operand) for operand in (node.left, *node.comparators)]
-    parts = []
-    for operator, left, right in zip(node.ops, operands, operands[1:], strict=False):
-        if type(operator) not in COMPARISONS:
-            raise frame.source.refusal(
-                node,
-                "a comparison by is or in",
-                "numbers are compared by their values",
-                "use == or !=, and spell out each value",
-            )
-        parts.append(promotion.compare(COMPARISONS[type(operator)], left, right))
-    return promotion.logical("and", parts)
+    symbols = [COMPARISONS[type(operator)] for operator in node.ops]
+    pairs = zip(symbols, operands, operands[1:], strict=False)
+    return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
 def _call(frame: Frame, node: ast.Call) -> Value:
@@ -253,7 +252,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
         if shape is not None:
             return shape[0]
-    inlined = None if function is None or isinstance(function, type) else plain_function(function)
+    inlined = inlinable(function)
     if inlined is not None:
         value = frame.kernel.inline(frame, node, inlined, True)
         if value is None:

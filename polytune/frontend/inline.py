@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
+from dataclasses import replace
 from types import FunctionType
 
 from polytune.frontend import promotion
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
-from polytune.frontend.expressions import condition, number, operator_symbol, plain_arguments, read, read_shape
+from polytune.frontend.expressions import plain_arguments, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -25,7 +26,9 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.opaque import performed
+from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
+from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.source import Source, read_source
 from polytune.frontend.statements import lower_body, store_scalar
 
@@ -47,17 +50,13 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
     plain_arguments(frame, node)
     callee = read_source(function)
     arguments = _match_arguments(frame, node, callee)
-    if value_used and _is_expression(callee.tree.body):
-        bindings = {name: _argument(frame, argument) for name, argument in arguments.items()}
-        inner = Frame(
-            kernel, callee, bindings, frame.nodes, assigned_names(callee.tree.body), pure=True, is_kernel=False
-        )
-        inner.iterators = frame.iterators
+    inner = _callee_frame(frame, callee)
+    if value_used and is_expression(callee.tree.body):
+        inner.bindings = {name: _argument(frame, argument) for name, argument in arguments.items()}
         kernel.calls.append(function)
-        try:
-            return _evaluate(inner, callee.tree.body)
-        finally:
-            kernel.calls.pop()
+        value = evaluate(inner, callee.tree.body)
+        kernel.calls.pop()
+        return value
     if frame.pure:
         raise frame.source.refusal(
             node,
@@ -65,7 +64,29 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
             "its body is made into statements that stand before this one and would always run",
             "call it in a line of its own, under an if",
         )
-    return _inline_statements(frame, node, callee, arguments, function, value_used)
+    for name, argument in arguments.items():
+        inner.bindings[name] = _bind_argument(frame, inner, node, name, _argument(frame, argument))
+    first = len(frame.nodes)
+    kernel.calls.append(function)
+    value = lower_body(inner, callee.tree.body)
+    kernel.calls.pop()
+    if value is not None and value_used:
+        _refuse_writes(frame, node, callee.name, frame.nodes[first:])
+    return value
+
+
+def _callee_frame(frame: Frame, callee: Source) -> Frame:
+    """A frame for the callee's body, where the call stands; its statements go where the caller's go."""
+    return replace(
+        frame,
+        source=callee,
+        bindings={},
+        assigned=assigned_names(callee.tree.body),
+        names={},
+        loop_variables=(),
+        carried=frozenset(),
+        is_kernel=False,
+    )
 
 
 def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, ast.expr | Value]:
@@ -112,135 +133,22 @@ def _argument(frame: Frame, argument: ast.expr | Value) -> Binding:
     return ValueBinding(read(frame, argument))
 
 
-def _is_expression(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements only compute a value: assignments to names, branches, and a return at every end."""
-    for statement in body:
-        match statement:
-            case ast.Return(value) if value is not None:
-                return True
-            case ast.Expr(ast.Constant()) | ast.Pass():
-                continue
-            case ast.Assign([ast.Name()]) | ast.AnnAssign(ast.Name()) | ast.AugAssign(ast.Name()):
-                continue
-            case ast.If(_, then, otherwise):
-                if not (_is_pure(then) and _is_pure(otherwise)):
-                    return False
-                if _is_expression(then) and _is_expression(otherwise):
-                    return True
-            case _:
-                return False
-    return False
-
-
-def _is_pure(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements only assign names, branch and return."""
-    for statement in body:
-        match statement:
-            case ast.Return(value) if value is not None:
-                pass
-            case ast.Expr(ast.Constant()) | ast.Pass():
-                pass
-            case ast.Assign([ast.Name()]) | ast.AnnAssign(ast.Name()) | ast.AugAssign(ast.Name()):
-                pass
-            case ast.If(_, then, otherwise) if _is_pure(then) and _is_pure(otherwise):
-                pass
-            case _:
-                return False
-    return True
-
-
-def _evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
-    """The value that pure statements return, or None where they end without; assignments change the bindings."""
-    for position, statement in enumerate(body):
-        match statement:
-            case ast.Return(value) if value is not None:
-                return number(frame, value)
-            case ast.Assign([ast.Name(name)], value) | ast.AnnAssign(ast.Name(name), _, value) if value is not None:
-                frame.bindings[name] = ValueBinding(number(frame, value))
-            case ast.AugAssign(ast.Name(name) as target, operator, value):
-                old = number(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
-                symbol = operator_symbol(frame, statement, operator)
-                frame.bindings[name] = ValueBinding(promotion.binary(symbol, old, number(frame, value)))
-            case ast.If(test, then, otherwise):
-                chosen = condition(frame, test)
-                if not _returns([*then, *otherwise]):
-                    _evaluate_assignments(frame, chosen, then, otherwise)
-                    continue
-                rest = body[position + 1 :]
-                return _evaluate_branch(frame, chosen, [*then, *rest], [*otherwise, *rest])
-    return None
-
-
-def _returns(body: Sequence[ast.stmt]) -> bool:
-    return any(isinstance(node, ast.Return) for statement in body for node in ast.walk(statement))
-
-
-def _evaluate_assignments(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
-    """A branch that only assigns: a name becomes a choice; where a side leaves it without a value it has none."""
-    left, right = frame.inside(), frame.inside()
-    _evaluate(left, then)
-    _evaluate(right, otherwise)
-    for name in assigned_names([*then, *otherwise]):
-        sides = left.bindings.get(name), right.bindings.get(name)
-        if isinstance(sides[0], ValueBinding) and isinstance(sides[1], ValueBinding):
-            frame.bindings[name] = ValueBinding(promotion.select(chosen, sides[0].value, sides[1].value))
-        else:
-            frame.bindings.pop(name, None)
-
-
-def _evaluate_branch(
-    frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]
-) -> Value | None:
-    if chosen.constant is not None:
-        return _evaluate(frame, then if chosen.constant else otherwise)
-    left = _evaluate(frame.inside(), then)
-    right = _evaluate(frame.inside(), otherwise)
-    return None if left is None or right is None else promotion.select(chosen, left, right)
-
-
-def _inline_statements(
-    frame: Frame,
-    node: ast.Call,
-    callee: Source,
-    arguments: dict[str, ast.expr | Value],
-    function: FunctionType,
-    value_used: bool,
-) -> Value | None:
-    kernel = frame.kernel
-    inner = Frame(
-        kernel,
-        callee,
-        {},
-        frame.nodes,
-        assigned_names(callee.tree.body),
-        iterators=frame.iterators,
-        conditional=frame.conditional,
-        opaque=frame.opaque,
-        is_kernel=False,
-    )
-    for name, argument in arguments.items():
-        inner.bindings[name] = _bind_argument(frame, inner, node, name, _argument(frame, argument))
-    first = len(frame.nodes)
-    kernel.calls.append(function)
-    try:
-        value = lower_body(inner, callee.tree.body)
-    finally:
-        kernel.calls.pop()
+def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node]) -> None:
+    """Refuse statements that write arrays, made of a call inside an expression."""
     written = {
         part.target.array
-        for perform in performed(frame.nodes[first:])
+        for perform in performed(nodes)
         for operation in perform.operations
         for part in walk(operation)
-        if isinstance(part, Assign) and kernel.arrays.get(part.target.array) is not None
+        if isinstance(part, Assign) and part.target.array in frame.kernel.arrays
     }
-    if value_used and written:
+    if written:
         raise frame.source.refusal(
             node,
-            f"{callee.name} writes to {', '.join(sorted(written))} and is used for its value",
+            f"{name} writes to {', '.join(sorted(written))} and is used for its value",
             "an expression must not change what the rest of its statement reads",
             "let the function either write arrays or return a number",
         )
-    return value
 
 
 def _bind_argument(frame: Frame, inner: Frame, node: ast.Call, name: str, binding: Binding) -> Binding:

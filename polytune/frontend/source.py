@@ -97,6 +97,14 @@ def plain_function(candidate: Any) -> FunctionType | None:
     return None
 
 
+def inlinable(function: Any) -> FunctionType | None:
+    """The user's plain function behind a callee; None for types, for built-in functions, and for those of NumPy."""
+    if function is None or isinstance(function, type) or type(function).__module__.partition(".")[0] == "numpy":
+        return None
+    plain = plain_function(function)
+    return None if plain is None or (plain.__module__ or "").partition(".")[0] == "numpy" else plain
+
+
 def read_source(function: Any) -> Source:
     """Read a function's source.
 

@@ -25,7 +25,7 @@ from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, binary, convert, kind_of
 from polytune.frontend.refusals import refuse_statement
-from polytune.frontend.source import plain_function
+from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
 
 
@@ -85,7 +85,7 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
 
 def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     function = outside_object(frame, call.func)
-    plain = None if function is None or isinstance(function, type) else plain_function(function)
+    plain = inlinable(function)
     if plain is not None:
         frame.kernel.inline(frame, call, plain, False)
         return
@@ -107,18 +107,16 @@ def _assign_all(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: as
     if isinstance(targets[0], ast.Name) and len(targets) == 1 and _bind(frame, node, targets[0], value, shape):
         return
     result = number(frame, value)
-    if len(targets) == 1:
-        assign(frame, node, targets[0], result)
-        return
-    first = targets[0]
-    if not (isinstance(first, ast.Name) and frame.kernel.knowledge.kinds.get(frame.unique(first.id)) == kind_of(result)):
-        result = keep(frame, node, result)
+    if len(targets) > 1 and _reads_memory(result):
+        scalar = frame.unique(targets[0].id) if isinstance(targets[0], ast.Name) else None
+        if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of(result):
+            # The first target holds the value unchanged, so that the others can be assigned from it.
+            assign(frame, node, targets[0], result)
+            result, targets = frame.kernel.scalar(scalar), targets[1:]
+        else:
+            result = keep(frame, node, result)
     for target in targets:
         assign(frame, node, target, result)
-        if target is first and isinstance(first, ast.Name):
-            binding = frame.bindings.get(first.id)
-            if isinstance(binding, ScalarBinding) and kind_of(frame.kernel.scalar(binding.scalar)) == kind_of(result):
-                result = frame.kernel.scalar(binding.scalar)
 
 
 def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape: tuple[Value, ...] | None) -> bool:

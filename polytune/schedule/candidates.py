@@ -11,11 +11,15 @@ import islpy as isl
 from polytune.frontend.scop import Scop
 from polytune.schedule.budget import within_budget
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences, domain_of
+from polytune.schedule.dependences import Dependences, domain_of, union_of
 from polytune.schedule.legality import violation
 
 OPERATIONS = 20_000_000
 """isl's budget for one schedule, in its own basic operations (seconds, not minutes)."""
+
+
+MANY_CONSTRAINTS = 16
+"""From how many constraints on a part of a dependence is simplified before scheduling."""
 
 
 @dataclass(frozen=True)
@@ -102,15 +106,34 @@ def compute_schedule(
     bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
     reordered but never interleaved.
     """
-    forced = dependences.forced if reorder_live_ranges else dependences.everything
+    forced = simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop)
     constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
     constraints = constraints.set_validity(forced).set_coincidence(forced)
-    constraints = constraints.set_proximity(dependences.everything)
+    constraints = constraints.set_proximity(simplified(dependences.everything, scop))
     if reorder_live_ranges and not dependences.tagged_order.is_empty():
         constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
     context = scop.context.get_ctx()
     with _settings(context, strategy):
         return within_budget(context, OPERATIONS, constraints.compute_schedule)
+
+
+def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
+    """The relation, less what the domains say, in those of its parts that have many constraints.
+
+    The scheduler solves linear programs with a multiplier per constraint: the 20 constraints of a dependence of a
+    three-dimensional stencil cost it seconds.  What is left out is implied for every pair of statement instances, but the
+    scheduler no longer sees it, and so may find less; hence only where it must be.
+    """
+    domain = domain_of(scop)
+    parts: list[isl.UnionMap] = []
+
+    def add(part: isl.Map) -> None:
+        single = isl.UnionMap.from_map(part)
+        crowded = any(len(piece.get_constraints()) > MANY_CONSTRAINTS for piece in part.get_basic_maps())
+        parts.append(single.gist_domain(domain).gist_range(domain) if crowded else single)
+
+    relation.foreach_map(add)
+    return union_of(parts, scop)
 
 
 @contextmanager

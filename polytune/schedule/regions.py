@@ -125,6 +125,8 @@ class _Planner:
             return self.visit_band(node)
         if kind != isl.schedule_node_type.filter and not _has_band(node):
             return self.mark_serial(node)
+        if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
+            return self.visit_sequence(node)
         for position in range(node.n_children()):
             node = self.visit(node.child(position)).parent()
         return node
@@ -149,6 +151,33 @@ class _Planner:
         self.serial.append(SerialLoop(_statements(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
 
+    def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """Each run of neighbours without anything to share out becomes one region, the others are visited."""
+        dependences = self.candidate.dependences
+        groups: list[tuple[bool, isl.UnionSet]] = []
+        for position in range(node.n_children()):
+            child = node.child(position)
+            instances = child.filter_get_filter().intersect(node.get_domain())
+            if instances.is_empty():
+                continue
+            serial = not _has_parallel_band(child, dependences, self.wavefront)
+            if groups and serial and groups[-1][0]:
+                groups[-1] = (True, groups[-1][1].union(instances))
+            else:
+                groups.append((serial, instances))
+        if len(groups) == 1:
+            if groups[0][0]:
+                return self.mark_serial(node)
+        elif len(groups) < node.n_children():
+            filters = isl.UnionSetList.alloc(node.get_ctx(), len(groups))
+            for _, instances in groups:
+                filters = filters.add(instances.gist(node.get_domain()))
+            node = node.insert_sequence(filters)
+        for position in range(node.n_children()):
+            if not node.child(position).get_domain().is_empty():
+                node = self.visit(node.child(position)).parent()
+        return node
+
     def mark_tiles(
         self,
         node: isl.ScheduleNode,
@@ -165,7 +194,7 @@ class _Planner:
         if self.interchange:
             if not _has_band(node.child(0)):
                 contiguous = order.index(point_order(node, self.candidate.dependences.scop)[-1])
-            node = _interchange_below(node, self.candidate.dependences)
+            node = _separate_innermost(_interchange_below(node, self.candidate.dependences))
         return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous))
 
     def mark_serial(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -200,6 +229,15 @@ def _interchange_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.
         return node
     for position in range(node.n_children()):
         node = _interchange_below(node.child(position), dependences).parent()
+    return node
+
+
+def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside them."""
+    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+        return node.band_member_set_ast_loop_type(node.band_n_member() - 1, isl.ast_loop_type.separate)
+    for position in range(node.n_children()):
+        node = _separate_innermost(node.child(position)).parent()
     return node
 
 

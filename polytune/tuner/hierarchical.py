@@ -89,6 +89,7 @@ class HierarchicalTuner:
         self._infeasible: dict[Configuration, str] = {}
         self._failures: dict[Configuration, str] = {}
         self._best: Configuration | None = None
+        self._best_is_in_doubt = False
         self._pending: _Proposal | None = None
         self._rest: Iterator[Configuration] | None = None
 
@@ -113,15 +114,18 @@ class HierarchicalTuner:
         return self._best
 
     def _propose(self) -> _Proposal | None:
-        while not self._top.converged:
+        if self._best_is_in_doubt:
+            better = [c for c in self._samples if not self._is_settled(c)]
+            if better:
+                return _Proposal(min(better, key=lambda c: self._samples[c].estimate), None, None)
+            self._best_is_in_doubt = False
+        if not self._top.converged:
             arm = self._top.ask()
             subspace = self._subspaces.get(arm)
             if subspace is None:
                 subspace = self._subspaces[arm] = Subspace(self.space, self._arms[arm])
-            if not subspace.searcher.converged:
-                point = subspace.searcher.ask()
-                return _Proposal(subspace.configuration(point), arm, point)
-            self._top.close(arm)
+            point = subspace.searcher.ask()
+            return _Proposal(subspace.configuration(point), arm, point)
         configuration = self._unmeasured()
         return None if configuration is None else _Proposal(configuration, None, None)
 
@@ -197,7 +201,7 @@ class HierarchicalTuner:
         self._failures[configuration] = reason
         self._samples.pop(configuration, None)
         if configuration == self._best:
-            self._best = self._cheapest()
+            self._replace_best()
         if self._pending is not None and self._pending.configuration == configuration:
             self._conclude(self._pending)
 
@@ -212,18 +216,21 @@ class HierarchicalTuner:
 
     def _update_best(self, configuration: Configuration, *, has_risen: bool) -> None:
         if configuration == self._best:
-            if has_risen:  # perhaps above another's
-                self._best = self._cheapest()
+            if has_risen:
+                self._replace_best()
         elif self._best is None or (
             len(self._samples[configuration]) >= self._repeats
             and self._samples[configuration].estimate < self._samples[self._best].estimate
         ):
             self._best = configuration
 
-    def _cheapest(self) -> Configuration | None:
-        """The cheapest configuration that is believed; where none is, the cheapest."""
+    def _replace_best(self) -> None:
+        """The best one failed or became slower: the cheapest that is believed replaces it, and what looks better now
+        is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
+        """
         believed = [c for c, samples in self._samples.items() if len(samples) >= self._repeats]
-        return min(believed or self._samples, key=lambda c: self._samples[c].estimate, default=None)
+        best = min(believed or self._samples, key=lambda c: self._samples[c].estimate, default=None)
+        self._best, self._best_is_in_doubt = best, best is not None
 
     def _conclude(self, proposal: _Proposal) -> None:
         """Tell the searchers what is now known of a proposal."""
@@ -233,6 +240,8 @@ class HierarchicalTuner:
         if proposal.arm is not None and proposal.point is not None:
             self._subspaces[proposal.arm].searcher.tell(proposal.point, cost)
             self._top.tell(proposal.arm, cost)
+            if self._subspaces[proposal.arm].searcher.converged:
+                self._top.close(proposal.arm)
         elif proposal.configuration == self._best:
             self._search_around(proposal.configuration, cost)
 
@@ -264,7 +273,9 @@ class HierarchicalTuner:
     @property
     def converged(self) -> bool:
         """Whether every structural combination has been tried and every promising one searched to its end."""
-        return self._top.converged and (self._pending is None or self._pending.arm is None)
+        return (
+            self._top.converged and not self._best_is_in_doubt and (self._pending is None or self._pending.arm is None)
+        )
 
     @property
     def measurements(self) -> Mapping[Configuration, Samples]:
@@ -286,6 +297,7 @@ class HierarchicalTuner:
             "samples": [[dict(c), list(samples.values)] for c, samples in self._samples.items()],
             "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
             "best": self._best and dict(self._best),
+            "best_is_in_doubt": self._best_is_in_doubt,
             "pending": pending and [dict(pending.configuration), pending.arm, pending.point],
             "rng": self._rng.bit_generator.state,
         }
@@ -303,6 +315,7 @@ class HierarchicalTuner:
         self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
         self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}
         self._best = None if state["best"] is None else Configuration(state["best"])
+        self._best_is_in_doubt = state["best_is_in_doubt"]
         self._pending = None
         if state["pending"] is not None:
             values, arm, point = state["pending"]
@@ -316,15 +329,17 @@ def _arms(
 ) -> list[Configuration]:
     """The structural combinations in the order in which they are tried, each with the numeric values to start from."""
     default = space.default()
-    arms = list(islice(space.enumerate_nominal(), _MAX_ARMS + 1))
-    if len(arms) > _MAX_ARMS:  # too many to list: a sample stands for all
-        arms = [default, *(space.sample(rng) for _ in range(_MAX_ARMS))]
 
     def distance(configuration: Configuration) -> float:
         return sum(default.get(name) != value for name, value in space.structural_values(configuration))
 
-    ranked = [*starts, default, *sorted(arms, key=order or distance)]
+    arms = list(islice(space.enumerate_nominal(), _MAX_ARMS + 1))
+    if len(arms) > _MAX_ARMS:  # too many to list: a sample, in the order in which it is drawn, stands for all
+        arms = [space.sample(rng) for _ in range(_MAX_ARMS)]
+        arms = arms if order is None else sorted(arms, key=order)
+    else:
+        arms.sort(key=order or distance)
     first: dict[tuple, Configuration] = {}
-    for configuration in ranked:
+    for configuration in (*starts, default, *arms):
         first.setdefault(space.structural_values(configuration), configuration)
     return list(first.values())

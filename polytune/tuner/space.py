@@ -28,6 +28,7 @@ from polytune.tuner.parameters import Nominal, Ordinal, Parameter, Ratio, is_act
 from polytune.tuner.validation import check_conditions, check_constraints, check_names
 
 _SAMPLING_ATTEMPTS = 100
+_CHANGES_PER_PARAMETER = 20
 _FEASIBILITY_LEVELS = 9
 
 
@@ -144,23 +145,23 @@ class Space:
     def sample(self, rng: np.random.Generator) -> Configuration:
         """A random configuration: every active parameter uniform over its values, given the earlier ones.
 
-        Draws that break a constraint are drawn again; where valid ones are rare, the walk backtracks instead, and
-        then favours valid configurations whose neighbours are not.
+        Draws that break a constraint are drawn again; where valid ones are too rare for that, the default is changed
+        at random, one parameter at a time, as far as the constraints allow.
         """
         for _ in range(_SAMPLING_ATTEMPTS):
             values: dict[str, Value] = {}
             for parameter in self.parameters:
                 if is_active(parameter, values):
                     values[parameter.name] = parameter.sample(rng)
-            if self._broken_constraint(values) is None:
+            if self.satisfies_constraints(values):
                 return Configuration(values)
-
-        def shuffled(parameter: Parameter) -> Iterable[Value]:
-            levels = parameter.grid(_FEASIBILITY_LEVELS) if isinstance(parameter, Ratio) else parameter.levels
-            return (levels[int(index)] for index in rng.permutation(len(levels)))
-
-        # The default is the answer only where a Ratio's valid values all lie between the points of the grid.
-        return next((Configuration(v) for v in self._walk(self.parameters, shuffled)), self.default())
+        configuration = self.default()
+        for _ in range(_CHANGES_PER_PARAMETER * len(self.parameters)):
+            name = list(configuration)[int(rng.integers(len(configuration)))]
+            changed = self._fill({**configuration, name: self[name].sample(rng)})
+            if self.satisfies_constraints(changed):
+                configuration = changed
+        return configuration
 
     def validate(self, configuration: Mapping[str, Any]) -> None:
         """Check that the configuration is a member of the space.
@@ -230,10 +231,12 @@ class Space:
             levels = parameter.grid(_FEASIBILITY_LEVELS) if isinstance(parameter, Ratio) else parameter.levels
             return (parameter.default, *(level for level in levels if level != parameter.default))
 
+        constrained = {name for constraint in self.constraints for name in constraint.names}
+        searched = [parameter for parameter in self.numeric if parameter.name in constrained]
         for structural in self._walk(self.structural, all_levels):
-            values = next(self._walk(self.numeric, default_first, structural), None)
+            values = next(self._walk(searched, default_first, structural), None)
             if values is not None:
-                yield Configuration({p.name: values[p.name] for p in self.parameters if p.name in values})
+                yield self._fill(values)
 
     def structural_values(self, configuration: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
         """The configuration's nominal part: what names its subspace."""

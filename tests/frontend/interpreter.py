@@ -68,6 +68,7 @@ class Run:
             self._instance = (statement.name, point)
             self._iterators = dict(zip(statement.iterators, point, strict=True))
             self._perform(statement.operations)
+        self._instance = ("", ())
         if self.scop.result is not None:
             self.result = self._value(self.scop.result)
         return self

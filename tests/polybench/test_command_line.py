@@ -79,7 +79,9 @@ def test_verify_as_json(fake_suite):
 def test_verify_without_names_does_all_and_a_name_given_twice_counts_once(fake_suite):
     fake_suite()
     count = "--json", "--no-strict", "--dataset", "small"
-    assert len(json.loads(runner.invoke(program.app, ["verify", *count]).stdout)["kernels"]) == 30
+    everything = runner.invoke(program.app, ["verify", *count])
+    assert len(json.loads(everything.stdout)["kernels"]) == 30
+    assert "seidel-2d: verified\n" in everything.stderr
     assert len(json.loads(runner.invoke(program.app, ["verify", "lu", "lu", *count]).stdout)["kernels"]) == 1
 
 

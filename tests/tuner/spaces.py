@@ -14,21 +14,22 @@ from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Space
 
 
 @st.composite
+def tests(draw: st.DrawFn, earlier: list) -> Any:
+    """One elementary test, perhaps negated."""
+    watched = draw(st.sampled_from(earlier))
+    values = draw(st.lists(st.sampled_from(list(watched.levels)), min_size=1, max_size=2, unique=True))
+    return ~Is(watched.name, *values) if draw(st.booleans()) else Is(watched.name, *values)
+
+
+@st.composite
 def conditions(draw: st.DrawFn, earlier: list) -> Any:
     """None, or a condition on earlier parameters."""
     if not earlier or draw(st.booleans()):
         return None
-    condition = None
-    for _ in range(draw(st.integers(1, 3))):
-        watched = draw(st.sampled_from(earlier))
-        levels = list(watched.levels)
-        values = draw(st.lists(st.sampled_from(levels), min_size=1, max_size=2, unique=True))
-        test = Is(watched.name, *values)
-        test = ~test if draw(st.booleans()) else test
-        if condition is None:
-            condition = test
-        else:
-            condition = condition & test if draw(st.booleans()) else condition | test
+    condition = draw(tests(earlier))
+    for _ in range(draw(st.integers(0, 2))):
+        other = draw(tests(earlier))
+        condition = condition & other if draw(st.booleans()) else condition | other
     return condition
 
 

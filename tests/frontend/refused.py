@@ -1,0 +1,574 @@
+"""Functions outside the language, each with what its refusal says and the source text that it points at."""
+
+# ruff: noqa: B007, C416, E731, F401, F821, F841, RUF059, SIM105, UP037
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+REFUSED: list[tuple[Callable[..., Any], str, str]] = []
+LIMIT = 3
+NAME = "name"
+
+
+def refused(what: str, at: str) -> Callable[[Any], Any]:
+    def register(function: Any) -> Any:
+        REFUSED.append((function, what, at))
+        return function
+
+    return register
+
+
+@refused("helper is called", "helper(A[i])")
+def unknown_call(A, helper):
+    for i in range(len(A)):
+        A[i] = helper(A[i])
+
+
+@refused("math.gamma is called", "math.gamma(A[i])")
+def unknown_mathematical_function(A):
+    for i in range(len(A)):
+        A[i] = math.gamma(A[i])
+
+
+@refused("math.sqrt(...) takes 1 numbers, not 2", "math.sqrt(A[i], 2.0)")
+def wrong_number_of_arguments(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i], 2.0)
+
+
+@refused("keyword or starred", "A[i]")
+def keyword_argument(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(x=A[i])
+
+
+@refused("print is called for its effect", "print(A[i])")
+def called_for_its_effect(A):
+    for i in range(len(A)):
+        print(A[i])
+
+
+@refused("the loop bound n * m is not affine", "n * m")
+def product_of_parameters_in_a_bound(A, n: int, m: int):
+    for i in range(n):
+        for j in range(n * m):
+            A[i] += j
+
+
+@refused("the loop bound P[i] is not affine", "P[i]")
+def data_in_a_bound(A, P):
+    for i in range(len(A)):
+        for j in range(P[i]):
+            A[i] += 1.0
+
+
+@refused("the loop bound x is not affine", "x")
+def floating_point_bound(A, x: float):
+    for i in range(x):
+        A[i] += 1.0
+
+
+@refused("the subscript i * j of A is not affine", "i * j")
+def product_in_a_subscript(A):
+    for i in range(2):
+        for j in range(2):
+            A[i * j] += 1.0
+
+
+@refused("the subscript P[i] of A is not affine", "P[i]")
+def data_in_a_subscript(A, P: "int64[::1]"):
+    for i in range(len(A)):
+        A[P[i]] += 1.0
+
+
+@refused("the subscript k of A is not affine", "k")
+def changing_variable_in_a_subscript(A):
+    k = 0
+    for i in range(len(A)):
+        A[k] += 1.0
+        k = k + i
+
+
+@refused("the subscript i // n of A is not affine", "i // n")
+def division_by_a_parameter(A, n: int):
+    for i in range(len(A)):
+        A[i // n] += 1.0
+
+
+@refused("a slice of an array", ":")
+def slice_assignment(A):
+    A[:] = 0.0
+
+
+@refused("a slice of an array", "1:n")
+def slice_in_an_expression(A, B, n: int):
+    for i in range(n):
+        B[i] = A[i, 1:n]
+
+
+@refused("a for loop inside a while loop", "for i in range(len(A)):")
+def loop_in_a_while(A):
+    x = 1.0
+    while x > 0.1:
+        for i in range(len(A)):
+            A[i] *= x
+        x *= 0.5
+
+
+@refused("break or continue", "break")
+def break_in_a_loop(A):
+    for i in range(len(A)):
+        if A[i] > 1.0:
+            break
+        A[i] = 0.0
+
+
+@refused("break or continue", "continue")
+def continue_in_a_while(A):
+    x = 1.0
+    while x > 0.1:
+        x *= 0.5
+        continue
+
+
+@refused("an else of a loop", "A[0] = 1.0")
+def else_of_a_loop(A):
+    for i in range(len(A)):
+        A[i] = 0.0
+    else:
+        A[0] = 1.0
+
+
+@refused("a return that is not the last statement", "return")
+def return_in_the_middle(A):
+    for i in range(len(A)):
+        if i > 2:
+            return
+        A[i] = 0.0
+
+
+@refused("the array 'A' is returned", "return A")
+def returned_array(A):
+    for i in range(len(A)):
+        A[i] = 0.0
+    return A
+
+
+@refused("a list, tuple, set or dictionary", "(x, y)")
+def returned_tuple(A):
+    x = A[0] + 1.0
+    y = A[1] + 1.0
+    return (x, y)
+
+
+@refused("a global or nonlocal declaration", "global LIMIT")
+def global_write(A):
+    global LIMIT
+    LIMIT = 2
+
+
+@refused("an assignment to math.tau", "math.tau")
+def attribute_write(A):
+    math.tau = A[0]
+
+
+@refused("a list, tuple, set or dictionary", "[1.0, 2.0]")
+def list_display(A):
+    x = [1.0, 2.0]
+    A[0] = 1.0
+
+
+@refused("a list, tuple, set or dictionary", "{}")
+def dictionary(A):
+    x = {}
+    A[0] = 1.0
+
+
+@refused("a comprehension", "[i for i in range(3)]")
+def comprehension(A):
+    x = [i for i in range(3)]
+    A[0] = 1.0
+
+
+@refused("a lambda", "lambda y: y + 1")
+def lambda_expression(A):
+    f = lambda y: y + 1
+    A[0] = 1.0
+
+
+@refused("a with block", "with A:")
+def with_block(A):
+    with A:
+        A[0] = 1.0
+
+
+@refused("an exception or assertion", "try:")
+def try_block(A):
+    try:
+        A[0] = 1.0
+    except ValueError:
+        pass
+
+
+@refused("an exception or assertion", "assert A[0] > 0.0")
+def assertion(A):
+    assert A[0] > 0.0
+
+
+@refused("an exception or assertion", "raise ValueError")
+def raised(A):
+    raise ValueError
+
+
+@refused("await or yield", "yield")
+def generator(A):
+    A[0] = yield
+
+
+@refused("a definition inside the kernel", "def inner(x):")
+def nested_function(A):
+    def inner(x):
+        return x + 1.0
+
+    A[0] = inner(A[0])
+
+
+@refused("a definition inside the kernel", "class Inner:")
+def nested_class(A):
+    class Inner:
+        pass
+
+
+@refused("an import inside the kernel", "import os")
+def nested_import(A):
+    import os
+
+
+@refused("a match statement", "match LIMIT:")
+def match_statement(A):
+    match LIMIT:
+        case 3:
+            A[0] = 1.0
+
+
+@refused("a value of type str", "'text'")
+def string(A):
+    A[0] = 'text'  # fmt: skip
+
+
+@refused("a value of type str", "NAME")
+def string_from_outside(A):
+    A[0] = NAME
+
+
+@refused("a formatted string", "f'{A[0]}'")
+def formatted_string(A):
+    A[0] = f'{A[0]}'  # fmt: skip
+
+
+@refused("a value of type complex", "2j")
+def complex_number(A):
+    A[0] = A[0] * 2j
+
+
+@refused("an integer of more than 64 bits", "99999999999999999999")
+def wide_integer(A):
+    A[0] = 99999999999999999999
+
+
+@refused("A has 2 dimensions and is accessed with 1 subscripts", "A[i]")
+def wrong_rank(A: "float64[:, ::1]"):
+    for i in range(3):
+        A[i] = 1.0
+
+
+@refused("the array 'A' is used like a number", "A")
+def array_as_a_number(A, B):
+    for i in range(len(B)):
+        B[i] = A + A[i]
+
+
+@refused("the array name 'A' is assigned", "A = 0.0")
+def rebound_array(A):
+    A[0] = 1.0
+    A = 0.0
+
+
+@refused("the array 'A' is used like a number", "A")
+def whole_array_expression(A, B, C):
+    C[0] = 1.0
+    D = A + B
+    A[0] = B[0]
+
+
+@refused("'x' is subscripted but is not an array", "x")
+def subscripted_number(A, x: float):
+    A[0] = x[0]
+
+
+@refused("A + B is subscripted", "(A + B)[0]")
+def subscripted_expression(A, B):
+    A[1] = (A + B)[0]
+
+
+@refused("the attribute .T of an array", "A.T")
+def transposed(A):
+    A[0] = A.T
+
+
+@refused("a matrix product (@)", "A[0] @ A[1]")
+def matrix_product(A):
+    A[0] = A[0] @ A[1]
+
+
+@refused("an operation on bits", "i << 1")
+def shifted(A):
+    for i in range(len(A)):
+        A[i] = i << 1
+
+
+@refused("the operator ~ on bits", "~i")
+def inverted(A):
+    for i in range(len(A)):
+        A[i] = ~i
+
+
+@refused("a comparison by is or in", "i in (1, 2)")
+def membership(A):
+    for i in range(len(A)):
+        if i in (1, 2):
+            A[i] = 1.0
+
+
+@refused("a number as an operand of and / or", "A[i]")
+def number_as_a_condition(A):
+    for i in range(len(A)):
+        A[i] = A[i] or 1.0
+
+
+@refused("the step 0 of a loop", "0")
+def step_zero(A):
+    for i in range(0, 10, 0):
+        A[i] = 1.0
+
+
+@refused("the step k of a loop", "k")
+def variable_step(A, k: int):
+    for i in range(0, 10, k):
+        A[i] = 1.0
+
+
+@refused("a loop over A", "A")
+def loop_over_an_array(A):
+    for x in A:
+        A[0] += x
+
+
+@refused("a loop over several variables", "(i, x)")
+def loop_over_pairs(A):
+    for (i, x) in enumerate(A):  # fmt: skip
+        A[i] = x
+
+
+@refused("a range without one to three plain arguments", "range()")
+def empty_range(A):
+    for i in range():
+        A[i] = 1.0
+
+
+@refused("an array is made inside a loop or branch", "np.empty(3)")
+def allocation_in_a_loop(A):
+    for i in range(len(A)):
+        t = np.empty(3)
+        t[0] = A[i]
+        A[i] = t[0]
+
+
+@refused("the element type np.float16", "np.float16")
+def unsupported_local_type(A):
+    t = np.zeros(3, dtype=np.float16)
+    t[0] = A[0]
+
+
+@refused("the shape of a local array depends on data", "np.zeros(int(A[0]))")
+def shape_from_data(A):
+    t = np.zeros(int(A[0]))
+    t[0] = A[0]
+
+
+@refused("is called with arguments that are not compiled", "np.zeros(3, order='F')")
+def unsupported_order(A):
+    t = np.zeros(3, order='F')  # fmt: skip
+    t[0] = A[0]
+
+
+@refused("'t' is an array here and is assigned elsewhere too", "t")
+def array_name_reused(A):
+    t = np.zeros(3)
+    t[0] = A[0]
+    t = np.zeros(4)
+
+
+@refused("the loop variable 'i' is assigned in its loop", "i = 3")
+def assigned_loop_variable(A):
+    for i in range(len(A)):
+        i = 3
+        A[i] = 1.0
+
+
+@refused("the loop variable 'i' is assigned in its loop", "i += 1")
+def advanced_loop_variable(A):
+    for i in range(len(A)):
+        i += 1
+        A[i] = 1.0
+
+
+@refused("the loop variable 'i' is read after its loop", "i")
+def loop_variable_after_its_loop(A):
+    for i in range(len(A)):
+        A[i] = 1.0
+    A[0] = i
+
+
+@refused("the loop variable 'j' is read after its loop", "j")
+def inner_loop_variable_after_its_loop(A):
+    for i in range(len(A)):
+        for j in range(i):
+            A[j] += 1.0
+        A[i] = j
+
+
+@refused("'x' is read before it is assigned", "x")
+def unassigned(A):
+    A[0] = x
+    x = 1.0
+
+
+@refused("the name 'undefined' is not defined", "undefined")
+def undefined_name(A):
+    A[0] = undefined
+
+
+@refused("math.undefined is not known", "math.undefined")
+def undefined_attribute(A):
+    A[0] = math.undefined
+
+
+@refused("del", "del A")
+def deletion(A):
+    del A
+
+
+@refused("an assignment inside an expression (:=)", "x := 1.0")
+def walrus(A):
+    A[0] = (x := 1.0)
+
+
+@refused("a single value is unpacked", "A")
+def unpacked_array(A):
+    x, y = A
+    A[0] = x
+
+
+@refused("2 values are unpacked into 3 names", "x, y, z = A.shape")
+def wrong_unpacking(A: "float64[:, ::1]"):
+    x, y, z = A.shape
+
+
+@refused("a shape is subscripted by something other than the number of a dimension", "A.shape[3]")
+def unknown_dimension(A: "float64[:, ::1]"):
+    for i in range(A.shape[3]):
+        A[i, i] = 1.0
+
+
+@refused("the tuple 's' is used like a number", "s")
+def tuple_as_a_number(A):
+    s = A.shape
+    A[0] = s + 1.0
+
+
+@refused("an if that depends on A, around loops that change A", "if A[0] > 0.0:")
+def condition_changed_in_a_loop(A):
+    if A[0] > 0.0:
+        for i in range(len(A)):
+            A[i] -= 1.0
+
+
+def recursive(x):
+    return recursive(x - 1.0) + 1.0
+
+
+def loud(x):
+    print(x)
+    return x
+
+
+def writes(x, value):
+    for k in range(len(x)):
+        x[k] = value
+    return value
+
+
+def silent(x):
+    for k in range(len(x)):
+        x[k] = 1.0
+
+
+def sums(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k]
+    return total
+
+
+@refused("recursive calls itself", "recursive(x - 1.0)")
+def recursion(A):
+    A[0] = recursive(A[0])
+
+
+@refused("print is called for its effect", "print(x)")
+def refused_in_a_helper(A):
+    A[0] = loud(A[0])
+
+
+@refused("recursive is called with 2 arguments", "recursive(A[0], 1.0)")
+def wrong_arguments_of_a_helper(A):
+    A[0] = recursive(A[0], 1.0)
+
+
+@refused("writes writes to x and is used for its value", "writes(x, 1.0)")
+def value_and_writes(x):
+    x[0] = x[1] + writes(x, 1.0)
+
+
+@refused("silent(...) returns nothing and is used as a value", "silent(x)")
+def no_value(x):
+    x[0] = silent(x)
+
+
+@refused("sums is called in an expression that may not be evaluated", "sums(x)")
+def loops_in_a_choice(x):
+    for i in range(len(x)):
+        x[i] = sums(x) if x[i] > 0.0 else 0.0
+
+
+@refused("the argument 'values' is starred or keyword-only", "values")
+def starred(A, *values):
+    A[0] = 1.0
+
+
+@refused("the argument 'x' is starred or keyword-only", "x")
+def keyword_only(A, *, x):
+    A[0] = x
+
+
+@refused("nothing has no statement that is ever executed", "def nothing(A):")
+def nothing(A):
+    for i in range(5, 3):
+        A[i] = 1.0
