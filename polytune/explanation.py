@@ -113,7 +113,7 @@ def _member_text(member: isl.UnionPwAff, statement: str) -> str:
     found: list[isl.PwAff] = []
     member.foreach_pw_aff(lambda part: found.append(part))
     for part in found:
-        if part.get_tuple_name(isl.dim_type.in_) == statement:
+        if part.domain().get_tuple_name() == statement:
             match = re.search(r"\[\((.*?)\)\]", str(part))
             return match[1] if match else str(part)
     return "0"

@@ -23,12 +23,12 @@ __all__ = ["Kernel", "kernel"]
 
 
 @overload
-def kernel(function: FunctionType, /) -> Kernel: ...
+def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
-def kernel(*, strict: bool = False) -> Callable[[FunctionType], Kernel]: ...
+def kernel(*, strict: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(
-    function: FunctionType | None = None, /, *, strict: bool = False
-) -> Kernel | Callable[[FunctionType], Kernel]:
+    function: Callable[..., Any] | None = None, /, *, strict: bool = False
+) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
     Args:
@@ -62,7 +62,7 @@ class Kernel(CallableKernel):
         is_strict: whether sums keep their source order.
     """
 
-    def __init__(self, function: FunctionType, *, strict: bool = False):
+    def __init__(self, function: Callable[..., Any], *, strict: bool = False):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
         self.__wrapped__ = function

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall
+from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.expression import Element
@@ -63,7 +64,7 @@ def show_programs(programs: Sequence[Program]) -> str:
                 window = ", ".join(f"{low} <= . < {high}" for low, high in region.windows)
                 with writer.indented(f"region {region.index}, {region.kind}, tile {window or 'none'}:"):
                     _show_node(writer, region.body)
-    return writer.text().rstrip("\n")
+    return writer.text().replace(OWN, "").rstrip("\n")
 
 
 def _element(element: Element) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from polytune.codegen.checks import write_checks
 from polytune.codegen.loops import Program
 from polytune.codegen.numba_source import write_version
+from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import storage_of
@@ -39,39 +40,52 @@ def write_module(
     _write_result(writer, scop)
     _write_counts(writer, counts)
     _write_tables(writer, scop, programs)
-    return writer.text()
+    return finish_names(writer.text(), scop)
 
 
 def _write_header(writer: SourceWriter, scop: Scop) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
+    own = own_prefix(scop)
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
 """
 
-import math
+{_module("math", own=own)}
 
-import numpy as np
-from numba import njit, prange
+{_module("numpy", own=own, alias="np")}
+from numba import {_imported("njit", "prange", own=own)}
 
 from polytune.errors import ArgumentError
-from polytune.runtime.arithmetic import greatest, least
+from polytune.runtime.arithmetic import {_imported("greatest", "least", own=own)}
 from polytune.runtime.machine import machine
-from polytune.runtime.memory import keep_alive, view
-from polytune.runtime.team import complete, reset, take, wait
+from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
+from polytune.runtime.team import {_imported("complete", "reset", "take", "wait", own=own)}
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 
-CACHE = True
-OPTIONS = {options})
+{own}CACHE = True
+{own}OPTIONS = {options})
 '''
     for line in header.splitlines():
         writer.line(line.replace("\\", "\\\\"))
+    if own:
+        for builtin in BUILTINS:
+            writer.line(f"{own}{builtin} = {builtin}")
     writer.line()
     writer.line()
+
+
+def _module(name: str, *, own: str, alias: str = "") -> str:
+    wanted = f"{own}{alias or name}"
+    return f"import {name}" if wanted == name else f"import {name} as {wanted}"
+
+
+def _imported(*names: str, own: str) -> str:
+    return ", ".join(f"{name} as {own}{name}" if own else name for name in names)
 
 
 def _arguments(scop: Scop) -> list[str]:
@@ -97,8 +111,8 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
         writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
         for name in storage.scratch:
             array = scop.array(name)
-            writer.line(f"{name}_ = {_allocation(array)}")
-        writer.line(f"return ({''.join(f'{name}_, ' for name in storage.scratch)})")
+            writer.line(f"scratch_{name} = {_allocation(array)}")
+        writer.line(f"return ({''.join(f'scratch_{name}, ' for name in storage.scratch)})")
     writer.line()
     writer.line()
 
@@ -106,19 +120,19 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
 def _allocation(array: Array) -> str:
     if array.role is ArrayRole.SCALAR:
         if array.initial is not None:
-            return f"np.full(1, {array.initial}, np.{array.dtype})"
-        return f"np.zeros(1, np.{array.dtype})"
-    shape = ", ".join(f"max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
-    return f"np.{'zeros' if array.zeroed else 'empty'}(({shape},), np.{array.dtype})"
+            return f"{OWN}np.full(1, {array.initial}, {OWN}np.{array.dtype})"
+        return f"{OWN}np.zeros(1, {OWN}np.{array.dtype})"
+    shape = ", ".join(f"{OWN}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
+    return f"{OWN}np.{'zeros' if array.zeroed else 'empty'}(({shape},), {OWN}np.{array.dtype})"
 
 
 def _write_result(writer: SourceWriter, scop: Scop) -> None:
     if scop.result is None:
         return
-    names = [*_with_parameters(scop), *(f"{name}_" for name in storage_of(scop).scratch)]
+    names = [*_with_parameters(scop), *(f"scratch_{name}" for name in storage_of(scop).scratch)]
 
     def element(node: Element) -> str:
-        return f"{node.array}_[0]"
+        return f"scratch_{node.array}[0]"
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
@@ -156,7 +170,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     with writer.indented("VERSIONS = ("):
         for program in programs:
             tiles = tuple(FIRST_CONTIGUOUS_TILE if contiguous else FIRST_TILE for contiguous in program.tiles)
-            writer.line(f"Version({program.name!r}, run_{program.name}, team={program.team}, tiles={tiles!r}),")
+            writer.line(f"Version({program.name!r}, {OWN}run_{program.name}, team={program.team}, tiles={tiles!r}),")
     writer.line(")")
     writer.line()
     writer.line()

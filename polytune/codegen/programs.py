@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
+from polytune.codegen.own_names import own_prefix
 from polytune.codegen.loops import Node, Program, RegionCall, RegionCode, TiledMember
 from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
@@ -16,7 +16,7 @@ from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 
 def generate_program(plan: Plan, scop: Scop) -> Program:
     """The loop IR of a plan: the code of every region, and the skeleton that calls them in order."""
-    names = _Names(scop)
+    names = _Names(own_prefix(scop))
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     deepest = max(plan.regions, key=lambda region: region.depth, default=None)
     contiguous = None if deepest is None else deepest.contiguous
@@ -24,19 +24,11 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Names:
-    """Names for loop variables and window bounds that nothing in the kernel has."""
+    """Names for loop variables and window bounds, with the prefix that keeps them apart from the kernel's own."""
 
-    scop: Scop
-    prefix: str = field(init=False)
-
-    def __post_init__(self) -> None:
-        taken = [array.name for array in self.scop.arrays] + [name for name, _ in self.scop.signature.arguments]
-        taken += [parameter.name for parameter in self.scop.parameters]
-        self.prefix = ""
-        while any(re.fullmatch(rf"{self.prefix}([ctlu]\d+|tile_\d+)", name) for name in taken):
-            self.prefix += "_"
+    prefix: str
 
     def loop(self, depth: int) -> str:
         return f"{self.prefix}c{depth}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+from polytune.codegen.own_names import OWN
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -99,21 +100,21 @@ class _Printer:
             case Cast(operand, dtype):
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-                return f"np.{dtype}({self.text(operand)})", _ATOM
+                return f"{OWN}np.{dtype}({self.text(operand)})", _ATOM
             case Call(function, arguments, dtype):
-                name = _MATH.get(function, f"math.{function}")
+                name = OWN + _MATH.get(function, f"math.{function}")
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
-                return (f"np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
+                return (f"{OWN}np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
         raise AssertionError(f"no such expression: {expression!r}")
 
     def unary(self, node: Unary) -> tuple[str, int]:
         if node.operator == "not":
             return f"not {self.operand(node.operand, _PRECEDENCE['not'])}", _PRECEDENCE["not"]
         if node.operator == "abs":
-            text = f"abs({self.text(node.operand)})"
-            return (f"np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
+            text = f"{OWN}abs({self.text(node.operand)})"
+            return (f"{OWN}np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
         text = f"{node.operator}{self.operand(node.operand, _PRECEDENCE['unary'])}"
-        return (f"np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
+        return (f"{OWN}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
 
     def binary(self, node: Binary) -> tuple[str, int]:
         if node.operator in ("min", "max"):
@@ -124,11 +125,11 @@ class _Printer:
         right = self.operand(node.right, level + 1)
         text = f"{left} {node.operator} {right}"
         # Numba computes with 64-bit integers at least; NumPy's int32 wraps round.
-        return (f"np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
+        return (f"{OWN}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
 
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
-        return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        return f"{OWN}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
 
 
 def _constant(value: float, dtype: str) -> tuple[str, int]:
@@ -137,13 +138,13 @@ def _constant(value: float, dtype: str) -> tuple[str, int]:
     if dtype in ("int32", "int64"):
         text = str(int(value))
         if dtype == "int32":
-            return f"np.int32({text})", _ATOM
+            return f"{OWN}np.int32({text})", _ATOM
         return text, _ATOM if value >= 0 else _PRECEDENCE["unary"]
     if math.isnan(value) or math.isinf(value):
         name = "nan" if math.isnan(value) else "inf"
         sign = "-" if not math.isnan(value) and value < 0 else ""
-        return f"np.{dtype}({sign}np.{name})", _ATOM
+        return f"{OWN}np.{dtype}({sign}{OWN}np.{name})", _ATOM
     text = repr(float(value))
     if dtype == "float32":
-        return f"np.float32({text})", _ATOM
+        return f"{OWN}np.float32({text})", _ATOM
     return text, _ATOM if math.copysign(1.0, value) > 0 else _PRECEDENCE["unary"]

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polytune.codegen.own_names import OWN
 from polytune.codegen.loops import Compute, For, If, Node, RegionCode, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.signature import ScalarType
 
-PRIVATE = "_private"
-"""Suffix of a worker's own copy of an array."""
+
+
+def private_name(array: str) -> str:
+    """The name of a worker's own copy of an array, to be finished by ``finish_names``."""
+    return f"{OWN}{array}_private"
 
 
 @dataclass(frozen=True)
@@ -95,7 +99,7 @@ def body_parameters(region: RegionCode, storage: Storage, copies: frozenset[str]
     """
     used = used_in(region.body)
     memory = [
-        (name, name + PRIVATE if name in copies and name in region.private else name)
+        (name, private_name(name) if name in copies and name in region.private else name)
         for name in storage.memory
         if name in used.elements and name not in region.local
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
-from polytune.frontend.source import Source, plain_function, read_source
+from polytune.frontend.source import Source, inlinable, read_source
 from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
 
@@ -98,12 +98,7 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
 
 def _note_call(source: Source, node: ast.Call, uses: _Uses, callers: tuple[FunctionType, ...]) -> None:
     """What an inlined function does with its arguments is done with those of the call."""
-    if not isinstance(node.func, ast.Name):
-        return
-    try:
-        function = plain_function(source.resolve(node.func.id))
-    except KeyError:
-        return
+    function = inlinable(_outside(source, node.func))
     if function is None or function is source.function or function in callers:
         return
     callee = read_source(function)
@@ -114,6 +109,19 @@ def _note_call(source: Source, node: ast.Call, uses: _Uses, callers: tuple[Funct
             uses.array(argument.id, inner.ranks[name])
         if name in inner.integers:
             uses.integers |= set(_bare_names([argument]))
+
+
+def _outside(source: Source, node: ast.expr) -> Any:
+    """The object that a dotted name means outside of the function, or None."""
+    match node:
+        case ast.Name(name):
+            try:
+                return source.resolve(name)
+            except KeyError:
+                return None
+        case ast.Attribute(owner, attribute):
+            return getattr(_outside(source, owner), attribute, None)
+    return None
 
 
 def _spread_integers(node: ast.AST, uses: _Uses) -> None:

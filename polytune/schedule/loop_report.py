@@ -29,7 +29,7 @@ def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
 
     def visit(node: isl.ScheduleNode) -> bool:
         if node.get_type() == isl.schedule_node_type.band:
-            bands.append(node)
+            bands.append(node.copy())
         return True
 
     scop.schedule.foreach_schedule_node_top_down(visit)

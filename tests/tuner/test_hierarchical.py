@@ -111,7 +111,7 @@ def test_a_space_where_everything_fails_says_so():
     search = tuner(Space([Nominal("version", ("a", "b"))]))
     for _ in range(2):
         search.fail(search.ask(), "no compiler")
-    with pytest.raises(SpaceError, match="all 2 tried failed or were rejected, .* because no compiler"):
+    with pytest.raises(SpaceError, match=r"all 2 tried failed or were rejected, .* because no compiler"):
         search.ask()
     assert search.best is None
 
@@ -121,7 +121,11 @@ def test_the_best_may_fail_later():
     search = tuner(space)
     run(search, lambda c: {"a": 3.0, "b": 1.0, "c": 2.0}[c["version"]])
     search.fail(search.best[0], "the device is gone")
+    assert search.best == (space.configuration(version="a"), 3.0)  # c has been measured only once
+    assert not search.converged
+    asked = run(search, lambda c: {"a": 3.0, "c": 2.0}[c["version"]])
     assert search.best == (space.configuration(version="c"), 2.0)
+    assert [c["version"] for c in asked][:2] == ["c", "c"]
 
 
 def test_rejection_costs_no_measurement():
@@ -153,7 +157,7 @@ def test_real_parameters_are_searched():
 
 def test_a_space_without_parameters_has_one_configuration():
     search = tuner(Space([]))
-    assert len(run(search, lambda c: 1.0)) == 3
+    assert len(run(search, lambda c: 1.0)) <= 4
     assert dict(search.best[0]) == {}
 
 
@@ -202,8 +206,8 @@ def test_on_any_space_it_proposes_members_and_converges_no_worse_than_the_defaul
     costs = np.random.default_rng(seed)
     known = {configuration: 0.5 + costs.random() for configuration in space.enumerate()}
     search = tuner(space, seed)
-    asked = run(search, known.__getitem__, limit=3 * len(known) + 3)
-    assert max(Counter(asked).values()) <= 3
+    asked = run(search, known.__getitem__, limit=3 * len(known) + 1)
+    assert max(Counter(asked[:-1]).values()) <= 3  # when nothing is left, the best one is the answer
     assert known[search.best[0]] <= known[space.default()]
     assert search.best[1] == known[search.best[0]]
 
@@ -213,5 +217,5 @@ def test_many_nominal_combinations_are_sampled():
     search = tuner(space)
     for _ in range(100):
         configuration = search.ask()
-        search.tell(configuration, 10.0 - sum(configuration.values()))
+        search.tell(configuration, 20.0 - sum(configuration.values()))
     assert sum(search.best[0].values()) >= 12

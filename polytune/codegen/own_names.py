@@ -1,0 +1,34 @@
+"""Names that generated code uses beside those of the kernel."""
+
+from __future__ import annotations
+
+import re
+
+from polytune.frontend.scop import Scop
+
+OWN = "$"
+"""Stands before a name of ours in text that is still to be finished by ``finish_names``."""
+
+BUILTINS = ("range", "abs", "pow", "max", "min")
+"""Built-in functions that generated code calls."""
+
+_PATTERN = re.compile(
+    r"[clu]\d+|(lower|upper|count|tile)_\d+|state|workers|_|base|ticket|total|rest|wave|first|step"
+    r"|view|keep_alive|take|complete|wait|reset|least|greatest|njit|prange|OPTIONS|CACHE"
+    r"|np|math|range|abs|pow|max|min|run_\w+|(source|parallel|tiled|coincident|distributed|fused)(_inner)?_(\d+|worker)|\w+_(copy|private)"
+)
+
+
+def own_prefix(scop: Scop) -> str:
+    """What is put before all names of ours: nothing, or as many underscores as it takes to differ from the kernel's names."""
+    taken = [array.name for array in scop.arrays] + [name for name, _ in scop.signature.arguments]
+    taken += [parameter.name for parameter in scop.parameters]
+    prefix = ""
+    while any(name.startswith(prefix) and _PATTERN.fullmatch(name[len(prefix) :]) for name in taken):
+        prefix += "_"
+    return prefix
+
+
+def finish_names(text: str, scop: Scop) -> str:
+    """Text with the prefix put in."""
+    return text.replace(OWN, own_prefix(scop))

@@ -1,0 +1,76 @@
+"""Types guessed from the source."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.frontend import analyse, infer_signature
+from tests.frontend import features, programs
+
+MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
+
+
+def annotated(C: "float32[:, ::1]", n: int, x: float, P: "int32[:]", q: "float32"):  # noqa: F722, F821, UP037
+    for i in range(n):
+        C[i, i] = x * P[i] + q
+
+
+def sizes(A, n, m, x, y, k):
+    t = np.zeros((m, 2))
+    half = n // 2
+    for i in range(half):
+        if i < k and x > 0.5:
+            t[i, 0] = A[i][i + 1]
+        A[i][0] = t[i, 0] * y
+    A[0][0] = math.sqrt(y)
+
+
+def through_calls(A, B, row, scaling):
+    features.fill(B, 1.0)
+    shared(A, row, scaling)
+
+
+def shared(M, r, f):
+    for j in range(M.shape[1]):
+        M[r, j] *= f
+
+
+def shapes(A, B, C):
+    n, m, k = A.shape
+    C[0] = B.shape[1] + len(C) + n + m + k
+
+
+@pytest.mark.parametrize(
+    ("function", "expected"),
+    [
+        (programs.gemm, f"alpha: float, beta: float, C: {MATRIX}, A: {MATRIX}, B: {MATRIX}"),
+        (programs.jacobi_2d, f"tsteps: int, A: {MATRIX}, B: {MATRIX}"),
+        (programs.atax, f"A: {MATRIX}, x: {VECTOR}, y: {VECTOR}, tmp: {VECTOR}"),
+        (annotated, "C: float32[:, ::1], n: int, x: float, P: int32[:], q: float32"),
+        (sizes, f"A: {MATRIX}, n: int, m: int, x: float, y: float, k: int"),
+        (through_calls, f"A: {MATRIX}, B: {VECTOR}, row: int, scaling: float"),
+        (shapes, f"A: float64[:, :, ::1], B: {MATRIX}, C: {VECTOR}"),
+        (features.procedures_inlined, f"A: {MATRIX}, x: {VECTOR}, y: {VECTOR}"),
+        (features.data_branch, f"A: {VECTOR}, B: {VECTOR}, limit: float"),
+    ],
+)
+def test_types_are_read_from_the_source(function: Callable[..., Any], expected: str) -> None:
+    assert str(infer_signature(function)) == expected
+
+
+def test_what_is_inferred_can_be_analysed() -> None:
+    for function in (programs.gemm, programs.lu, sizes, shapes, annotated, features.local_arrays):
+        assert analyse(function, infer_signature(function)).statements
+
+
+def test_an_annotation_that_names_no_type_is_an_error() -> None:
+    def kernel(A: "float8[:]"):  # noqa: F722, F821, UP037
+        A[0] = 1.0
+
+    with pytest.raises(ValueError, match="'float8"):
+        infer_signature(kernel)

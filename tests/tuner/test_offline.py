@@ -1,0 +1,72 @@
+"""Tuning a callable in one go."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from polytune.errors import SpaceError
+from polytune.tuner import Integer, Nominal, Space, tune
+from tests.tuner.landscape import SPACE, cost
+
+SIZES = Space([Integer("size", 1, 64)])
+
+
+def test_it_finds_a_good_configuration_and_tells_every_trial():
+    result = tune(cost, SPACE, budget=200)
+    assert result.cost == cost(result.best) <= 1.06e-3
+    assert result.converged and not result.interrupted and len(result.trials) < 150
+    assert all(trial.cost == cost(trial.configuration) for trial in result.trials)
+
+
+def test_the_budget_bounds_the_calls_and_may_be_used_up():
+    assert len(tune(cost, SPACE, budget=7).trials) == 7
+    result = tune(lambda c: abs(c["size"] - 40), SIZES, budget=64 + 20, stop_when_converged=False)
+    assert len({trial.configuration for trial in result.trials}) == 64 and result.best["size"] == 40
+
+
+def test_without_a_returned_cost_the_run_time_is_the_cost():
+    space = Space([Nominal("pause", (0.02, 0.0))])
+    result = tune(lambda configuration: time.sleep(configuration["pause"]), space)
+    assert result.best["pause"] == 0.0 and result.cost < 0.02
+
+
+def test_exceptions_make_configurations_infeasible():
+    def fails_when_small(configuration):
+        if configuration["size"] < 30:
+            raise MemoryError("no room")
+        return configuration["size"]
+
+    result = tune(fails_when_small, SIZES)
+    assert result.best["size"] == 30
+    assert {trial.reason for trial in result.trials if trial.cost is None} == {"MemoryError: no room"}
+
+
+def test_an_interrupt_keeps_what_was_found():
+    def interrupted(configuration):
+        if configuration["size"] > 40:
+            raise KeyboardInterrupt
+        return 100.0 - configuration["size"]
+
+    result = tune(interrupted, SIZES)
+    assert result.interrupted and result.best["size"] == 33
+
+
+def test_an_interrupt_before_anything_was_found_is_passed_on():
+    def interrupted(configuration):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(interrupted, SIZES)
+
+
+def test_when_nothing_runs_the_reason_is_told():
+    with pytest.raises(SpaceError, match="MemoryError: no room"):
+        tune(lambda configuration: exec("raise MemoryError('no room')"), SIZES, budget=5)
+    with pytest.raises(SpaceError, match="budget is 0"):
+        tune(lambda configuration: 1.0, SIZES, budget=0)
+
+
+def test_the_same_seed_gives_the_same_trials():
+    assert tune(cost, SPACE, seed=3).trials == tune(cost, SPACE, seed=3).trials
