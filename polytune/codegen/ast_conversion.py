@@ -21,6 +21,7 @@ from polytune.frontend.expression import (
     map_children,
 )
 from polytune.frontend.scop import Scop
+from polytune.schedule.regions import MARK
 
 _op = isl.ast_expr_op_type
 _ARITHMETIC = {
@@ -70,12 +71,8 @@ def convert_expression(expression: isl.AstExpr) -> Expression:
     raise AssertionError(f"isl made an AST expression of a kind that is never asked for: {expression.to_C_str()}")
 
 
-def convert_node(
-    node: isl.AstNode,
-    scop: Scop,
-    region_of_mark: Callable[[isl.AstNode], RegionCall | None],
-) -> Node:
-    """A node of isl's AST.  A mark for which ``region_of_mark`` gives a region call is replaced by it, with all below."""
+def convert_node(node: isl.AstNode, scop: Scop) -> Node:
+    """A node of isl's AST; its leaves are statements of the SCoP or regions of a plan."""
 
     def convert(node: isl.AstNode) -> Node:
         kind = node.get_type()
@@ -89,10 +86,13 @@ def convert_node(
             children = node.block_get_children()
             return block(*(convert(children.get_at(k)) for k in range(children.n_ast_node())))
         if kind == isl.ast_node_type.mark:
-            return region_of_mark(node) or convert(node.mark_get_node())
+            return convert(node.mark_get_node())
         call = node.user_get_expr()
-        statement = scop.statement(call.op_get_arg(0).id_get_id().get_name())
+        name = call.op_get_arg(0).id_get_id().get_name()
         values = [convert_expression(call.op_get_arg(k)) for k in range(1, call.op_get_n_arg())]
+        if name.startswith(MARK):
+            return RegionCall(int(name.removeprefix(MARK)), tuple(values))
+        statement = scop.statement(name)
         replaced = dict(zip(statement.iterators, values, strict=True))
         operations = tuple(substitute(operation, replaced) for operation in statement.operations)
         return Compute(statement.name, operations, statement.location)

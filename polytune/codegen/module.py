@@ -59,7 +59,7 @@ for ({scop.signature}){", strict" if scop.strict else ""}.
 from numba import {_imported("njit", "prange", own=own)}
 
 from polytune.errors import ArgumentError
-from polytune.runtime.arithmetic import {_imported("greatest", "least", own=own)}
+from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
 from polytune.runtime.team import {_imported("complete", "reset", "take", "wait", own=own)}

@@ -162,7 +162,7 @@ class _VersionWriter:
             writer.line(f"$lower_{number} = {expression_text(member.lower)}")
             writer.line(f"$upper_{number} = {expression_text(member.upper)}")
         for number in range(region.shared):
-            writer.line(f"$count_{number} = ($upper_{number} - $lower_{number} + $tile_{number} - 1) // $tile_{number}")
+            writer.line(f"$count_{number} = $quotient($upper_{number} - $lower_{number} + $tile_{number} - 1, $tile_{number})")
         if region.kind == "parallel":
             writer.line(f"$total = {' * '.join(f'$count_{number}' for number in range(region.shared))}")
             self.tickets(region, self.place_in_box)
@@ -190,10 +190,10 @@ class _VersionWriter:
         self.writer.line("$rest = $ticket - $base")
         for number in reversed(range(region.shared)):
             low = region.windows[number][0]
-            position = f"$rest % $count_{number}" if number else "$rest"
+            position = f"$remainder($rest, $count_{number})" if number else "$rest"
             self.writer.line(f"{low} = $lower_{number} + {position} * $tile_{number}")
             if number:
-                self.writer.line(f"$rest //= $count_{number}")
+                self.writer.line(f"$rest = $quotient($rest, $count_{number})")
 
     def place_on_wave(self, region: RegionCode) -> None:
         self.writer.line("$step = $first + $ticket - $base")

@@ -14,7 +14,7 @@ BUILTINS = ("range", "abs", "pow", "max", "min")
 
 _PATTERN = re.compile(
     r"[clu]\d+|(lower|upper|count|tile)_\d+|state|workers|_|base|ticket|total|rest|wave|first|step"
-    r"|view|keep_alive|take|complete|wait|reset|least|greatest|njit|prange|OPTIONS|CACHE"
+    r"|view|keep_alive|take|complete|wait|reset|least|greatest|quotient|remainder|njit|prange|OPTIONS|CACHE"
     r"|np|math|range|abs|pow|max|min|run_\w+|(source|parallel|tiled|coincident|distributed|fused)(_inner)?_(\d+|worker)|\w+_(copy|private)"
 )
 

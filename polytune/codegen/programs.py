@@ -8,10 +8,10 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
 from polytune.codegen.own_names import own_prefix
-from polytune.codegen.loops import Node, Program, RegionCall, RegionCode, TiledMember
+from polytune.codegen.loops import Node, Program, RegionCode, TiledMember
 from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
-from polytune.schedule.regions import MARK, Plan, Region, RegionKind
+from polytune.schedule.regions import Plan, Region, RegionKind
 
 
 def generate_program(plan: Plan, scop: Scop) -> Program:
@@ -62,50 +62,20 @@ def _schedule_depth(schedule: isl.Schedule) -> int:
 
 
 def _skeleton(plan: Plan, scop: Scop, names: _Names) -> Node:
-    """What is around the regions.  At every mark isl tells the values of the loops around it."""
-    prefixes: dict[str, tuple[Expression, ...]] = {}
-    failures: list[Exception] = []
+    """What is around the regions: the plan's schedule with every execution of a region as a single instance.
 
-    def after_mark(node: isl.AstNode, build: isl.AstBuild) -> isl.AstNode:
-        # An exception must not cross isl: keep it and raise it afterwards.
-        try:
-            name = node.mark_get_id().get_name()
-            key = f"{name}_{len(prefixes)}"
-            prefixes[key] = _prefix_values(plan.regions[int(name.removeprefix(MARK))], build)
-            return node.set_annotation(isl.Id.read_from_str(node.get_ctx(), key))
-        except Exception as failure:
-            failures.append(failure)
-            return node
-
-    def call(node: isl.AstNode) -> RegionCall | None:
-        key = node.get_annotation().get_name()
-        index = int(key.split("_")[0].removeprefix(MARK))
-        return RegionCall(index, prefixes[key])
-
-    build = _ast_build(scop.context, names, _schedule_depth(plan.schedule))
-    build, handle = build.set_after_each_mark(after_mark)
-    tree = build.node_from_schedule(plan.schedule)
-    del handle
-    if failures:
-        raise failures[0]
-    return convert_node(tree, scop, call)
-
-
-def _prefix_values(region: Region, build: isl.AstBuild) -> tuple[Expression, ...]:
-    """The outer time of a region's execution in terms of the loops that isl has generated around it.
-
-    isl leaves out loops of a single iteration, so these need not be the bands above one by one: with its own schedule
-    ``L = { S[i] -> loops }``, the values are the function ``prefix . L^-1``.
+    Without that isl would be free to generate the statements of a region apart, and with them several calls of it.
     """
-    if region.prefix is None:
-        return ()
-    loops = build.get_schedule().intersect_domain(region.domain)
-    values = loops.reverse().apply_range(isl.UnionMap.from_multi_union_pw_aff(region.prefix))
-    function = isl.PwMultiAff.from_map(isl.Map.from_union_map(values))
-    return tuple(
-        convert_expression(build.expr_from_pw_aff(function.get_pw_aff(level).coalesce()))
-        for level in range(region.prefix.dim(isl.dim_type.set))
-    )
+    schedule = plan.schedule.map_schedule_node_bottom_up(_as_one_instance)
+    build = _ast_build(scop.context, names, _schedule_depth(schedule))
+    return convert_node(build.node_from_schedule(schedule), scop)
+
+
+def _as_one_instance(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """At a mark, the leaf of a statement ``region<k>[prefix]`` for all instances below with equal outer time."""
+    if node.get_type() != isl.schedule_node_type.mark:
+        return node
+    return node.group(node.mark_get_id()).parent().cut()
 
 
 def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> RegionCode:
@@ -136,7 +106,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> Regio
         inside = _constrain(_constrain(inside, position, lower, 0, None), position, upper, None, -1)
     schedule = plan.schedule.intersect_domain(inside)
     build = _ast_build(context, names, _schedule_depth(plan.schedule))
-    body = convert_node(build.node_from_schedule(schedule), scop, lambda mark: None)
+    body = convert_node(build.node_from_schedule(schedule), scop)
     return RegionCode(
         region.index,
         region.kind.value,

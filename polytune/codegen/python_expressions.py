@@ -28,6 +28,8 @@ ElementText = Callable[[Element], str]
 _PRECEDENCE = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7, "%": 7, "unary": 8, "**": 9}
 _ATOM = 10
 
+_DIVISIONS = {"//": "quotient", "%": "remainder"}
+
 _MATH = {
     "abs": "abs",
     "fabs": "abs",
@@ -119,6 +121,11 @@ class _Printer:
     def binary(self, node: Binary) -> tuple[str, int]:
         if node.operator in ("min", "max"):
             return self.extremum(node)
+        if self.compiled and node.dtype == "int64" and node.operator in _DIVISIONS:
+            match node.right:
+                case Constant(divisor) if divisor > 0:
+                    name = f"{OWN}{_DIVISIONS[node.operator]}"
+                    return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
         level = _PRECEDENCE[node.operator]
         # Left to right for equal operators, except for the power, whose operands are always made explicit.
         left = self.operand(node.left, level + 1 if node.operator == "**" else level)

@@ -125,8 +125,10 @@ class AffineBuilder:
 
     def _function(self, expression: Expression) -> isl.PwAff:
         match expression:
-            case Element():
-                raise NotAffineError(f"depends on data ({expression.array})")
+            case Element(array, ()):
+                raise NotAffineError(f"depends on the variable {array}, whose values are only known at run time")
+            case Element(array):
+                raise NotAffineError(f"depends on elements of {array}")
             case Call(function):
                 raise NotAffineError(f"calls {function}")
         if expression.dtype not in INTEGER_TYPES:

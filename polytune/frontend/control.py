@@ -164,10 +164,11 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
         return then
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
-    for binding in (then, otherwise):
-        if isinstance(binding, ScalarBinding):
-            return binding
-    return Stale(loop_variable=any(isinstance(side, Stale) and side.loop_variable for side in (then, otherwise)))
+    stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
+    if stale:
+        return Stale(loop_variable=any(side.loop_variable for side in stale))
+    scalars = [side for side in (then, otherwise) if isinstance(side, ScalarBinding)]
+    return scalars[0] if scalars else Stale()
 
 
 def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:

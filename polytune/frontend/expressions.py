@@ -13,12 +13,11 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     ObjectBinding,
-    ReconsiderError,
     ScalarBinding,
     ShapeBinding,
     ValueBinding,
 )
-from polytune.frontend.functions import ArityError, apply
+from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_expression
@@ -162,9 +161,8 @@ def _name(frame: Frame, node: ast.Name) -> Value:
                 "it holds several extents",
                 f"take one of them: {node.id}[0]",
             )
-        case ObjectBinding(value):
-            return _constant(frame, node, value)
-    raise ReconsiderError(frame.unique(node.id))
+        case ObjectBinding(thing):
+            return _constant(frame, node, thing)
 
 
 def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
@@ -263,14 +261,13 @@ def _call(frame: Frame, node: ast.Call) -> Value:
                 f"call {name} in a line of its own, or let it return a number",
             )
         return value
+    if not is_known(function):
+        raise _unknown_call(frame, node, f"{name} is called")
     plain_arguments(frame, node)
     try:
-        result = apply(function, [read(frame, argument) for argument in node.args]) if function is not None else None
+        return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise _unknown_call(frame, node, f"{name}(...) {error}") from None
-    if result is None:
-        raise _unknown_call(frame, node, f"{name} is called")
-    return result
 
 
 def _unknown_call(frame: Frame, node: ast.Call, what: str) -> UnsupportedSourceError:

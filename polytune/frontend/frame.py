@@ -72,7 +72,8 @@ class Stale:
     loop_variable: bool = False
 
 
-Binding = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | Stale
+Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding
+Binding = Meaning | Stale
 
 
 @dataclass

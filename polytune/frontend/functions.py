@@ -70,19 +70,21 @@ class ArityError(Exception):
     """A function was called with a number of arguments that it does not take."""
 
 
-def apply(function: Any, arguments: list[Value]) -> Value | None:
-    """The value of a call, or None where the function is not one of the table.
+def is_known(function: Any) -> bool:
+    """Whether a Python object is a function of the table."""
+    try:
+        return function in _TABLE
+    except TypeError:  # not hashable
+        return False
+
+
+def apply(function: Any, arguments: list[Value]) -> Value:
+    """The value of a call of a function of the table.
 
     Raises:
         ArityError: the number of arguments is wrong.
     """
-    try:
-        known = _TABLE.get(function)
-    except TypeError:
-        return None
-    if known is None:
-        return None
-    least, most, build = known
+    least, most, build = _TABLE[function]
     if not least <= len(arguments) <= most:
         raise ArityError(
             f"takes {least}" + (f" to {most}" if most != least else "") + f" numbers, not {len(arguments)}"

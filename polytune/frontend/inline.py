@@ -12,6 +12,7 @@ from dataclasses import replace
 from types import FunctionType
 
 from polytune.frontend import promotion
+from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
 from polytune.frontend.expressions import plain_arguments, read, read_shape
 from polytune.frontend.frame import (
@@ -30,7 +31,7 @@ from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.source import Source, read_source
-from polytune.frontend.statements import lower_body, store_scalar
+from polytune.frontend.statements import lower_body
 
 
 def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used: bool) -> Value | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.assignments import keep
 from polytune.frontend.expression import Element, walk
 from polytune.frontend.frame import Frame, Kernel, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
@@ -13,7 +14,7 @@ from polytune.frontend.program import Node
 from polytune.frontend.promotion import ScalarKind, join
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
-from polytune.frontend.statements import keep, lower_body
+from polytune.frontend.statements import lower_body
 from polytune.signature import ScalarType, Signature
 
 
@@ -42,6 +43,7 @@ def lower(source: Source, signature: Signature) -> Lowered:
         try:
             nodes = _walk(kernel, source)
         except ReconsiderError as found:
+            assert found.name not in knowledge.in_memory
             knowledge.in_memory.add(found.name)
             continue
         grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}

@@ -5,10 +5,10 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from polytune.frontend.frame import Binding, Frame, ObjectBinding, ReconsiderError, ScalarBinding, Stale
+from polytune.frontend.frame import Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
 
 
-def lookup(frame: Frame, node: ast.Name) -> Binding:
+def lookup(frame: Frame, node: ast.Name) -> Meaning:
     """What a name is bound to.
 
     Raises:
@@ -17,7 +17,8 @@ def lookup(frame: Frame, node: ast.Name) -> Binding:
     """
     name, binding = node.id, frame.bindings.get(node.id)
     if isinstance(binding, Stale):
-        if binding.loop_variable:
+        # A variable in memory is stale only where it is a loop variable as well.
+        if binding.loop_variable or frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(
                 node,
                 f"the loop variable {name!r} is read after its loop",

@@ -37,10 +37,6 @@ class Value:
         return self.dtype in INTEGERS
 
     @property
-    def is_float(self) -> bool:
-        return self.dtype in FLOATS
-
-    @property
     def constant(self) -> int | float | bool | None:
         """The value, where it is known at compile time."""
         return self.expression.value if isinstance(self.expression, Constant) else None
@@ -148,13 +144,9 @@ def binary(symbol: str, left: Value, right: Value) -> Value:
 
 
 def negate(value: Value) -> Value:
-    if value.constant is not None and value.dtype != "float32":
-        return Value(constant(-value.constant).expression, value.weak) if value.dtype != "int32" else _negate(value)
-    return _negate(value)
-
-
-def _negate(value: Value) -> Value:
     value = number(value)
+    if value.weak and value.constant is not None:
+        return constant(-value.constant)
     return Value(Unary("-", value.expression, value.dtype), value.weak)
 
 
@@ -231,15 +223,18 @@ def call(function: str, arguments: list[Value], *, python: bool) -> Value:
         for argument in arguments[1:]:
             kind = join(kind, kind_of(argument))
         dtype = kind.dtype if kind.dtype in FLOATS else "float64"
-    result = Value(Call(function, tuple(convert(argument, dtype) for argument in arguments), dtype), weak=python)
-    return _fold_call(function, arguments, result)
+    if python:
+        folded = _fold_call(function, arguments)
+        if folded is not None:
+            return folded
+    return Value(Call(function, tuple(convert(argument, dtype) for argument in arguments), dtype), weak=python)
 
 
-def _fold_call(function: str, arguments: list[Value], result: Value) -> Value:
-    compute = getattr(math, function, None)
-    if compute is None or result.dtype != "float64" or any(argument.constant is None for argument in arguments):
-        return result
+def _fold_call(function: str, arguments: list[Value]) -> Value | None:
+    """What Python's own function gives for constants."""
+    if any(argument.constant is None for argument in arguments):
+        return None
     try:
-        return Value(Constant(float(compute(*(argument.constant for argument in arguments))), "float64"), result.weak)
+        return constant(float(getattr(math, function)(*(argument.constant for argument in arguments))))
     except (ArithmeticError, ValueError):
-        return result
+        return None

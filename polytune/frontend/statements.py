@@ -1,4 +1,4 @@
-"""Statements of the source as nodes of the program: assignments, calls and the end of a function."""
+"""Statements of the source as nodes of the program: one function for each kind, in the order of the source."""
 
 from __future__ import annotations
 
@@ -6,27 +6,13 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import control
-from polytune.frontend.allocation import allocate, is_allocation
-from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import number, operator_symbol, plain_arguments, read, read_shape
-from polytune.frontend.frame import (
-    ArrayBinding,
-    Binding,
-    Frame,
-    ObjectBinding,
-    ReconsiderError,
-    ScalarBinding,
-    ShapeBinding,
-    Stale,
-    ValueBinding,
-)
+from polytune.frontend.assignments import assign_augmented, assign_targets
+from polytune.frontend.expressions import number, plain_arguments
+from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import outside_object
-from polytune.frontend.parameters import derive
-from polytune.frontend.program import Perform
-from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.source import inlinable
-from polytune.frontend.subscripts import read_element
 
 
 def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
@@ -67,12 +53,12 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
         case ast.While():
             control.lower_while(frame, node, lower_block)
         case ast.Assign(targets, value):
-            _assign_all(frame, node, targets, value)
+            assign_targets(frame, node, targets, value)
         case ast.AnnAssign(target, _, value):
             if value is not None:
-                _assign_all(frame, node, [target], value)
+                assign_targets(frame, node, [target], value)
         case ast.AugAssign():
-            _augment(frame, node)
+            assign_augmented(frame, node)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
         case ast.Expr(ast.Call() as call):
@@ -96,187 +82,3 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
         "what the call writes or prints is not known",
         "call it outside the kernel; calls of plain Python functions whose source is known are inlined",
     )
-
-
-def _assign_all(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
-    """``target = target = value``."""
-    shape = read_shape(frame, value)
-    if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
-        _assign_tuple(frame, node, targets[0], value, shape)
-        return
-    if isinstance(targets[0], ast.Name) and len(targets) == 1 and _bind(frame, node, targets[0], value, shape):
-        return
-    result = number(frame, value)
-    if len(targets) > 1 and _reads_memory(result):
-        scalar = frame.unique(targets[0].id) if isinstance(targets[0], ast.Name) else None
-        if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of(result):
-            # The first target holds the value unchanged, so that the others can be assigned from it.
-            assign(frame, node, targets[0], result)
-            result, targets = frame.kernel.scalar(scalar), targets[1:]
-        else:
-            result = keep(frame, node, result)
-    for target in targets:
-        assign(frame, node, target, result)
-
-
-def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape: tuple[Value, ...] | None) -> bool:
-    """Bind a name to something that is no number: a shape, a new array, a type or a function."""
-    binding: Binding
-    if shape is not None:
-        binding = ShapeBinding(shape)
-    elif is_allocation(frame, value):
-        refuse_rebinding(frame, node, target)
-        binding = ArrayBinding(allocate(frame, target, value))
-    else:
-        thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
-        if thing is None or not callable(thing):
-            return False
-        binding = ObjectBinding(thing)
-    refuse_rebinding(frame, node, target)
-    frame.bindings[target.id] = binding
-    return True
-
-
-def _assign_tuple(
-    frame: Frame, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr, shape: tuple[Value, ...] | None
-) -> None:
-    """``x, y = a, b``: all values are read before the first is assigned."""
-    values: list[Value]
-    if shape is not None:
-        values = list(shape)
-    elif isinstance(value, ast.Tuple | ast.List):
-        values = [number(frame, element) for element in value.elts]
-    else:
-        raise frame.source.refusal(
-            value,
-            "a single value is unpacked into several names",
-            "how many numbers it holds must be seen in the source",
-            "write the values as a tuple, or unpack an array's shape",
-        )
-    if len(values) != len(target.elts):
-        raise frame.source.refusal(
-            node,
-            f"{len(values)} values are unpacked into {len(target.elts)} names",
-            "Python would raise an error here",
-            "name as many variables as there are values",
-        )
-    written: set[str] = set()
-    for position, element in enumerate(target.elts):
-        if any(_reads(later, written | _target_names(frame, element)) for later in values[position + 1 :]):
-            values = values[: position + 1] + [keep(frame, node, later) for later in values[position + 1 :]]
-        written |= _target_names(frame, element)
-    for element, result in zip(target.elts, values, strict=True):
-        assign(frame, node, element, result)
-
-
-def _target_names(frame: Frame, target: ast.expr) -> set[str]:
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    if not isinstance(target, ast.Name):
-        return set()
-    binding = frame.bindings.get(target.id)
-    return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
-
-
-def _reads(value: Value, names: set[str]) -> bool:
-    return any(isinstance(node, Element) and node.array in names for node in walk(value.expression))
-
-
-def _reads_memory(value: Value) -> bool:
-    return any(isinstance(node, Element) for node in walk(value.expression))
-
-
-def keep(frame: Frame, node: ast.AST, value: Value, name: str = "temporary") -> Value:
-    """Store a value in a new scalar, so that later writes do not change it; one that reads no memory stays as it is."""
-    if not _reads_memory(value):
-        return value
-    scalar = frame.kernel.fresh(name)
-    return store_scalar(frame, node, scalar, value)
-
-
-def store_scalar(frame: Frame, node: ast.AST, scalar: str, value: Value) -> Value:
-    """Assign to a scalar in memory; the scalar as a value."""
-    location = frame.source.location(node)
-    frame.kernel.widen(scalar, kind_of(value), location)
-    target = frame.kernel.scalar(scalar)
-    assert isinstance(target.expression, Element)
-    frame.kernel.locations.record(target.expression, location)
-    operation = Assign(target.expression, convert(value, target.dtype))
-    frame.nodes.append(Perform((operation,), location, frame.source.segment(node)))
-    return target
-
-
-def assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> None:
-    """Assign a value to a name or to an element."""
-    match target:
-        case ast.Name():
-            _assign_name(frame, node, target, value)
-        case ast.Subscript():
-            element = read_element(frame, target, read)
-            operation = Assign(element, convert(value, element.dtype))
-            frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
-        case _:
-            raise frame.source.refusal(
-                target,
-                f"an assignment to {frame.source.segment(target)}",
-                "a kernel assigns its own variables and elements of its arrays",
-                "assign to a variable, or to an element A[i, j]",
-            )
-
-
-def refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
-    """Refuse to give another meaning to a name that is an array, or the variable of a loop around."""
-    if isinstance(frame.bindings.get(target.id), ArrayBinding):
-        raise frame.source.refusal(
-            node,
-            f"the array name {target.id!r} is assigned",
-            "which array a name means must not change while the kernel runs, and whole arrays are not assigned",
-            f"assign its elements in a loop: {target.id}[i] = ...; use a new name for a new array",
-        )
-    if target.id in frame.loop_variables:
-        raise frame.source.refusal(
-            node,
-            f"the loop variable {target.id!r} is assigned in its loop",
-            "loop variables count iterations that are going to be reordered",
-            "use another variable",
-        )
-
-
-def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -> None:
-    """Bind the name to an affine value, or store the value in memory."""
-    refuse_rebinding(frame, node, target)
-    kernel, name = frame.kernel, frame.unique(target.id)
-    if name not in kernel.knowledge.in_memory:
-        single = frame.assigned[target.id] == 1
-        substitute: Value | None = None
-        if (value.is_integer and kernel.affine.is_function(value.expression)) or (
-            single and value.constant is not None
-        ):
-            substitute = value
-        elif single:
-            substitute = derive(frame, name, value)
-        if substitute is not None:
-            kernel.by_value.add(name)
-            frame.bindings[target.id] = ValueBinding(substitute)
-            return
-        if name in kernel.by_value or isinstance(frame.bindings.get(target.id), ValueBinding | Stale):
-            raise ReconsiderError(name)
-        kernel.knowledge.in_memory.add(name)
-    store_scalar(frame, node, name, value)
-    frame.bindings[target.id] = ScalarBinding(name)
-
-
-def _augment(frame: Frame, node: ast.AugAssign) -> None:
-    """``target op= value``."""
-    symbol = operator_symbol(frame, node, node.op)
-    if isinstance(node.target, ast.Name):
-        refuse_rebinding(frame, node, node.target)
-    readable = ast.copy_location(_loaded(node.target), node.target)
-    old = number(frame, readable)
-    assign(frame, node, node.target, binary(symbol, old, number(frame, node.value)))
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    if isinstance(target, ast.Name):
-        return ast.Name(target.id, ast.Load())
-    return target

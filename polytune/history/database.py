@@ -20,6 +20,7 @@ from polytune.errors import CacheWarning
 from polytune.history import schema
 
 _BUSY_SECONDS = 10.0
+_ATTEMPTS = 4  # the file; a new one, twice, should another process have had the same trouble; memory
 _ORPHANS: list[sqlite3.Connection] = []  # connections of a parent process; closing one here would drop its locks
 
 
@@ -37,13 +38,14 @@ class Database:
     def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[tuple]:
         """Run one statement and give its rows."""
         with self._lock:
-            while True:
+            for attempt in range(_ATTEMPTS):
                 try:
                     return self._connect().execute(statement, values or {}).fetchall()
                 except sqlite3.Error as error:
                     if self.in_memory:
                         raise
-                    self._recover(error)
+                    self._recover(error, may_begin_anew=attempt < _ATTEMPTS - 2)
+            raise AssertionError("the last attempt is in memory, and returns or raises")
 
     def close(self) -> None:
         """Close the file; the next statement opens it again.  What is only in memory is kept."""
@@ -66,24 +68,25 @@ class Database:
             self.path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from error
+        self._file = _identity(self.path)
         connection = _connect(str(self.path))
         try:
+            _check_version(connection)  # first of all: a file of a newer format is left untouched
             with contextlib.suppress(sqlite3.OperationalError):  # not every file system can; the default journal does
                 connection.execute("pragma journal_mode = wal").fetchall()
             connection.execute("pragma synchronous = normal")
-            self._file = _identity(self.path)
             _prepare(connection)
         except BaseException:
             connection.close()
             raise
         return connection
 
-    def _recover(self, error: sqlite3.Error) -> None:
+    def _recover(self, error: sqlite3.Error, *, may_begin_anew: bool) -> None:
         """After an error: begin a new file if the old one is damaged, or else go on in memory."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
-        if type(error) is sqlite3.DatabaseError and self._move_aside(error):
+        if may_begin_anew and type(error) is sqlite3.DatabaseError and self._move_aside(error):
             return
         self._process = os.getpid()
         self._connection = _copy_in_memory(self.path)
@@ -121,27 +124,35 @@ def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless they are there."""
+def _check_version(connection: sqlite3.Connection) -> int:
     (version,) = connection.execute("pragma user_version").fetchone()
     if version > schema.VERSION:
         raise sqlite3.NotSupportedError(f"it was written by a newer polytune, format {version}")
-    if version < schema.VERSION:
+    return version
+
+
+def _prepare(connection: sqlite3.Connection) -> None:
+    """Make the tables, unless they are there."""
+    if _check_version(connection) < schema.VERSION:
         connection.executescript(schema.CREATE)
         connection.execute(f"pragma user_version = {schema.VERSION}")
 
 
 def _copy_in_memory(path: Path) -> sqlite3.Connection:
     """A database in memory with whatever of the file can be read."""
-    memory = _connect(":memory:")
-    with contextlib.suppress(sqlite3.Error, OSError):
-        source = _connect(f"{path.absolute().as_uri()}?immutable=1", uri=True)
-        with contextlib.closing(source):
-            if source.execute("pragma user_version").fetchone() == (schema.VERSION,):
-                source.backup(memory)
-                memory.execute("select 1 from measurements").fetchone()
-                return memory
-    memory.close()
+    # A read-only connection sees the newest records, but needs a folder where it may put a lock; without one, the file
+    # is read as it is.
+    for how in ("mode=ro", "immutable=1"):
+        memory = _connect(":memory:")
+        try:
+            with contextlib.closing(_connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
+                if _check_version(source) == schema.VERSION:
+                    source.backup(memory)
+                    memory.execute("select count(*) from measurements").fetchone()
+                    return memory
+        except (sqlite3.Error, OSError):
+            pass
+        memory.close()
     memory = _connect(":memory:")
     _prepare(memory)
     return memory

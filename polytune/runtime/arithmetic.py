@@ -1,7 +1,9 @@
-"""Minimum and maximum in compiled code, with Python's meaning and no cost at compile time.
+"""Minimum, maximum and index division in compiled code, with Python's meaning and next to no cost at compile time.
 
 Numba's own ``min`` and ``max`` of floats propagate NaN by their own rules; these are ``b if b < a else a`` and
 ``b if b > a else a``, as Python's, which is what the interpreted kernel does.
+Numba compiles a function of its own for the integer division of Python; ``quotient`` and ``remainder`` are a few
+instructions in place, for divisors that are known to be positive, as all are in index arithmetic.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-__all__ = ["greatest", "least"]
+__all__ = ["greatest", "least", "quotient", "remainder"]
 
 
 def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -54,3 +56,38 @@ def greatest(typing_context, first, second):
         return _select(builder, common, ">", *values)
 
     return common(first, second), emit
+
+
+def _floor_division(builder: ir.IRBuilder, dividend: ir.Value, divisor: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Quotient and remainder with ``0 <= remainder < divisor``, for a positive divisor."""
+    zero = dividend.type(0)
+    truncated, rest = builder.sdiv(dividend, divisor), builder.srem(dividend, divisor)
+    negative = builder.icmp_signed("<", rest, zero)
+    quotient = builder.sub(truncated, builder.zext(negative, dividend.type))
+    return quotient, builder.select(negative, builder.add(rest, divisor), rest)
+
+
+def _index_division(name: str, part: int):
+    def typed(typing_context, dividend, divisor):
+        if not (isinstance(dividend, types.Integer) and isinstance(divisor, types.Integer)):
+            raise TypingError(f"{name} divides integers, not {dividend} by {divisor}")
+
+        def emit(context, builder, sig, args):
+            values = [context.cast(builder, arg, given, types.int64) for arg, given in zip(args, sig.args, strict=True)]
+            return _floor_division(builder, *values)[part]
+
+        return types.int64(dividend, divisor), emit
+
+    return typed
+
+
+@intrinsic
+def quotient(typing_context, dividend, divisor):
+    """``dividend // divisor`` of integers, for a positive divisor."""
+    return _index_division("quotient", 0)(typing_context, dividend, divisor)
+
+
+@intrinsic
+def remainder(typing_context, dividend, divisor):
+    """``dividend % divisor`` of integers, for a positive divisor."""
+    return _index_division("remainder", 1)(typing_context, dividend, divisor)

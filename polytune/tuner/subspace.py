@@ -39,11 +39,6 @@ class Subspace:
             [_first_step(self._axes[index].extent, at[index]) for index in self._free],
         )
 
-    @property
-    def start(self) -> Configuration:
-        """Where the search started."""
-        return self._start
-
     def configuration(self, point: Sequence[float]) -> Configuration:
         """The configuration that a point of the search stands for; it may break a constraint of the space."""
         values = dict(self._start)

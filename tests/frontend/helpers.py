@@ -18,7 +18,9 @@ def analysed(function: Callable[..., Any], **types: str) -> Scop:
     inferred = infer_signature(function)
     return analyse(
         function,
-        Signature(tuple((name, parse_type(types[name]) if name in types else kind) for name, kind in inferred.arguments)),
+        Signature(
+            tuple((name, parse_type(types[name]) if name in types else kind) for name, kind in inferred.arguments)
+        ),
     )
 
 

@@ -11,7 +11,7 @@ import islpy as isl
 import numpy as np
 
 from polytune.frontend import expression as ir
-from polytune.frontend.scop import ArrayRole, Scop, Statement
+from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]
@@ -175,3 +175,40 @@ def points_of(domain: isl.Set) -> list[Point]:
 
     domain.foreach_point(note)
     return points
+
+
+def check_accesses(run: Run) -> None:
+    """What was accessed is in the relations, and what they say without doubt was accessed."""
+    parameters = run.parameter_values()
+    for statement in run.scop.statements:
+        may = {kind: _access_points(statement.accesses, kind, parameters) for kind in AccessKind}
+        writes = {write for write in run.writes if write[0][0] == statement.name}
+        reads = {read for read in run.reads if read[0][0] == statement.name}
+        assert may[AccessKind.MUST_WRITE] <= writes <= may[AccessKind.MUST_WRITE] | may[AccessKind.MAY_WRITE]
+        assert reads <= may[AccessKind.READ]
+        if not _chooses_by_data(statement):
+            assert reads == may[AccessKind.READ]
+
+
+def _chooses_by_data(statement: Statement) -> bool:
+    """Whether what the statement reads depends on what it has read."""
+    choices = (
+        node
+        for operation in statement.operations
+        for node in ir.walk(operation)
+        if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While)
+    )
+    return any(isinstance(node, ir.Element) for choice in choices for node in ir.walk(choice))
+
+
+def _access_points(
+    accesses: Iterable[Access], kind: AccessKind, parameters: isl.Set
+) -> set[tuple[Instance, str, Point]]:
+    found = set()
+    for access in accesses:
+        if access.kind is kind:
+            relation = access.relation.intersect_params(parameters)
+            split = relation.dim(isl.dim_type.in_)
+            for point in points_of(relation.wrap()):
+                found.add(((access.statement, point[:split]), access.array, point[split:]))
+    return found

@@ -572,3 +572,9 @@ def keyword_only(A, *, x):
 def nothing(A):
     for i in range(5, 3):
         A[i] = 1.0
+
+
+@refused("np.sum is called", "np.sum(A)")
+def numpy_function_on_an_array(A, B):
+    for i in range(len(B)):
+        B[i] = np.sum(A) + A[i]

@@ -15,7 +15,7 @@ from tests.frontend import features, programs
 MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
 
 
-def annotated(C: "float32[:, ::1]", n: int, x: float, P: "int32[:]", q: "float32"):  # noqa: F722, F821, UP037
+def annotated(C: "float32[:, ::1]", n: int, x: float, P: "int32[:]", q: "float32"):  # noqa: F821, UP037
     for i in range(n):
         C[i, i] = x * P[i] + q
 
@@ -69,7 +69,7 @@ def test_what_is_inferred_can_be_analysed() -> None:
 
 
 def test_an_annotation_that_names_no_type_is_an_error() -> None:
-    def kernel(A: "float8[:]"):  # noqa: F722, F821, UP037
+    def kernel(A: "float8[:]"):  # noqa: F821, UP037
         A[0] = 1.0
 
     with pytest.raises(ValueError, match="'float8"):

@@ -11,11 +11,9 @@ import numpy as np
 import pytest
 
 from polytune.frontend import analyse
-from polytune.frontend.expression import Branch, Element, Logical, Select, While, walk
-from polytune.frontend.scop import AccessKind, Scop, Statement
 from polytune.signature import Signature, parse_type
 from tests.frontend import features, programs
-from tests.frontend.interpreter import Run, maps_of, points_of
+from tests.frontend.interpreter import Run, check_accesses, maps_of
 
 MATRIX, VECTOR = "float64[:, ::1]", "float64[::1]"
 
@@ -98,42 +96,7 @@ def test_the_model_computes_what_python_computes(function: Callable[..., Any], a
     for wanted, found in zip(expected, actual, strict=True):
         np.testing.assert_array_equal(wanted, found, strict=isinstance(wanted, np.ndarray))
     assert result == run.result
-    check_accesses(scop, run)
-
-
-def check_accesses(scop: Scop, run: Run) -> None:
-    """What was accessed is in the relations, and what they say without doubt was accessed."""
-    parameters = run.parameter_values()
-    for statement in scop.statements:
-        may = {kind: access_points(statement.accesses, kind, parameters) for kind in AccessKind}
-        writes = {write for write in run.writes if write[0][0] == statement.name}
-        reads = {read for read in run.reads if read[0][0] == statement.name}
-        assert may[AccessKind.MUST_WRITE] <= writes <= may[AccessKind.MUST_WRITE] | may[AccessKind.MAY_WRITE]
-        assert reads <= may[AccessKind.READ]
-        if not chooses_by_data(statement):
-            assert reads == may[AccessKind.READ]
-
-
-def chooses_by_data(statement: Statement) -> bool:
-    """Whether what the statement reads depends on what it has read."""
-    choices = (
-        node
-        for operation in statement.operations
-        for node in walk(operation)
-        if isinstance(node, Select | Logical | Branch | While)
-    )
-    return any(isinstance(node, Element) for choice in choices for node in walk(choice))
-
-
-def access_points(accesses: Any, kind: AccessKind, parameters: isl.Set) -> set[Any]:
-    found = set()
-    for access in accesses:
-        if access.kind is kind:
-            relation = access.relation.intersect_params(parameters)
-            split = relation.dim(isl.dim_type.in_)
-            for point in points_of(relation.wrap()):
-                found.add(((access.statement, point[:split]), access.array, point[split:]))
-    return found
+    check_accesses(run)
 
 
 def test_the_schedule_holds_exactly_the_domains() -> None:

@@ -57,8 +57,9 @@ class Scope:
 class Author:
     """Writes one program from the choices of a Hypothesis test case."""
 
-    def __init__(self, draw: Any):
+    def __init__(self, draw: Any, statements: int, depth: int):
         self.draw = draw
+        self.depth = depth
         self.types = self.choose(TYPES)
         self.parameters = dict(zip("nm", self.draw(st.tuples(st.integers(0, 9), st.integers(0, 9))), strict=True))
         ranks = self.draw(st.lists(st.sampled_from([1, 2, 2, 3]), min_size=1, max_size=4))
@@ -74,7 +75,7 @@ class Author:
         )
         self.alpha = self.choose((0.5, 1.5, -0.75))
         self.values = ValueWriter(self)
-        self.statements = self.draw(st.integers(1, 8))
+        self.statements = self.draw(st.integers(1, statements))
         self.fresh = 0
 
     def choose(self, options: Sequence[Any]) -> Any:
@@ -262,7 +263,7 @@ class Author:
         body: list[Node] = []
         scope = Scope()
         for _ in range(self.choose((1, 1, 2, 2, 3))):
-            added, scope = self.node(scope, self.choose((1, 2, 2, 3, 3, 3, 4, 4)))
+            added, scope = self.node(scope, min(self.depth, self.choose((1, 2, 2, 3, 3, 3, 4, 4))))
             body += added
         result = self.choose(scope.variables).name if scope.variables and self.chance(70) else None
         padding = {array.name: tuple(self.choose((0, 0, 1, 3)) for _ in range(array.rank)) for array in self.arrays}
@@ -279,6 +280,11 @@ class Author:
 
 
 @st.composite
-def programs(draw: st.DrawFn) -> Program:
-    """Affine programs one to four loops deep, each with arguments that are in range by construction."""
-    return Author(draw).program()
+def programs(draw: st.DrawFn, statements: int = 8, depth: int = 4) -> Program:
+    """Affine programs, each with arguments that are in range by construction.
+
+    Args:
+        statements: about the most assignments that a program has.
+        depth: the deepest that loops are nested, at most four.
+    """
+    return Author(draw, statements, depth).program()

@@ -266,6 +266,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
         store.record(*KEY, TILED, 0.5)
     assert store.in_memory and len(store.all()) == 1
     assert (tmp_path / "history.sqlite").read_bytes() == content
+    assert os.listdir(tmp_path) == ["history.sqlite"]
 
 
 def test_nothing_is_warned_of_when_all_is_well(tmp_path):

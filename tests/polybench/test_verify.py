@@ -97,8 +97,8 @@ def test_what_is_checked_is_reported_beforehand(make_benchmark):
     assert reports[0] == "the suite's data (tsteps=20, n=30), source"
 
 
-@pytest.mark.parametrize("name", ["gemm", "trisolv", "jacobi-2d", "nussinov", "deriche"])
-def test_compiled_kernels_are_verified(name):
-    verdict = verify(benchmark(name), Dataset.MINI)
+@pytest.mark.parametrize(("name", "strict"), [("gemm", False), ("nussinov", False), ("trisolv", True)])
+def test_compiled_kernels_are_verified(name, strict):
+    verdict = verify(benchmark(name), Dataset.MINI, strict=strict)
     assert verdict.failures == ()
     assert verdict.versions >= 2

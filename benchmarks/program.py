@@ -1,0 +1,134 @@
+"""What the benchmark programs have in common: exit codes, progress, numbers for people, and what machine it was.
+
+Nothing here imports Numba before it is called: how many threads Numba may start is read when it is imported.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import platform
+import sys
+from collections.abc import Iterable, Sequence
+from importlib.metadata import version
+from typing import Annotated, Any, NoReturn
+
+import typer
+from rich.console import Console
+
+from benchmarks.timing import Sample
+
+# Results go to standard output, unabridged where no terminal limits their width.  What is live goes to standard error,
+# on a terminal only, so that a log holds no half-drawn lines.
+results = Console(width=None if sys.stdout.isatty() else 200)
+live = Console(stderr=True)
+
+Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+Threads = Annotated[int | None, typer.Option(min=1, help="At most so many threads; by default all cores.")]
+
+
+def application(name: str, description: str) -> typer.Typer:
+    """A command line of one command."""
+    return typer.Typer(
+        name=name, help=description, add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None
+    )
+
+
+def run(app: typer.Typer, name: str, arguments: Sequence[str] | None = None) -> None:
+    """Run a program and end the process with its exit code: 0 done, 1 the work failed, 2 bad usage.
+
+    Args:
+        app: the program.
+        name: what it is called by.
+        arguments: the command line without the program's name; ``sys.argv[1:]`` if None.
+
+    Raises:
+        SystemExit: always, unless ``--debug`` lets an error through.
+    """
+    arguments = sys.argv[1:] if arguments is None else list(arguments)
+    try:
+        app(arguments, prog_name=name)
+    except Exception as error:
+        if "--debug" in arguments:
+            raise
+        fail(f"{type(error).__name__}: {error} (--debug shows where)", 1)
+
+
+def fail(message: str, code: int) -> NoReturn:
+    """End the process with a sentence on standard error."""
+    print(f"error: {message}", file=sys.stderr)
+    raise SystemExit(code)
+
+
+def limit_threads(threads: int | None) -> None:
+    """Have Numba start at most so many threads, in this process and in those that it starts.
+
+    Raises:
+        SystemExit: Numba has been imported.
+    """
+    if threads is None:
+        return
+    if "numba" in sys.modules:
+        fail("--threads must be given before Numba is imported; start a process of its own for it.", 2)
+    os.environ["NUMBA_NUM_THREADS"] = str(threads)
+
+
+def surroundings() -> dict[str, Any]:
+    """The machine, the threads and the versions of the packages."""
+    from polytune.history.machine import machine_key
+    from polytune.runtime.machine import machine
+    from polytune.runtime.threads import maximum_threads, threading_layer
+
+    packages = {name: version(name) for name in ("polytune", "numba", "llvmlite", "numpy", "islpy-barvinok")}
+    return {
+        "machine": machine_key(),
+        "processor": str(machine()),
+        "threads": maximum_threads(),
+        "threading_layer": threading_layer(),
+        "packages": {"python": platform.python_version(), **packages},
+    }
+
+
+def describe_surroundings(found: dict[str, Any]) -> str:
+    """``surroundings`` in two lines."""
+    packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
+    return f"{found['machine']} ({found['processor']}), {found['threads']} threads of {found['threading_layer']}\n{packages}"
+
+
+def print_json(value: Any) -> None:
+    """Print JSON; numbers that are not finite become null."""
+    print(json.dumps(_finite(value), indent=2, allow_nan=False))
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(entry) for key, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(entry) for entry in value]
+    if hasattr(value, "item"):
+        value = value.item()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def duration(seconds: float) -> str:
+    """Seconds with three digits and a unit."""
+    for unit, scale in (("s", 1.0), ("ms", 1e-3)):
+        if abs(seconds) >= scale:
+            return f"{seconds / scale:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} µs"
+
+
+def spread(sample: Sample) -> str:
+    """The median, and how far the quartiles are from it in parts of it."""
+    low, high = sample.quartiles
+    below, above = (low - sample.median, high - sample.median)
+    scale = abs(sample.median) or 1.0
+    return f"{duration(sample.median)} {below / scale:+.0%} {above / scale:+.0%}"
+
+
+def geometric_mean(values: Iterable[float]) -> float:
+    """The geometric mean; NaN of nothing."""
+    logarithms = [math.log(value) for value in values]
+    return math.exp(sum(logarithms) / len(logarithms)) if logarithms else math.nan

@@ -1,0 +1,59 @@
+"""Versions in the loop IR against plain Python, bit for bit, in every order that their regions allow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from polybench.data import perturbed
+from polybench.registry import benchmark
+from polytune.frontend.scop import Scop
+from tests.codegen.interpreter import Interpreter
+from tests.schedule.instances import parameters_at
+from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
+
+TILES = (1, 2, 3, 5)
+
+
+def check_all_versions(case: Case, runs: int) -> None:
+    """Run every version several times, each with other tile sizes in another order."""
+    scop = case.stages.scop
+    expected = case.arguments()
+    with np.errstate(all="ignore"):
+        wanted = case.function(*expected.values())
+    choose = random.Random(case.seed)
+    for program in case.stages.programs:
+        interpreter = Interpreter(program, scop)
+        for seed in range(runs if program.team else 1):
+            tiles = [choose.choice(TILES) for _ in program.tiles]
+            given = case.arguments()
+            with np.errstate(all="ignore"):
+                result = interpreter.run(given, tiles, seed)
+            about = f"{case.name}, version {program.name}, tiles {tiles}, order {seed}"
+            for name, value in expected.items():
+                np.testing.assert_array_equal(given[name], value, err_msg=f"{about}: {name}")
+            assert result == wanted, about
+            assert interpreter.executed == instances(scop, interpreter.names), about
+
+
+def instances(scop: Scop, names: Mapping[str, int]) -> dict[str, int]:
+    """How many instances each statement has, of those that have any."""
+    here = parameters_at(scop, names)
+    counts = {s.name: s.domain.intersect_params(here).count_val().to_python() for s in scop.statements}
+    return {name: count for name, count in counts.items() if count}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_kernels(name: str) -> None:
+    check_all_versions(SMALL[name], runs=6)
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_polybench(name: str) -> None:
+    case = polybench_case(name)
+    suite = benchmark(name)
+    varied = perturbed(suite, tuple(case.arguments().values()), np.random.default_rng(case.seed))
+    check_all_versions(Case(name, case.function, varied), runs=2)
