@@ -99,10 +99,10 @@ def _checker(benchmark: Benchmark, dataset: Dataset) -> Callable[[Callable[..., 
         actual = copy_arguments(initial)
         try:
             function(*actual)
-        except Exception as error:
+        except Exception as refusal:
             # Numba raises errors of many kinds, with messages of many lines; the first says what it is about.
-            message = str(error).strip().splitlines()
-            return f"{type(error).__name__}: {message[0] if message else 'no message'}"
+            message = str(refusal).strip().splitlines()
+            return f"{type(refusal).__name__}: {message[0] if message else 'no message'}"
         error = benchmark.error_of(initial, expected, actual)
         return None if error <= benchmark.tolerance else f"the result is wrong at {dataset.value}: error {error:.2g}"
 

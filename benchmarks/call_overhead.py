@@ -1,6 +1,7 @@
 """What a call of a kernel costs beyond the compiled code it runs, once its tuner has converged.
 
-``python -m benchmarks.call_overhead CALLS SECONDS`` prints it as JSON; ``benchmarks.latency`` runs it in a process of its own.
+``python -m benchmarks.call_overhead CALLS SECONDS`` prints it as JSON; ``benchmarks.latency`` runs it in a process of
+its own.
 """
 
 from __future__ import annotations

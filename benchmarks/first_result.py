@@ -40,8 +40,8 @@ class FirstResult:
 def first_results(repeats: int, report: Callable[[str], None] = lambda _: None) -> tuple[FirstResult, FirstResult]:
     """The first result with nothing cached, and with what one process before has left on the disk.
 
-    Each repetition begins with an empty cache directory of its own.  What is imported is compiled to bytecode and in the
-    system's file cache, as one process runs before the first that is measured.
+    Each repetition begins with an empty cache directory of its own.  A first repetition is not counted: after it, what
+    is imported is compiled to bytecode and in the system's file cache.
 
     Raises:
         ChildError: a process failed or its result was wrong.

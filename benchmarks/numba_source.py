@@ -1,4 +1,4 @@
-"""The kernel's own source as a program for Numba: the same statements, ``prange`` on given loops, helpers compiled too."""
+"""A kernel's own source as a program for Numba: the same statements, ``prange`` on given loops, helpers compiled too."""
 
 from __future__ import annotations
 
@@ -61,7 +61,10 @@ class NumbaSource:
 
 
 class _Rewriter(ast.NodeTransformer):
-    """Takes the decorators and annotations off a function and gives ``prange`` to the loops on ``lines``, which it empties."""
+    """Takes the decorators and annotations off a function, and gives ``prange`` to the loops on ``lines``.
+
+    Afterwards ``lines`` holds those on which no loop over ``range`` begins.
+    """
 
     def __init__(self, lines: set[int]):
         self.lines = set(lines)

@@ -94,7 +94,8 @@ def surroundings() -> dict[str, Any]:
 def describe_surroundings(found: dict[str, Any]) -> str:
     """``surroundings`` in two lines."""
     packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
-    return f"{found['machine']} ({found['processor']}), {found['threads']} threads of {found['threading_layer']}\n{packages}"
+    threads = f"{found['threads']} threads of {found['threading_layer']}"
+    return f"{found['machine']} ({found['processor']}), {threads}\n{packages}"
 
 
 def print_json(value: Any) -> None:

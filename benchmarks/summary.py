@@ -38,8 +38,8 @@ def to_json(comparison: Comparison) -> dict[str, Any]:
 
 
 def summary(comparisons: Sequence[Comparison]) -> dict[str, Any]:
-    """Over all kernels: the geometric mean and the least of the speedups, which kernels are slower than the baseline, and
-    the most that the compiler took for one."""
+    """Over all kernels: the geometric mean and the least of the speedups, the kernels slower than the baseline, and the
+    most that the compiler took for one."""
     speedups = {comparison.kernel: comparison.speedup for comparison in comparisons}
     extras = dict.fromkeys(name for comparison in comparisons for name in comparison.baseline.extras)
     return {

@@ -1,4 +1,4 @@
-"""Timing contenders side by side: in turns, each from the same initial arrays, so that a drift of the machine meets all alike."""
+"""Timing contenders side by side, in turns, so that a drift of the machine meets all alike."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from polytune.codegen.numba_source import write_version
 from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import storage_of
+from polytune.codegen.storage import array_types, storage_of
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Element
 from polytune.frontend.scop import Array, ArrayRole, Scop
@@ -56,13 +56,14 @@ for ({scop.signature}){", strict" if scop.strict else ""}.
 {_module("math", own=own)}
 
 {_module("numpy", own=own, alias="np")}
-from numba import {_imported("njit", "prange", own=own)}
+from numba import {_imported("njit", own=own)}
 
 from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
+from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
-from polytune.runtime.team import {_imported("complete", "reset", "take", "wait", own=own)}
+from polytune.runtime.team import {_imported("complete", "take", "wait", own=own)}
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
@@ -163,6 +164,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line("))")
     writer.line(f"ARGUMENTS = {tuple(_arguments(scop))!r}")
     writer.line(f"ARRAYS = {tuple(array.name for array in arrays)!r}")
+    kinds = array_types(storage, scop)
+    writer.line(f"MEMORY = {tuple(str(kinds[name]) for name in storage.memory)!r}")
     writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")

@@ -1,29 +1,47 @@
-"""A program as Numba source: per region a body, per version a worker and the function that runs a team of them."""
+"""A program as Numba source: one function per version, which every worker of a team runs."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import Storage, body_parameters, private_name, storage_of, used_in
+from polytune.codegen.storage import Storage, array_types, context_positions, private_name, storage_of, used_in
 from polytune.frontend.expression import Assign, Branch, Element, Operation, While
 from polytune.frontend.scop import ArrayRole, Scop
 
 
 def write_version(writer: SourceWriter, program: Program, scop: Scop) -> None:
-    """Write all functions of one version; the last is ``run_<version>``, the only one that is called from Python.
+    """Write the function of one version, ``run_<version>(context)``.
 
-    Its parameters: the number of workers, the team's state, then what ``Storage.everything`` lists, then one tile size per
-    tiled member.
+    It takes the address of a context (``polytune.runtime.context``) and unpacks what it uses.  Names of ours have a ``$``
+    before them until ``finish_names``.
     """
     _VersionWriter(writer, program, scop).write()
+
+
+@dataclass(frozen=True)
+class _Place:
+    """How code at some place refers to memory: scalars that are variables there, and arrays of which it uses a copy."""
+
+    local: frozenset[str] = frozenset()
+    copies: frozenset[str] = frozenset()
+
+    def text(self, element: Element) -> str:
+        if element.array in self.local:
+            return element.array
+        name = private_name(element.array) if element.array in self.copies else element.array
+        if not element.subscripts:
+            return f"{name}[0]"
+        return f"{name}[{', '.join(expression_text(subscript, self.text) for subscript in element.subscripts)}]"
 
 
 class _VersionWriter:
     def __init__(self, writer: SourceWriter, program: Program, scop: Scop):
         self.writer, self.program, self.scop = writer, program, scop
         self.storage: Storage = storage_of(scop)
-        self.sizes = tuple(f"$tile_{member}" for member in range(program.tile_depth))
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
 
     def worker_copies(self, region: RegionCode) -> frozenset[str]:
@@ -33,128 +51,119 @@ class _VersionWriter:
         return (region.private - region.local) & used_in(region.body).elements
 
     def write(self) -> None:
-        for region in self.program.regions:
-            self.body(region)
-        if self.program.team:
-            self.worker()
-        self.entry()
-
-    # Bodies
-
-    def body(self, region: RegionCode) -> None:
-        parameters = [name for name, _ in body_parameters(region, self.storage, self.copies)]
-        self.writer.line("@$njit(**$OPTIONS)")
-        with self.writer.indented(f"def {self.body_name(region.index)}({', '.join(parameters)}):"):
-            for name in sorted(region.local & used_in(region.body).elements):
-                self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-            self.node(region.body, lambda element: self.element(element, region.local))
-        self.writer.line()
-        self.writer.line()
-
-    def body_name(self, index: int) -> str:
-        return f"${self.program.name}_{index}"
-
-    def element(self, element: Element, local: frozenset[str]) -> str:
-        if element.array in local:
-            return element.array
-        if not element.subscripts:
-            return f"{element.array}[0]"
-        subscripts = (expression_text(subscript, lambda e: self.element(e, local)) for subscript in element.subscripts)
-        return f"{element.array}[{', '.join(subscripts)}]"
-
-    def node(self, node: Node, element) -> None:
         writer = self.writer
-        match node:
-            case Block(children):
-                for child in children:
-                    self.node(child, element)
-            case For(variable, start, stop, step, body):
-                bounds = [expression_text(start, element), expression_text(stop, element)]
-                if step != 1:
-                    bounds.append(str(step))
-                with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
-                    self.node(body, element)
-            case If(condition, then, otherwise):
-                with writer.indented(f"if {expression_text(condition, element)}:"):
-                    self.node(then, element)
-                if otherwise is not None:
-                    with writer.indented("else:"):
-                        self.node(otherwise, element)
-            case Compute(operations=operations):
-                for operation in operations:
-                    self.operation(operation, element)
-            case RegionCall():
-                self.region(node)
-
-    def operation(self, operation: Operation, element) -> None:
-        match operation:
-            case Assign(target, value):
-                self.writer.line(f"{element(target)} = {expression_text(value, element)}")
-            case Branch(condition, then, otherwise):
-                with self.writer.indented(f"if {expression_text(condition, element)}:"):
-                    for part in then:
-                        self.operation(part, element)
-                if otherwise:
-                    with self.writer.indented("else:"):
-                        for part in otherwise:
-                            self.operation(part, element)
-            case While(condition, body):
-                with self.writer.indented(f"while {expression_text(condition, element)}:"):
-                    for part in body:
-                        self.operation(part, element)
-
-    # The worker
-
-    def worker(self) -> None:
-        writer = self.writer
-        writer.line("@$njit(**$OPTIONS)")
-        parameters = ("$state", *self.storage.everything, *self.sizes)
-        with writer.indented(f"def ${self.program.name}_worker({', '.join(parameters)}):"):
-            self.views(self.storage.memory)
-            for name in sorted(self.copies):
-                copy, private = f"${name}_copy", private_name(name)
-                writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
-                writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}")')
-            writer.line("$base = 0")
-            writer.line("$ticket = $take($state)")
-            self.node(self.program.skeleton, lambda element: self.element(element, frozenset()))
+        writer.line("@$njit(cache=$CACHE, **$OPTIONS)")
+        with writer.indented(f"def $run_{self.program.name}($context):"):
+            self.unpack()
+            if self.program.team:
+                writer.line("$base = 0")
+                writer.line("$ticket = $take($context)")
+                self.node(self.program.skeleton, _Place())
+            else:
+                self.body(self.program.regions[0])
             for name in sorted(self.copies):
                 writer.line(f"$keep_alive(${name}_copy)")
         writer.line()
         writer.line()
 
+    # What comes in
+
+    def unpack(self) -> None:
+        """Views of the arrays, and the scalars, parameters and tile sizes, as far as the version uses them."""
+        writer = self.writer
+        positions = context_positions(self.storage, self.scop)
+        used = [used_in(region.body) for region in self.program.regions]
+        elements = frozenset().union(*(part.elements for part in used))
+        arguments = frozenset().union(*(part.arguments for part in used))
+        local = frozenset.intersection(*(region.local for region in self.program.regions))
+        kinds = array_types(self.storage, self.scop)
+        for name in self.storage.memory:
+            if name in elements and name not in local:
+                where = f'$context, {positions[name]}, "{kinds[name]}"'
+                writer.line(f'{name} = $attach({where}, "{name}", "{self.scopes()}")')
+        for name in self.storage.scalars:
+            if name in arguments:
+                writer.line(f'{name} = $number($context, {positions[name]}, "{self.scop.signature[name].dtype}")')
+        for name in self.storage.parameters:
+            writer.line(f"{name} = $integer($context, {positions[name]})")
+        for member in range(self.program.tile_depth):
+            writer.line(f"$tile_{member} = $integer($context, {positions[''] + member})")
+        for name in sorted(self.copies):
+            copy, private = f"${name}_copy", private_name(name)
+            writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
+            writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}")')
+
     def scopes(self) -> str:
         return " ".join((*self.storage.memory, *(private_name(name) for name in sorted(self.copies))))
-
-    def views(self, names: tuple[str, ...]) -> None:
-        for name in names:
-            self.writer.line(f'{name} = $view({name}, "{name}", "{self.scopes()}")')
 
     def shape(self, name: str) -> str:
         array = self.scop.array(name)
         if array.role is ArrayRole.SCALAR:
             return "1"
-        extents = [expression_text(extent) for extent in array.shape]
-        return f"({', '.join(extents)},)"
+        return f"({', '.join(f'$greatest(0, {expression_text(extent)})' for extent in array.shape)},)"
+
+    # Loops and statements
+
+    def node(self, node: Node, place: _Place) -> None:
+        writer = self.writer
+        match node:
+            case Block(children):
+                for child in children:
+                    self.node(child, place)
+            case For(variable, start, stop, step, body):
+                bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
+                if step != 1:
+                    bounds.append(str(step))
+                with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
+                    self.node(body, place)
+            case If(condition, then, otherwise):
+                with writer.indented(f"if {expression_text(condition, place.text)}:"):
+                    self.node(then, place)
+                if otherwise is not None:
+                    with writer.indented("else:"):
+                        self.node(otherwise, place)
+            case Compute(operations=operations):
+                for operation in operations:
+                    self.operation(operation, place)
+            case RegionCall():
+                self.region(node)
+
+    def operation(self, operation: Operation, place: _Place) -> None:
+        match operation:
+            case Assign(target, value):
+                self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
+            case Branch(condition, then, otherwise):
+                with self.writer.indented(f"if {expression_text(condition, place.text)}:"):
+                    for part in then:
+                        self.operation(part, place)
+                if otherwise:
+                    with self.writer.indented("else:"):
+                        for part in otherwise:
+                            self.operation(part, place)
+            case While(condition, body):
+                with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
+                    for part in body:
+                        self.operation(part, place)
+
+    # Regions
 
     def region(self, call: RegionCall) -> None:
         region = self.program.regions[call.region]
-        writer = self.writer
         for name, value in zip(region.outer, call.prefix, strict=True):
             text = expression_text(value)
             if text != name:
-                writer.line(f"{name} = {text}")
+                self.writer.line(f"{name} = {text}")
         if region.condition is None:
             self.shared_work(region)
             return
-        with writer.indented(f"if {expression_text(region.condition)}:"):
+        with self.writer.indented(f"if {expression_text(region.condition)}:"):
             self.shared_work(region)
 
     def shared_work(self, region: RegionCode) -> None:
         writer = self.writer
         if region.kind == "serial":
             with writer.indented("if $ticket == $base:"):
-                self.call_body(region)
+                self.body(region)
                 self.next_ticket()
             self.finish("1")
             return
@@ -162,7 +171,8 @@ class _VersionWriter:
             writer.line(f"$lower_{number} = {expression_text(member.lower)}")
             writer.line(f"$upper_{number} = {expression_text(member.upper)}")
         for number in range(region.shared):
-            writer.line(f"$count_{number} = $quotient($upper_{number} - $lower_{number} + $tile_{number} - 1, $tile_{number})")
+            extent = f"$upper_{number} - $lower_{number}"
+            writer.line(f"$count_{number} = $quotient({extent} + $tile_{number} - 1, $tile_{number})")
         if region.kind == "parallel":
             writer.line(f"$total = {' * '.join(f'$count_{number}' for number in range(region.shared))}")
             self.tickets(region, self.place_in_box)
@@ -172,7 +182,7 @@ class _VersionWriter:
                 writer.line("$total = $least($count_1 - 1, $wave) - $first + 1")
                 self.tickets(region, self.place_on_wave)
 
-    def tickets(self, region: RegionCode, place) -> None:
+    def tickets(self, region: RegionCode, place: Callable[[RegionCode], None]) -> None:
         with self.writer.indented("while $ticket < $base + $total:"):
             place(region)
             for number in range(region.shared):
@@ -202,42 +212,22 @@ class _VersionWriter:
 
     def inner_tiles(self, region: RegionCode, number: int) -> None:
         if number == len(region.members):
-            self.call_body(region)
+            self.body(region)
             return
         low, high = region.windows[number]
         with self.writer.indented(f"for {low} in $range($lower_{number}, $upper_{number}, $tile_{number}):"):
             self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
             self.inner_tiles(region, number + 1)
 
-    def call_body(self, region: RegionCode) -> None:
-        values = [value for _, value in body_parameters(region, self.storage, self.copies)]
-        self.writer.line(f"{self.body_name(region.index)}({', '.join(values)})")
+    def body(self, region: RegionCode) -> None:
+        for name in sorted(region.local & used_in(region.body).elements):
+            self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
+        self.node(region.body, _Place(region.local, self.worker_copies(region)))
 
     def next_ticket(self) -> None:
-        self.writer.line("$complete($state)")
-        self.writer.line("$ticket = $take($state)")
+        self.writer.line("$complete($context)")
+        self.writer.line("$ticket = $take($context)")
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")
-        self.writer.line("$wait($state, $base)")
-
-    # The function that is called from Python
-
-    def entry(self) -> None:
-        writer = self.writer
-        parameters = ("$workers", "$state", *self.storage.everything, *self.sizes)
-        if not self.program.team:
-            region = self.program.regions[0]
-            writer.line("@$njit(cache=$CACHE, **$OPTIONS)")
-            with writer.indented(f"def $run_{self.program.name}({', '.join(parameters)}):"):
-                self.views(tuple(name for name in self.storage.memory if name not in region.local))
-                self.call_body(region)
-        else:
-            arguments = ", ".join(("$state", *self.storage.everything, *self.sizes))
-            writer.line("@$njit(parallel=True, cache=$CACHE, **$OPTIONS)")
-            with writer.indented(f"def $run_{self.program.name}({', '.join(parameters)}):"):
-                writer.line("$reset($state)")
-                with writer.indented("for $_ in $prange($workers):"):
-                    writer.line(f"${self.program.name}_worker({arguments})")
-        writer.line()
-        writer.line()
+        self.writer.line("$wait($context, $base)")

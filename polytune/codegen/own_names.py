@@ -13,8 +13,8 @@ BUILTINS = ("range", "abs", "pow", "max", "min")
 """Built-in functions that generated code calls."""
 
 _PATTERN = re.compile(
-    r"[clu]\d+|(lower|upper|count|tile)_\d+|state|workers|_|base|ticket|total|rest|wave|first|step"
-    r"|view|keep_alive|take|complete|wait|reset|least|greatest|quotient|remainder|njit|prange|OPTIONS|CACHE"
+    r"[clu]\d+|(lower|upper|count|tile)_\d+|context|base|ticket|total|rest|wave|first|step"
+    r"|view|keep_alive|take|complete|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"
     r"|np|math|range|abs|pow|max|min|run_\w+|(source|parallel|tiled|coincident|distributed|fused)(_inner)?_(\d+|worker)|\w+_(copy|private)"
 )
 

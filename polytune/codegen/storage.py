@@ -8,8 +8,10 @@ from polytune.codegen.own_names import OWN
 from polytune.codegen.loops import Compute, For, If, Node, RegionCode, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.signature import ScalarType
+from polytune.signature import ArrayType, ScalarType
 
+STATE_WORDS = 32
+"""Words at the beginning of a context that belong to the team (``polytune.runtime.team.STATE_LENGTH``)."""
 
 
 def private_name(array: str) -> str:
@@ -92,19 +94,31 @@ def used_in(node: Node) -> Used:
     return Used(frozenset(elements), frozenset(arguments), frozenset(names))
 
 
-def body_parameters(region: RegionCode, storage: Storage, copies: frozenset[str]) -> tuple[tuple[str, str], ...]:
-    """The parameters of a region's body and what the worker passes for each, in order.
+def array_types(storage: Storage, scop: Scop) -> dict[str, ArrayType]:
+    """The types of everything in memory; scratch is contiguous, and a scalar is an array of one element."""
+    kinds = {}
+    for name in storage.memory:
+        array = scop.array(name)
+        if array.role is ArrayRole.ARGUMENT:
+            kind = scop.signature[name]
+            assert isinstance(kind, ArrayType)
+            kinds[name] = kind
+        else:
+            kinds[name] = ArrayType(array.dtype, max(1, array.ndim))
+    return kinds
 
-    ``copies`` names the arrays of which each worker has its own, to be passed in place of the shared one.
+
+def context_positions(storage: Storage, scop: Scop) -> dict[str, int]:
+    """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under ``""``.
+
+    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.
     """
-    used = used_in(region.body)
-    memory = [
-        (name, private_name(name) if name in copies and name in region.private else name)
-        for name in storage.memory
-        if name in used.elements and name not in region.local
-    ]
-    scalars = [name for name in storage.scalars if name in used.arguments]
-    # A parameter's name may also be that of a loop around or a bound of the window.
-    values = [name for name in (*storage.parameters, *region.outer) if name in used.names]
-    windows = [name for window in region.windows for name in window]
-    return (*memory, *((name, name) for name in (*scalars, *values, *windows)))
+    positions, position = {}, STATE_WORDS
+    for name, kind in array_types(storage, scop).items():
+        positions[name] = position
+        position += 1 + kind.ndim - (kind.layout in ("C", "F"))
+    for name in (*storage.scalars, *storage.parameters):
+        positions[name] = position
+        position += 1
+    positions[""] = position
+    return positions

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-import numba
 import numpy as np
+from numba.core import types
 
 from polytune.errors import SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.compilation import compile_for
-from polytune.runtime.team import new_state
+from polytune.runtime.context import STATE_LENGTH, array_words, run_team
 from polytune.runtime.threads import launch, maximum_threads
 from polytune.runtime.version import Version
+from polytune.signature import ArrayType, parse_type
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
+
+_WORD_BYTES = 8
+
 
 @dataclass(frozen=True)
 class Invocation:
@@ -38,6 +42,19 @@ class Outcome:
     compile_seconds: float
 
 
+class _Context:
+    """The memory of a call's context, as integers and as floats."""
+
+    def __init__(self, words: int):
+        # Whole cache lines of its own: what lies beside it would share the line of the team's counters.
+        line = 128 // _WORD_BYTES
+        storage = np.zeros(words + 2 * line, np.int64)
+        start = -(storage.ctypes.data // _WORD_BYTES) % line
+        self.integers = storage[start : start + words]
+        self.floats = self.integers.view(np.float64)
+        self.address = self.integers.ctypes.data
+
+
 class GeneratedKernel:
     """A generated module, whose functions are compiled when they are first run.
 
@@ -52,10 +69,16 @@ class GeneratedKernel:
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         self._scalar_positions = [module.ARGUMENTS.index(name) for name in module.SCALARS]
-        self._has_scratch = bool(module.SCRATCH)
+        self._kinds = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
+        # Per array in memory, the axes whose strides a version asks for.
+        self._strides = [
+            range(1 if kind.layout == "F" else 0, kind.ndim - (kind.layout == "C")) for kind in self._kinds
+        ]
+        self._words = STATE_LENGTH + sum(map(array_words, self._kinds))
+        self._words += len(module.SCALARS) + len(module.PARAMETERS) + max(len(v.tiles) for v in module.VERSIONS)
         self._result = getattr(module, "result", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
-        self._compiled: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._addresses: dict[str, int] = {}
         self._tile_names = tuple(f"tile_{k}" for k in range(max(len(v.tiles) for v in module.VERSIONS)))
         self._local = threading.local()
 
@@ -69,10 +92,31 @@ class GeneratedKernel:
         parameters = module.parameters(*values)
         module.check(*values, *[parameters[k] for k in self._extra])
         if module.WRITTEN:
-            names = module.ARRAYS
-            arrays = {name: values[k] for name, k in zip(names, self._array_positions, strict=True)}
+            arrays = {name: values[k] for name, k in zip(module.ARRAYS, self._array_positions, strict=True)}
             check_overlap(arrays, module.WRITTEN)
         return Invocation(values, parameters)
+
+    def compile(self, name: str) -> float:
+        """Have a version ready to run; the seconds that took, 0 where it already was.
+
+        Raises:
+            CompilationError: it cannot be compiled.
+            SpaceError: there is no such version.
+        """
+        if name in self._addresses:
+            return 0.0
+        version = self._versions.get(name)
+        if version is None:
+            raise SpaceError(f"{self.module.NAME} has no version {name!r}, but {', '.join(self._versions)}")
+        start = time.perf_counter()
+        signature = (types.int64,)
+        compile_for(version.function, signature)
+        compiled = version.function.overloads[signature]
+        entry = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+        if version.team:
+            compile_for(run_team, (types.int64, types.int64, types.int64))
+        self._addresses[name] = entry
+        return time.perf_counter() - start
 
     def run(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run one configuration once.
@@ -82,46 +126,52 @@ class GeneratedKernel:
         Raises:
             CompilationError: the version cannot be compiled; nothing has been written.
         """
-        version = self._versions.get(configuration["version"])
-        if version is None:
-            raise SpaceError(f"{self.module.NAME} has no version {configuration['version']!r}: {list(self._versions)}")
-        tiles = [configuration[name] for name in self._tile_names[: len(version.tiles)]]
-        workers = min(configuration["threads"], maximum_threads()) if version.team else 1
-        values, parameters = invocation.values, invocation.parameters
+        name = configuration["version"]
+        compile_seconds = 0.0 if name in self._addresses else self.compile(name)
+        version = self._versions[name]
         scratch = self._scratch(invocation)
-        arrays = [values[k] for k in self._array_positions]
-        arguments = (self._state(), *arrays, *scratch, *[values[k] for k in self._scalar_positions], *parameters, *tiles)
-        # Numba tells writable from read-only and aligned from unaligned arrays: each is a compilation of its own.
-        key = (version.name, *[array.flags.num for array in arrays])
-        function = self._compiled.get(key)
-        compile_seconds = 0.0
-        if function is None:
-            start = time.perf_counter()
-            types = [numba.typeof(value) for value in (workers, *arguments)]
-            compile_for(version.function, types)
-            function = self._compiled[key] = version.function
-            compile_seconds = time.perf_counter() - start
+        context = self._fill(invocation, scratch, [configuration[tile] for tile in self._tile_names[: len(version.tiles)]])
         if version.team:
+            workers = min(configuration["threads"], maximum_threads())
             start = time.perf_counter()
-            launch(function, workers, *arguments)
+            launch(run_team, workers, self._addresses[name], context.address)
         else:
             start = time.perf_counter()
-            function(workers, *arguments)
+            version.function(context.address)
         seconds = time.perf_counter() - start
         result = None
         if self._result is not None:
-            result = self._result(*values, *[parameters[k] for k in self._extra], *scratch)
+            extra = [invocation.parameters[k] for k in self._extra]
+            result = self._result(*invocation.values, *extra, *scratch)
         return Outcome(result, seconds, compile_seconds)
 
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
-        if not self._has_scratch:
+        if not self.module.SCRATCH:
             return ()
-        extra = [invocation.parameters[k] for k in self._extra]
-        return self.module.scratch(*invocation.values, *extra)
+        return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
 
-    def _state(self) -> np.ndarray:
-        """The team state of this thread: a thread runs one kernel at a time."""
-        state = getattr(self._local, "state", None)
-        if state is None:
-            state = self._local.state = new_state()
-        return state
+    def _fill(self, invocation: Invocation, scratch: tuple[np.ndarray, ...], tiles: list[int]) -> _Context:
+        """The context of a call, in this thread's own memory: a thread runs one call of a kernel at a time."""
+        context = getattr(self._local, "context", None)
+        if context is None:
+            context = self._local.context = _Context(self._words)
+        values = invocation.values
+        words: list[int] = []
+        for array, axes in zip([*[values[k] for k in self._array_positions], *scratch], self._strides, strict=True):
+            words.append(array.__array_interface__["data"][0])
+            strides = array.strides
+            for axis in axes:
+                words.append(strides[axis])
+        first = STATE_LENGTH + len(words)
+        scalars = [values[k] for k in self._scalar_positions]
+        integers = context.integers
+        integers[:STATE_LENGTH] = 0
+        integers[STATE_LENGTH:first] = words
+        last = first + len(scalars)
+        integers[last : last + len(invocation.parameters) + len(tiles)] = (*invocation.parameters, *tiles)
+        for position, scalar in enumerate(scalars, first):
+            if isinstance(scalar, (int, np.integer)):
+                integers[position] = scalar
+            else:
+                context.floats[position] = scalar
+        return context

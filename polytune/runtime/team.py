@@ -115,13 +115,18 @@ def _emit_yield(builder: ir.IRBuilder) -> None:
 
 
 def _word_address(context, builder: ir.IRBuilder, array_type: types.Type, array: ir.Value, index: ir.Value) -> ir.Value:
-    data = context.make_array(array_type)(context, builder, array).data
+    if isinstance(array_type, types.Integer):
+        data = builder.inttoptr(array, _WORD.as_pointer())
+    else:
+        data = context.make_array(array_type)(context, builder, array).data
     return builder.gep(data, [index], inbounds=True, source_etype=_WORD)
 
 
 def _require_words(array: types.Type) -> None:
-    if not (isinstance(array, types.Array) and array.dtype == types.int64 and array.ndim == 1 and array.layout == "C"):
-        raise TypingError(f"expected a contiguous one-dimensional int64 array, not {array}")
+    """Words are a contiguous int64 array, or the address of one as an int64."""
+    is_words = isinstance(array, types.Array) and array.dtype == types.int64 and array.ndim == 1 and array.layout == "C"
+    if not (is_words or array == types.int64):
+        raise TypingError(f"expected a contiguous one-dimensional int64 array or its address, not {array}")
 
 
 @intrinsic

@@ -1,0 +1,113 @@
+"""The context of a call: one block of words that holds all that a version needs, and the calls by address that take it.
+
+A version of a kernel is compiled for one argument, the address of a context, so that it has no wrappers for its arguments' types,
+and that one parallel function, compiled once, can run a team of any version of any kernel.
+
+Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``), then one after the other
+
+- per array its address, then its strides in bytes, but for an axis that the array's type says to be contiguous;
+- per scalar its value: an integer as it is, a float as the bits of a float64;
+- integers: parameters, then tile sizes.
+"""
+
+from __future__ import annotations
+
+from llvmlite import ir
+from numba import njit, prange
+from numba.core import types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from polytune.runtime.memory import View
+from polytune.runtime.team import STATE_LENGTH
+from polytune.signature import ArrayType, parse_type
+
+__all__ = ["STATE_LENGTH", "array_words", "attach", "integer", "number", "run_team"]
+
+_WORD = ir.IntType(64)
+_NUMBERS = {"float32": types.float32, "float64": types.float64, "int32": types.int32, "int64": types.int64}
+
+
+def array_words(kind: ArrayType) -> int:
+    """How many words an array takes: its address and its dynamic strides."""
+    return 1 + kind.ndim - (kind.layout in ("C", "F"))
+
+
+def _load(builder: ir.IRBuilder, address: ir.Value, position: ir.Value | int) -> ir.Value:
+    words = builder.inttoptr(address, _WORD.as_pointer())
+    index = _WORD(position) if isinstance(position, int) else position
+    return builder.load(builder.gep(words, [index], inbounds=True, source_etype=_WORD), align=8, typ=_WORD)
+
+
+@intrinsic(prefer_literal=True)
+def attach(typing_context, context_address, position, kind, name, names):
+    """A view of an array that a context describes.
+
+    Args:
+        context_address: int64.
+        position: literal; the array's first word.
+        kind: literal string; its type as ``polytune.signature`` writes it, ``float64[:, ::1]``.
+        name, names: as for ``polytune.runtime.memory.view``.
+    """
+    literals = (position, kind, name, names)
+    if not all(isinstance(literal, types.Literal) for literal in literals):
+        raise TypingError("attach() takes literals after the context's address")
+    array = parse_type(kind.literal_value)
+    if not isinstance(array, ArrayType):
+        raise TypingError(f"attach(): {kind.literal_value!r} is no array")
+    scopes = tuple(names.literal_value.split())
+    # Arrays that are not aligned are allowed for: an access costs the same on today's processors.
+    view_type = View(_NUMBERS[array.dtype], array.ndim, array.layout, True, False, name.literal_value, scopes)
+
+    def emit(context, builder, sig, args):
+        first = position.literal_value
+        result = context.make_helper(builder, view_type)
+        element = context.get_data_type(view_type.dtype)
+        result.data = builder.inttoptr(_load(builder, args[0], first), element.as_pointer())
+        for offset, axis in enumerate(view_type.dynamic_axes):
+            setattr(result, f"stride_{axis}", _load(builder, args[0], first + 1 + offset))
+        return result._getvalue()
+
+    return view_type(context_address, *literals), emit
+
+
+@intrinsic
+def integer(typing_context, context_address, position):
+    """The int64 in a word of a context."""
+    return types.int64(context_address, position), lambda context, builder, sig, args: _load(builder, *args)
+
+
+@intrinsic(prefer_literal=True)
+def number(typing_context, context_address, position, dtype):
+    """The scalar in a word of a context, of the type that the literal string names."""
+    if not isinstance(dtype, types.StringLiteral):
+        raise TypingError("number() takes its type as a literal string")
+    wanted = _NUMBERS[dtype.literal_value]
+
+    def emit(context, builder, sig, args):
+        position = context.cast(builder, args[1], sig.args[1], types.int64)
+        word = _load(builder, args[0], position)
+        if isinstance(wanted, types.Integer):
+            return context.cast(builder, word, types.int64, wanted)
+        return context.cast(builder, builder.bitcast(word, ir.DoubleType()), types.float64, wanted)
+
+    return wanted(context_address, position, dtype), emit
+
+
+@intrinsic
+def _call(typing_context, function_address, context_address):
+    """Call a compiled version by the address of its C entry."""
+
+    def emit(context, builder, sig, args):
+        function_type = ir.FunctionType(ir.VoidType(), [_WORD])
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), [args[1]])
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64), emit
+
+
+@njit(parallel=True, cache=True, nogil=True)
+def run_team(workers, function_address, context_address):
+    """Run a compiled version by so many workers at once, all on one context."""
+    for _ in prange(workers):
+        _call(function_address, context_address)

@@ -1,0 +1,130 @@
+"""Plans: what is shared out, and that nothing is left out or done twice."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polytune.pipeline import make_plans, order_plans
+from polytune.schedule.dependences import domain_of
+from polytune.schedule.regions import MARK, Plan, RegionKind, plan_parallel
+from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
+
+
+def case_of(name: str) -> Case:
+    return SMALL[name] if name in SMALL else polybench_case(name)
+
+
+def marked_domains(plan: Plan) -> list[tuple[int, isl.UnionSet]]:
+    """Per mark its region's number and the instances below it; no mark lies below another."""
+    found: list[tuple[int, isl.UnionSet]] = []
+
+    def visit(node: isl.ScheduleNode) -> bool:
+        if node.get_type() != isl.schedule_node_type.mark:
+            return True
+        found.append((int(node.mark_get_id().get_name().removeprefix(MARK)), node.get_domain()))
+        return False
+
+    plan.schedule.foreach_schedule_node_top_down(visit)
+    return found
+
+
+@pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
+def test_every_instance_is_in_exactly_one_region(name: str) -> None:
+    case = case_of(name)
+    everything = domain_of(case.stages.scop)
+    for plan in case.stages.plans:
+        marks = marked_domains(plan)
+        assert sorted(number for number, _ in marks) == [region.index for region in plan.regions]
+        union = isl.UnionSet.empty(everything.get_space())
+        for number, domain in marks:
+            assert domain.is_equal(plan.regions[number].domain), plan.name
+            assert union.is_disjoint(domain), plan.name
+            union = union.union(domain)
+        assert union.intersect_params(case.stages.scop.context).is_equal(
+            everything.intersect_params(case.stages.scop.context)
+        ), plan.name
+
+
+@pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
+def test_shape_of_regions(name: str) -> None:
+    for plan in case_of(name).stages.plans:
+        for region in plan.regions:
+            if region.kind is RegionKind.SERIAL:
+                assert region.band is None and region.shared == region.depth == 0
+            else:
+                assert 1 <= region.shared <= region.depth
+            if region.kind is RegionKind.WAVEFRONT:
+                # Tiles of one wave run at once: only what never leaves a point may have copies.
+                assert region.shared == 2 and region.private == region.local
+            assert region.local <= region.private
+
+
+KINDS = {
+    "product_of_sums": {"tiled": ["parallel"], "parallel": ["parallel"]},
+    "two_live_ranges": {"parallel": ["parallel"]},
+    "row_buffer": {"parallel": ["parallel"]},
+    "in_place_stencil": {"tiled": ["wavefront"], "coincident": ["parallel"]},
+    "stencil": {"tiled": ["wavefront"], "coincident": ["parallel", "parallel"]},
+    "scalar_out_of_loop": {},
+    "returned_scalar": {},
+    "last_above": {},
+}
+"""Per version that shares work out, the kinds of its regions; versions that are not listed here are not looked at."""
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_kinds_of_regions(name: str) -> None:
+    plans = {plan.name: plan for plan in SMALL[name].stages.plans}
+    if not KINDS[name]:
+        assert not any(plan.team for plan in plans.values())
+    for version, kinds in KINDS[name].items():
+        assert [region.kind.value for region in plans[version].regions] == kinds
+
+
+def test_scalar_of_a_point_is_local_and_row_is_private() -> None:
+    scalar = next(plan for plan in SMALL["two_live_ranges"].stages.plans if plan.name == "parallel")
+    assert scalar.regions[0].local == scalar.regions[0].private == {"t"}
+    row = next(plan for plan in SMALL["row_buffer"].stages.plans if plan.name == "parallel")
+    assert row.regions[0].private == {"row"}
+    assert row.regions[0].shared == 1
+
+
+def test_contiguous_member_is_innermost() -> None:
+    """In C[i, j] += A[i, k] B[k, j] only j moves along the memory of all three arrays."""
+    stages = polybench_case("gemm").stages
+    plan = next(plan for plan in stages.plans if plan.name == "tiled")
+    region = plan.regions[0]
+    assert region.band is not None and region.contiguous is not None
+    member = isl.UnionMap.from_union_pw_aff(region.band.get_union_pw_aff(region.contiguous))
+    deepest = next(s for s in stages.scop.statements if len(s.iterators) == 3)
+    instances = isl.UnionSet.from_set(deepest.domain)
+    assert str(member.intersect_domain(instances).gist_domain(instances)).endswith("S1[i, k, j] -> [j] }")
+
+
+def test_source_order_is_always_there_and_last() -> None:
+    for case in SMALL.values():
+        plans = case.stages.plans
+        assert not plans[-1].team and plans[-1].name == "source"
+        assert all(plan.team for plan in plans[:-1])
+
+
+def test_team_without_loops_around_comes_first() -> None:
+    """A plan whose workers meet once comes before one whose workers meet in every time step."""
+    plans = [plan for plan in SMALL["stencil"].stages.plans if plan.team]
+    around = [sum(region.prefix is not None for region in plan.regions) for plan in plans]
+    assert around[0] == 0 and around == sorted(around) and around[-1] > 0
+
+
+def test_serial_loop_tells_what_keeps_it_from_being_parallel() -> None:
+    stages = SMALL["stencil"].stages
+    plan = plan_parallel(stages.candidates[0], wavefront=False, interchange=False, name="parallel")
+    assert len(plan.serial) == 1
+    assert {obstacle.array for obstacle in plan.serial[0].obstacles} == {"A", "B"}
+
+
+def test_plans_are_made_for_every_candidate_that_shares_work() -> None:
+    stages = SMALL["in_place_stencil"].stages
+    names = [plan.name for plan in make_plans(stages.candidates)]
+    assert names[0] == "source" and "tiled" in names
+    assert sorted(plan.name for plan in order_plans(make_plans(stages.candidates))) == sorted(names)
