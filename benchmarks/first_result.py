@@ -67,7 +67,8 @@ def timed_child(module: str, cache: str, *arguments: str) -> dict[str, Any]:
     Raises:
         ChildError: it ended with another exit code than 0.
     """
-    environment = {**os.environ, "POLYTUNE_CACHE_DIR": cache}
+    # Numba keeps what it compiles of installed packages beside their source: the next process would find it there.
+    environment = {**os.environ, "POLYTUNE_CACHE_DIR": cache, "NUMBA_CACHE_DIR": str(Path(cache, "numba"))}
     with tempfile.TemporaryFile("w+") as errors:
         begin = time.perf_counter()
         with subprocess.Popen(

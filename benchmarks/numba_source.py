@@ -1,4 +1,4 @@
-"""A kernel's own source as a program for Numba: the same statements, ``prange`` on given loops, helpers compiled too."""
+"""A kernel's own source as a program for Numba: ``prange`` on given loops, and the functions it calls compiled too."""
 
 from __future__ import annotations
 

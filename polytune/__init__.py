@@ -1,4 +1,5 @@
-"""polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself while it is used."""
+"""polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself while it is
+used."""
 
 from polytune.errors import (
     ArgumentError,

@@ -54,7 +54,9 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
 def _least_shape(scop: Scop, array: str, ndim: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
     """Per axis the parameter that is its extent, else one more than the largest subscript."""
     shape = [0] * ndim
-    named = {p.source.dimension: p.name for p in scop.parameters if isinstance(p.source, Extent) and p.source.array == array}
+    named = {
+        p.source.dimension: p.name for p in scop.parameters if isinstance(p.source, Extent) and p.source.array == array
+    }
     if any(item.role is ArrayRole.ARGUMENT and item.name == array for item in scop.arrays):
         for statement in scop.statements:
             for access in statement.accesses:
@@ -64,7 +66,9 @@ def _least_shape(scop: Scop, array: str, ndim: int, sizes: Mapping[str, int]) ->
                 for name, value in sizes.items():
                     position = touched.find_dim_by_name(isl.dim_type.param, name)
                     if position >= 0:
-                        touched = touched.fix_val(isl.dim_type.param, position, isl.Val.int_from_si(touched.get_ctx(), value))
+                        touched = touched.fix_val(
+                            isl.dim_type.param, position, isl.Val.int_from_si(touched.get_ctx(), value)
+                        )
                 if touched.is_empty():
                     continue
                 for axis in range(ndim):

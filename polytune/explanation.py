@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 
 def explain(kernel: Kernel) -> str:
-    """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and saved."""
+    """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and
+    saved."""
     tuners = kernel.tuners
     signatures = list(dict.fromkeys(signature for signature, _ in tuners)) or [kernel.stages().signature]
     parts = []

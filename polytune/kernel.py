@@ -7,7 +7,7 @@ import hashlib
 import inspect
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
 from typing import Any, overload
 
 import numpy as np
@@ -71,7 +71,7 @@ class Kernel(CallableKernel):
         super().__init__(function.__name__, inspect.signature(function), self._provide)
 
     def __repr__(self) -> str:
-        return f"<polytune kernel {self.__qualname__}{' (strict)' if self.is_strict else ''}>"
+        return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
 
     @functools.cached_property
     def strict(self) -> Kernel:
@@ -79,7 +79,8 @@ class Kernel(CallableKernel):
         return self if self.is_strict else Kernel(self.__wrapped__, strict=True)
 
     def stages(self, signature: Signature | None = None) -> Any:
-        """The compiler's stages for argument types (inferred from the source where not given), see ``polytune.pipeline``."""
+        """The compiler's stages for argument types (inferred from the source where not given), see
+        ``polytune.pipeline``."""
         from polytune.frontend import infer_signature
         from polytune.pipeline import Stages
 
@@ -115,7 +116,8 @@ class Kernel(CallableKernel):
 
 
 def source_identity(function: FunctionType) -> tuple[str, str]:
-    """A function's source with its place, and all that its meaning depends on outside of it: constants and functions called.
+    """A function's source with its place, and all that its meaning depends on outside of it: constants and functions
+    called.
 
     The place is part of it because messages and generated code refer to lines.
     """
@@ -130,22 +132,36 @@ def source_identity(function: FunctionType) -> tuple[str, str]:
 
 
 def _collect(function: FunctionType, parts: list[str], seen: set[int]) -> None:
+    """Describe all that a function's names mean outside of it: functions called, constants, and both through
+    modules."""
     if id(function) in seen:
         return
     seen.add(id(function))
     outside = inspect.getclosurevars(function)
     for name, value in sorted({**outside.globals, **outside.nonlocals}.items()):
-        inner = getattr(value, "__wrapped__", value)
-        if isinstance(inner, FunctionType):
-            try:
-                parts.append(f"{name}: {inspect.getsource(inner)}")
-            except OSError:
-                parts.append(f"{name}: {inner.__code__.co_code.hex()} {inner.__code__.co_consts!r}")
-            _collect(inner, parts, seen)
-        elif isinstance(value, (bool, int, float, np.generic, type)):
-            parts.append(f"{name} = {value!r}")
-        else:
-            parts.append(f"{name} is a {type(value).__qualname__}")
+        _describe(name, value, function.__code__.co_names, parts, seen)
+
+
+def _describe(name: str, value: Any, attributes: tuple[str, ...], parts: list[str], seen: set[int]) -> None:
+    inner = getattr(value, "__wrapped__", value)
+    if isinstance(inner, FunctionType):
+        try:
+            parts.append(f"{name}: {inspect.getsource(inner)}")
+        except OSError:
+            parts.append(f"{name}: {inner.__code__.co_code.hex()} {inner.__code__.co_consts!r}")
+        _collect(inner, parts, seen)
+    elif isinstance(value, ModuleType):
+        parts.append(f"{name} is module {value.__name__}")
+        if value.__name__ in ("math", "numpy") or id(value) in seen:
+            return
+        seen.add(id(value))
+        for attribute in attributes:
+            if hasattr(value, attribute):
+                _describe(f"{name}.{attribute}", getattr(value, attribute), attributes, parts, seen)
+    elif isinstance(value, (bool, int, float, np.generic, type)):
+        parts.append(f"{name} = {value!r}")
+    else:
+        parts.append(f"{name} is a {type(value).__qualname__}")
 
 
 @functools.cache

@@ -125,5 +125,3 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:
     """The stages of a plain Python function for one type signature."""
     return Stages(function, signature, strict)
-
-

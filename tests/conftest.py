@@ -14,6 +14,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="N",
         help="check N random programs of each kind in tests/fuzz, other ones every time, instead of a few fixed ones",
     )
+    parser.addoption(
+        "--update-golden",
+        action="store_true",
+        help="write what is generated now to tests/codegen/golden, to be read before it is committed",
+    )
+
+
+@pytest.fixture
+def update_golden(request: pytest.FixtureRequest) -> bool:
+    """Whether golden files are to be written and not compared."""
+    return bool(request.config.getoption("--update-golden"))
 
 
 @pytest.fixture

@@ -23,21 +23,28 @@ from polytune.frontend.expression import (
 from polytune.frontend.scop import Scop
 from polytune.schedule.regions import MARK
 
-_op = isl.ast_expr_op_type
 _ARITHMETIC = {
-    _op.add: "+",
-    _op.sub: "-",
-    _op.mul: "*",
-    _op.div: "//",
-    _op.fdiv_q: "//",
-    _op.pdiv_q: "//",
-    _op.pdiv_r: "%",
-    _op.zdiv_r: "%",
-    _op.max: "max",
-    _op.min: "min",
+    "add": "+",
+    "sub": "-",
+    "mul": "*",
+    "div": "//",
+    "fdiv_q": "//",
+    "pdiv_q": "//",
+    "pdiv_r": "%",
+    "zdiv_r": "%",
+    "max": "max",
+    "min": "min",
 }
-_COMPARISONS = {_op.eq: "==", _op.le: "<=", _op.lt: "<", _op.ge: ">=", _op.gt: ">"}
-_LOGIC = {_op.and_: "and", _op.and_then: "and", _op.or_: "or", _op.or_else: "or"}
+_COMPARISONS = {"eq": "==", "le": "<=", "lt": "<", "ge": ">=", "gt": ">"}
+_LOGIC = {"and_": "and", "and_then": "and", "or_": "or", "or_else": "or"}
+
+
+def _operator(expression: isl.AstExpr) -> str:
+    return isl.ast_expr_op_type(expression.op_get_type()).name
+
+
+def _kind(node: isl.AstNode) -> str:
+    return isl.ast_node_type(node.get_type()).name
 
 
 def integer(value: int) -> Constant:
@@ -48,25 +55,25 @@ def integer(value: int) -> Constant:
 def convert_expression(expression: isl.AstExpr) -> Expression:
     """An index expression or condition of isl's AST.
 
-    isl's divisions divide integers: ``div`` exactly, ``pdiv_q`` and ``pdiv_r`` non-negative ones, ``fdiv_q`` towards minus
-    infinity; ``zdiv_r`` is only compared with zero.  Python's ``//`` and ``%`` are right for all of them.
+    isl's divisions divide integers: ``div`` exactly, ``pdiv_q`` and ``pdiv_r`` non-negative ones, ``fdiv_q`` towards
+    minus infinity; ``zdiv_r`` is only compared with zero.  Python's ``//`` and ``%`` are right for all of them.
     """
     kind = expression.get_type()
     if kind == isl.ast_expr_type.int:
         return integer(expression.int_get_val().to_python())
     if kind == isl.ast_expr_type.id:
         return Iterator(expression.id_get_id().get_name())
-    operator = expression.op_get_type()
+    operator = _operator(expression)
     operands = [convert_expression(expression.op_get_arg(k)) for k in range(expression.op_get_n_arg())]
     if operator in _ARITHMETIC:
         return reduce(lambda left, right: Binary(_ARITHMETIC[operator], left, right, "int64"), operands)
-    if operator == _op.minus:
+    if operator == "minus":
         return Unary("-", operands[0], "int64")
     if operator in _COMPARISONS:
         return Compare(_COMPARISONS[operator], operands[0], operands[1])
     if operator in _LOGIC:
         return Logical(_LOGIC[operator], tuple(operands))
-    if operator in (_op.select, _op.cond):
+    if operator in ("select", "cond"):
         return Select(operands[0], operands[1], operands[2], "int64")
     raise AssertionError(f"isl made an AST expression of a kind that is never asked for: {expression.to_C_str()}")
 
@@ -75,17 +82,17 @@ def convert_node(node: isl.AstNode, scop: Scop) -> Node:
     """A node of isl's AST; its leaves are statements of the SCoP or regions of a plan."""
 
     def convert(node: isl.AstNode) -> Node:
-        kind = node.get_type()
-        if kind == isl.ast_node_type.for_:
+        kind = _kind(node)
+        if kind == "for_":
             return _convert_loop(node, convert)
-        if kind == isl.ast_node_type.if_:
+        if kind == "if_":
             condition = convert_expression(node.if_get_cond())
             otherwise = convert(node.if_get_else_node()) if node.if_has_else_node() else None
             return If(condition, convert(node.if_get_then_node()), otherwise)
-        if kind == isl.ast_node_type.block:
+        if kind == "block":
             children = node.block_get_children()
             return block(*(convert(children.get_at(k)) for k in range(children.n_ast_node())))
-        if kind == isl.ast_node_type.mark:
+        if kind == "mark":
             return convert(node.mark_get_node())
         call = node.user_get_expr()
         name = call.op_get_arg(0).id_get_id().get_name()
@@ -130,7 +137,7 @@ def _convert_loop(node: isl.AstNode, convert: Callable[[isl.AstNode], Node]) -> 
         return For(variable, start, Binary("+", start, integer(1), "int64"), 1, body)
     condition = node.for_get_cond()
     bound = convert_expression(condition.op_get_arg(1))
-    if condition.op_get_type() == _op.le:
+    if _operator(condition) == "le":
         bound = add_constant(bound, 1)
     step = node.for_get_inc().int_get_val().to_python()
     return For(variable, start, bound, step, body)
@@ -140,14 +147,14 @@ def add_constant(expression: Expression, value: int) -> Expression:
     """``expression + value``, folded into constants and through minima and maxima where that reads better."""
     match expression:
         case Constant(constant):
-            return integer(constant + value)
+            return integer(int(constant) + value)
         case Binary("min" | "max" as operator, left, right):
             return Binary(operator, add_constant(left, value), add_constant(right, value), "int64")
         case Binary("+", left, Constant(constant)):
-            total = constant + value
+            total = int(constant) + value
             return left if total == 0 else Binary("+" if total > 0 else "-", left, integer(abs(total)), "int64")
         case Binary("-", left, Constant(constant)):
-            total = value - constant
+            total = value - int(constant)
             return left if total == 0 else Binary("+" if total > 0 else "-", left, integer(abs(total)), "int64")
     if value == 0:
         return expression

@@ -73,7 +73,8 @@ def walk_nodes(node: Node) -> Iteration[Node]:
 
 @dataclass(frozen=True)
 class TiledMember:
-    """The range of one member of a tiled band: ``lower <= member < upper``, expressions of parameters and outer loops."""
+    """The range of one member of a tiled band: ``lower <= member < upper``, expressions of parameters and outer
+    loops."""
 
     lower: Expression
     upper: Expression
@@ -88,7 +89,6 @@ class RegionCode:
         kind: "parallel", "wavefront" or "serial".
         shared: how many leading members are shared out.
         outer: names of the loop variables around the region.
-        condition: whether there is any work, for given parameters and outer loops; None where there always is.
         members: the ranges of the tiled members; empty for serial work.
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
@@ -99,7 +99,6 @@ class RegionCode:
     kind: str
     shared: int
     outer: tuple[str, ...]
-    condition: Expression | None
     members: tuple[TiledMember, ...]
     windows: tuple[tuple[str, str], ...]
     body: Node
@@ -111,9 +110,10 @@ class RegionCode:
 class Program:
     """One version of a kernel in the loop IR.
 
-    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the deepest region.
-    ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a single call of
-    the only region.
+    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the deepest
+    region.
+    ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a
+    single call of the only region.
     """
 
     name: str

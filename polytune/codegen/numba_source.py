@@ -16,8 +16,8 @@ from polytune.frontend.scop import ArrayRole, Scop
 def write_version(writer: SourceWriter, program: Program, scop: Scop) -> None:
     """Write the function of one version, ``run_<version>(context)``.
 
-    It takes the address of a context (``polytune.runtime.context``) and unpacks what it uses.  Names of ours have a ``$``
-    before them until ``finish_names``.
+    It takes the address of a context (``polytune.runtime.context``) and unpacks what it uses.  Names of ours have a
+    ``$`` before them until ``finish_names``.
     """
     _VersionWriter(writer, program, scop).write()
 
@@ -153,13 +153,6 @@ class _VersionWriter:
             text = expression_text(value)
             if text != name:
                 self.writer.line(f"{name} = {text}")
-        if region.condition is None:
-            self.shared_work(region)
-            return
-        with self.writer.indented(f"if {expression_text(region.condition)}:"):
-            self.shared_work(region)
-
-    def shared_work(self, region: RegionCode) -> None:
         writer = self.writer
         if region.kind == "serial":
             with writer.indented("if $ticket == $base:"):

@@ -20,7 +20,8 @@ _PATTERN = re.compile(
 
 
 def own_prefix(scop: Scop) -> str:
-    """What is put before all names of ours: nothing, or as many underscores as it takes to differ from the kernel's names."""
+    """What is put before all names of ours: nothing, or as many underscores as it takes to differ from the kernel's
+    names."""
     taken = [array.name for array in scop.arrays] + [name for name, _ in scop.signature.arguments]
     taken += [parameter.name for parameter in scop.parameters]
     prefix = ""

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.loops import Node, Program, RegionCode, TiledMember
-from polytune.frontend.expression import Expression
+from polytune.codegen.own_names import own_prefix
 from polytune.frontend.scop import Scop
 from polytune.schedule.regions import Plan, Region, RegionKind
 
@@ -82,7 +81,8 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> Regio
     """The code of a region.
 
     Its body is generated for the instances ``{ x in domain : prefix(x) = c, l <= band(x) < u }`` with c, l and u as
-    parameters: affine, so that one body serves every tile size.
+    parameters: affine, so that one body serves every tile size.  The skeleton calls a region only where there is
+    any such instance.
     """
     depth = 0 if region.prefix is None else region.prefix.dim(isl.dim_type.set)
     outer = tuple(names.loop(level) for level in range(depth))
@@ -91,12 +91,10 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> Regio
         for level, name in enumerate(outer):
             domain = _constrain(domain, region.prefix.get_union_pw_aff(level), name, 0, 0)
     context = scop.context
-    condition, members = None, ()
+    members: tuple[TiledMember, ...] = ()
     if region.band is not None:
-        nonempty = domain.params()
-        members = _ranges(domain, region, nonempty, scop, names)
-        condition = _condition(nonempty, scop, names)
-        context = nonempty
+        context = domain.params()
+        members = _ranges(domain, region, context, names)
     windows = tuple(names.window(member) for member in range(region.depth))
     context = _window_context(domain, region, context, windows)
     inside = domain
@@ -112,7 +110,6 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> Regio
         region.kind.value,
         region.shared,
         outer,
-        condition,
         members,
         windows,
         body,
@@ -171,9 +168,7 @@ def _values(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
     return isl.Set.from_union_set(domain.apply(positions)).coalesce()
 
 
-def _ranges(
-    domain: isl.UnionSet, region: Region, nonempty: isl.Set, scop: Scop, names: _Names
-) -> tuple[TiledMember, ...]:
+def _ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: _Names) -> tuple[TiledMember, ...]:
     """Per member of the band its least value and one more than its greatest, where there is any work."""
     build = _ast_build(nonempty, names, 0)
     members = []
@@ -183,11 +178,3 @@ def _ranges(
         upper = convert_expression(build.expr_from_pw_aff(values.dim_max(0).gist(nonempty).coalesce()))
         members.append(TiledMember(lower, add_constant(upper, 1)))
     return tuple(members)
-
-
-def _condition(nonempty: isl.Set, scop: Scop, names: _Names) -> Expression | None:
-    """Whether there is any work, as an expression; None where the context says so."""
-    needed = nonempty.gist_params(scop.context).coalesce()
-    if needed.plain_is_universe() or scop.context.is_subset(nonempty):
-        return None
-    return convert_expression(_ast_build(scop.context, names, 0).expr_from_set(needed))

@@ -25,25 +25,26 @@ from polytune.frontend.expression import (
 
 ElementText = Callable[[Element], str]
 
-_PRECEDENCE = {"or": 1, "and": 2, "not": 3, "compare": 4, "+": 6, "-": 6, "*": 7, "/": 7, "//": 7, "%": 7, "unary": 8, "**": 9}
+_PRECEDENCE = {
+    "or": 1,
+    "and": 2,
+    "not": 3,
+    "compare": 4,
+    "+": 6,
+    "-": 6,
+    "*": 7,
+    "/": 7,
+    "//": 7,
+    "%": 7,
+    "unary": 8,
+    "**": 9,
+}
 _ATOM = 10
 
 _DIVISIONS = {"//": "quotient", "%": "remainder"}
 
-_MATH = {
-    "abs": "abs",
-    "fabs": "abs",
-    "pow": "pow",
-    "atan2": "math.atan2",
-    "arctan2": "math.atan2",
-    "arcsin": "math.asin",
-    "arccos": "math.acos",
-    "arctan": "math.atan",
-    "arcsinh": "math.asinh",
-    "arccosh": "math.acosh",
-    "arctanh": "math.atanh",
-}
-"""Functions whose name in generated code is not ``math.`` and their own name."""
+_NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
+"""Calls that are NumPy's: those that ``math`` or Numba's ``math`` lacks, and those that keep a float a float."""
 
 
 def no_element(element: Element) -> str:
@@ -104,7 +105,7 @@ class _Printer:
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
                 return f"{OWN}np.{dtype}({self.text(operand)})", _ATOM
             case Call(function, arguments, dtype):
-                name = OWN + _MATH.get(function, f"math.{function}")
+                name = f"{OWN}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
                 return (f"{OWN}np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
         raise AssertionError(f"no such expression: {expression!r}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from polytune.codegen.loops import Compute, For, If, Node, walk_nodes
 from polytune.codegen.own_names import OWN
-from polytune.codegen.loops import Compute, For, If, Node, RegionCode, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType
@@ -25,7 +25,8 @@ class Storage:
 
     Attributes:
         arrays: array arguments, in the order of the call.
-        scratch: local arrays and scalars that outlive a region or are shared between workers; made anew for every call, a
+        scratch: local arrays and scalars that outlive a region or are shared between workers; made anew for every
+        call, a
             scalar as an array of one element.
         scalars: scalar arguments.
         parameters: parameters of the SCoP.
@@ -53,9 +54,7 @@ def storage_of(scop: Scop) -> Storage:
         tuple(array.name for array in scop.arrays if array.role is ArrayRole.ARGUMENT),
         tuple(array.name for array in scop.arrays if array.role is not ArrayRole.ARGUMENT),
         tuple(
-            name
-            for name, kind in scop.signature.arguments
-            if isinstance(kind, ScalarType) and name not in parameters
+            name for name, kind in scop.signature.arguments if isinstance(kind, ScalarType) and name not in parameters
         ),
         parameters,
     )

@@ -25,7 +25,8 @@ NumPy's promotion, NEP 50), and an Assign's value has its target's dtype.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator as Iteration
+from collections.abc import Callable
+from collections.abc import Iterator as Iteration
 from dataclasses import dataclass, fields, replace
 from typing import Any
 

@@ -48,8 +48,8 @@ class Array:
     """An array or scalar variable that statements access.
 
     Attributes:
-        shape: its extents: ``Extent`` nodes for an argument, expressions of parameters for a local array, ``()`` for a scalar.
-        initial: for a scalar that starts as the value of an argument, that argument's name.
+        shape: its extents: ``Extent`` nodes for an argument, expressions of parameters for a local array, ``()`` for
+        a scalar. initial: for a scalar that starts as the value of an argument, that argument's name.
         zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
     """
 
@@ -90,7 +90,8 @@ class Access:
 
 @dataclass(frozen=True)
 class Reduction:
-    """``x op= e`` with x not in e: ``operator`` is one of ``+ * min max`` (``x -= e`` is a sum); the two references of x."""
+    """``x op= e`` with x not in e: ``operator`` is one of ``+ * min max`` (``x -= e`` is a sum); the two references
+    of x."""
 
     operator: str
     read: str
@@ -99,7 +100,8 @@ class Reduction:
 
 @dataclass(frozen=True)
 class Statement:
-    """A statement with its domain ``[p] -> { S[i] : ... }``; ``iterators`` names the domain's dimensions, outermost first."""
+    """A statement with its domain ``[p] -> { S[i] : ... }``; ``iterators`` names the domain's dimensions, outermost
+    first."""
 
     name: str
     iterators: tuple[str, ...]

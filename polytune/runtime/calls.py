@@ -1,4 +1,5 @@
-"""Calls of a kernel: the types decide the generated module, the sizes decide the tuner, the tuner decides the configuration.
+"""Calls of a kernel: the types decide the generated module, the sizes decide the tuner, the tuner decides the
+configuration.
 
 What compiled and embedded kernels have in common.
 """
@@ -27,8 +28,8 @@ Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
 class CallableKernel:
     """A kernel that can be called.
 
-    Every call is checked first, then runs the kernel exactly once, in the configuration that the tuner of these types and
-    sizes chooses; the time of the run is what the tuner learns from.
+    Every call is checked first, then runs the kernel exactly once, in the configuration that the tuner of these
+    types and sizes chooses; the time of the run is what the tuner learns from.
     """
 
     def __init__(self, name: str, signature: inspect.Signature, provider: Provider, store: Store | None = None):

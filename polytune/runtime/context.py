@@ -1,7 +1,7 @@
 """The context of a call: one block of words that holds all that a version needs, and the calls by address that take it.
 
-A version of a kernel is compiled for one argument, the address of a context, so that it has no wrappers for its arguments' types,
-and that one parallel function, compiled once, can run a team of any version of any kernel.
+A version of a kernel is compiled for one argument, the address of a context, so that it has no wrappers for its
+arguments' types, and that one parallel function, compiled once, can run a team of any version of any kernel.
 
 Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``), then one after the other
 

@@ -130,7 +130,9 @@ class GeneratedKernel:
         compile_seconds = 0.0 if name in self._addresses else self.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
-        context = self._fill(invocation, scratch, [configuration[tile] for tile in self._tile_names[: len(version.tiles)]])
+        context = self._fill(
+            invocation, scratch, [configuration[tile] for tile in self._tile_names[: len(version.tiles)]]
+        )
         if version.team:
             workers = min(configuration["threads"], maximum_threads())
             start = time.perf_counter()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +12,12 @@ class Version:
 
     Attributes:
         name: the value of the space's parameter ``version``.
-        function: ``function(workers, state, *memory, *scalars, *parameters, *tile_sizes)``, compiled by Numba.
+        function: a Numba function of one int64, the address of a context (``polytune.runtime.context``).
         team: whether it shares its work out among workers.
         tiles: per tile size that it takes, the size to start from.
     """
 
     name: str
-    function: Callable[..., Any]
+    function: Any
     team: bool
     tiles: tuple[int, ...]

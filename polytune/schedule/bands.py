@@ -14,7 +14,8 @@ from polytune.schedule.dependences import Dependences, union_of
 
 @dataclass(frozen=True)
 class Obstacle:
-    """Why a member is not coincident: a dependence of the named kind through an array, from one statement to another."""
+    """Why a member is not coincident: a dependence of the named kind through an array, from one statement to
+    another."""
 
     array: str
     kind: str
@@ -27,8 +28,8 @@ class BandAnalysis:
     """The properties of one band node.
 
     Attributes:
-        permutable: whether every dependence that the outer schedule leaves open has a non-negative distance in every member.
-        coincident: per member, whether all of those distances are zero.
+        permutable: whether every dependence that the outer schedule leaves open has a non-negative distance in every
+        member. coincident: per member, whether all of those distances are zero.
         contained: the privatisable arrays all of whose live ranges that touch this band start and end within one
             execution of it (one value of the outer schedule): their false dependences do not bind here.
         resident: those of them whose live ranges even stay within one point of the band.
@@ -45,7 +46,8 @@ class BandAnalysis:
 def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalysis:
     """Analyse a band node.
 
-    With prefix P (the outer bands) and partial schedule B, a dependence s -> t is open here iff P(s) = P(t); its distance
+    With prefix P (the outer bands) and partial schedule B, a dependence s -> t is open here iff P(s) = P(t); its
+    distance
     is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in all members
     (then each live range lies in one point of the band, and points may be reordered as wholes); where the flow is
     not zero they must be non-negative like any other for the band to be permutable, but do not bind coincidence,

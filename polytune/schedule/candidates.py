@@ -49,8 +49,8 @@ STRATEGIES = (
 def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate, ...]:
     """The source order and what isl's scheduler makes of the dependences under each strategy, duplicates left out.
 
-    A strategy for which isl finds no legal schedule within its budget yields no candidate: the source order is always there.
-    Strategies that differ only in fusion are left out where there is nothing to fuse.
+    A strategy for which isl finds no legal schedule within its budget yields no candidate: the source order is
+    always there. Strategies that differ only in fusion are left out where there is nothing to fuse.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     connected = is_strongly_connected(dependences)
@@ -121,8 +121,8 @@ def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
     """The relation, less what the domains say, in those of its parts that have many constraints.
 
     The scheduler solves linear programs with a multiplier per constraint: the 20 constraints of a dependence of a
-    three-dimensional stencil cost it seconds.  What is left out is implied for every pair of statement instances, but the
-    scheduler no longer sees it, and so may find less; hence only where it must be.
+    three-dimensional stencil cost it seconds.  What is left out is implied for every pair of statement instances,
+    but the scheduler no longer sees it, and so may find less; hence only where it must be.
     """
     domain = domain_of(scop)
     parts: list[isl.UnionMap] = []

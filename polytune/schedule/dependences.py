@@ -74,7 +74,8 @@ def compute_dependences(scop: Scop, relax_reductions: bool = False) -> Dependenc
 
     A read depends on the last write before it that must have happened, and on every write that may have happened in
     between (may-writes never kill).  The false dependences of a write go back to every access since the last
-    certain write.  Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it, and a
+    certain write.  Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it,
+    and a
     read after it, are ordered against each of its instances, and then drops the dependences among the instances.
     """
     reduction_of = {

@@ -13,8 +13,8 @@ def point_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
     """An order of a permutable band's members with the most contiguous one innermost, the others as they are.
 
     Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
-    number of loops around it, that jump in memory when the member advances by one and all else stays; an access that moves by
-    at most one element of the last dimension, or not at all, does not jump.
+    number of loops around it, that jump in memory when the member advances by one and all else stays; an access that
+    moves by at most one element of the last dimension, or not at all, does not jump.
     """
     members = node.band_n_member()
     costs = [_jumps(node, member, scop) for member in range(members)]
@@ -89,8 +89,6 @@ def _advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
     return same.intersect(next_to)
 
 
-
-
 def _is_contiguous(offset: isl.Set) -> bool:
     """Whether an access moves by at most one element, along the last dimension alone."""
     dimensions = offset.dim(isl.dim_type.set)
@@ -104,5 +102,3 @@ def _is_contiguous(offset: isl.Set) -> bool:
         if not (above.is_empty() and below.is_empty()):
             return False
     return True
-
-

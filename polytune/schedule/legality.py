@@ -27,8 +27,8 @@ def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
     """What a schedule, executed in its sequential order, does wrong; None if it computes what the source computes.
 
     With T the schedule as one map to time: every forced dependence s -> t must have T(s) lexicographically before T(t).
-    The false dependences of a privatisable array may be broken only if no live range is: for a flow w -> r and any other
-    write v of the same element, never T(w) < T(v) < T(r).  What runs in parallel or tiled is checked per band
+    The false dependences of a privatisable array may be broken only if no live range is: for a flow w -> r and any
+    other write v of the same element, never T(w) < T(v) < T(r).  What runs in parallel or tiled is checked per band
     (``bands.analyse_band``), on top of this order.
     """
     times = schedule.get_map()
@@ -62,7 +62,8 @@ def _lexicographically_positive(steps: isl.Set) -> bool:
 
 
 def _interleaves(array: str, dependences: Dependences, times: isl.UnionMap) -> bool:
-    """Whether some write of an array falls, in time, strictly between a write of the same element and a read of its value."""
+    """Whether some write of an array falls, in time, strictly between a write of the same element and a read of its
+    value."""
     scop = dependences.scop
     accesses = [a for s in scop.statements for a in s.accesses if a.array == array and a.is_write]
     writes = union_of((isl.UnionMap.from_map(a.relation) for a in accesses), scop)

@@ -13,8 +13,8 @@ from polytune.schedule.dependences import Dependences
 
 @dataclass(frozen=True)
 class LoopReport:
-    """A loop of the source: whether its iterations are independent, which arrays need a copy per worker for that, and if
-    not, the dependences between iterations."""
+    """A loop of the source: whether its iterations are independent, which arrays need a copy per worker for that,
+    and if not, the dependences between iterations."""
 
     loop: Loop
     parallel: bool

@@ -35,7 +35,8 @@ class Region:
         shared: how many leading members of ``band`` are shared out (1 or more coincident ones; 2 for a wavefront).
         private: arrays of which each worker has a copy here.
         local: those that may be variables of one tile's code, since no live range leaves a point of the band.
-        contiguous: the member of ``band`` that is innermost within a tile, if the members were put in order for contiguous
+        contiguous: the member of ``band`` that is innermost within a tile, if the members were put in order for
+        contiguous
             accesses.
     """
 
@@ -233,7 +234,8 @@ def _interchange_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.
 
 
 def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside them."""
+    """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside
+    them."""
     if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
         return node.band_member_set_ast_loop_type(node.band_n_member() - 1, isl.ast_loop_type.separate)
     for position in range(node.n_children()):

@@ -111,10 +111,8 @@ class _Interpreted:
             yield _resized(nominal, choose, threads=(1, 2, 3))
 
     def run(self, configuration: dict[str, Any], arguments: list[Any]) -> Any:
-        tiles = [value for name, value in configuration.items() if name.startswith("tile_")]
-        workers = configuration.get("threads", 1)
         with np.errstate(all="ignore"):
-            return self.interpreter.run(configuration["version"], workers, tiles, arguments, self.seed)
+            return self.interpreter.run(configuration, arguments, self.seed)
 
 
 def _resized(nominal: Mapping[str, Any], choose: random.Random, threads: tuple[int, ...]) -> dict[str, Any]:

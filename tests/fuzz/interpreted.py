@@ -13,13 +13,18 @@ Here they are replaced by Python that means the same, and checks what compiled c
 from __future__ import annotations
 
 import builtins
+import operator
 import random
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
+
+from polytune.runtime.context import STATE_LENGTH, array_words
+from polytune.runtime.version import Version
+from polytune.signature import ArrayType, parse_type
 
 NO_TICKET = -1
 
@@ -157,24 +162,29 @@ class Elements:
 
 
 class Interpreter:
-    """Loads one generated module and runs its versions."""
+    """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
     def __init__(self, source: str):
         self.team: Team | None = None
-        self.seed = 0
         self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
         replaced = {
-            "numba": SimpleNamespace(njit=self._njit, prange=self._prange),
+            "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
             "polytune.runtime.team": SimpleNamespace(
-                take=lambda state: self._team().take(),
-                complete=lambda state: self._team().complete(),
-                wait=lambda state, target: self._team().wait(target),
-                reset=lambda state: None,
+                take=lambda context: self._team().take(),
+                complete=lambda context: self._team().complete(),
+                wait=lambda context, target: self._team().wait(target),
+            ),
+            "polytune.runtime.context": SimpleNamespace(
+                attach=self._attach,
+                integer=lambda context, position: context[position],
+                number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
             ),
             "polytune.runtime.memory": SimpleNamespace(
                 view=lambda array, name, names: Elements(array, name, self), keep_alive=lambda array: None
             ),
-            "polytune.runtime.arithmetic": SimpleNamespace(least=min, greatest=max),
+            "polytune.runtime.arithmetic": SimpleNamespace(
+                least=min, greatest=max, quotient=operator.floordiv, remainder=operator.mod
+            ),
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:
@@ -186,11 +196,11 @@ class Interpreter:
         }
         exec(compile(source, "<generated module>", "exec"), self.module)
         self.space = self.module["space"]()
-        self._versions = {version.name: version for version in self.module["VERSIONS"]}
+        self._versions: dict[str, Version] = {version.name: version for version in self.module["VERSIONS"]}
 
-    def run(self, version: str, workers: int, tiles: Sequence[int], values: Sequence[Any], seed: int) -> Any:
-        """One call of one version with a team of so many workers, in an order of tickets that the seed decides."""
-        module, chosen = self.module, self._versions[version]
+    def run(self, configuration: Mapping[str, Any], values: Sequence[Any], seed: int) -> Any:
+        """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns."""
+        module, version = self.module, self._versions[configuration["version"]]
         parameters = module["parameters"](*values)
         given = dict(zip(module["ARGUMENTS"], values, strict=True))
         extra = [
@@ -199,43 +209,38 @@ class Interpreter:
             if name not in module["ARGUMENTS"]
         ]
         module["check"](*values, *extra)
-        scratch = module["scratch"](*values, *extra)
-        arrays = [given[name] for name in module["ARRAYS"]]
-        scalars = [given[name] for name in module["SCALARS"]]
-        self._histories, self.seed = {}, seed
-        chosen.function(workers, None, *arrays, *scratch, *scalars, *parameters, *tiles[: len(chosen.tiles)])
+        scratch = module["scratch"](*values, *extra) if module["SCRATCH"] else ()
+        context: dict[int, Any] = {}
+        position = STATE_LENGTH
+        arrays = [*(given[name] for name in module["ARRAYS"]), *scratch]
+        for array, kind in zip(arrays, map(parse_type, module["MEMORY"]), strict=True):
+            assert isinstance(kind, ArrayType) and (array.dtype, array.ndim) == (np.dtype(kind.dtype), kind.ndim)
+            context[position] = array
+            position += array_words(kind)
+        tiles = [configuration[f"tile_{member}"] for member in range(len(version.tiles))]
+        for value in (*(given[name] for name in module["SCALARS"]), *parameters, *tiles):
+            context[position] = value
+            position += 1
+        self._histories = {}
+        if version.team:
+            self.team = Team(configuration["threads"], seed)
+            try:
+                self.team.run(lambda: version.function(context))
+            finally:
+                self.team = None
+        else:
+            version.function(context)
         return module["result"](*values, *extra, *scratch) if "result" in module else None
-
-    def tile_count(self, version: str) -> int:
-        return len(self._versions[version].tiles)
 
     def history(self, array: np.ndarray) -> tuple[dict, dict]:
         """Who wrote and who read the elements of an array; the array is kept, so that its identity stays its own."""
         _, writers, readers = self._histories.setdefault(id(array), (array, {}, {}))
         return writers, readers
 
+    def _attach(self, context: dict[int, Any], position: int, kind: str, name: str, names: str) -> Elements:
+        assert name in names.split(), f"{name} is none of the arrays {names!r}"
+        return Elements(context[position], name, self)
+
     def _team(self) -> Team:
         assert self.team is not None, "an operation of a team outside a team"
         return self.team
-
-    def _prange(self, count: int) -> range:
-        assert count == len(self._team().turns), "a parallel loop that is not over the workers"
-        return range(1)
-
-    def _njit(self, **options: Any) -> Callable[[Callable], Callable]:
-        """A parallel function is run by every worker, its one parallel loop is over the workers."""
-
-        def decorate(function: Callable) -> Callable:
-            if not options.get("parallel"):
-                return function
-
-            def run_team(workers: int, *arguments: Any) -> None:
-                self.team = Team(workers, self.seed)
-                try:
-                    self.team.run(lambda: function(workers, *arguments))
-                finally:
-                    self.team = None
-
-            return run_team
-
-        return decorate

@@ -94,7 +94,7 @@ class Author:
         nearest = scope.iterators[min(preferred, len(scope.iterators) - 1)]
         iterator = nearest if not self.chance(30) else self.choose(scope.iterators)
         plain = Affine(((iterator, 1),))
-        match self.choose("iiiiiiisssdrc"):
+        match self.choose("iiiiiiiiiisssdrc"):
             case "s":
                 return plain.plus(self.choose((1, -1, 2, -2)))
             case "d":
@@ -174,7 +174,7 @@ class Author:
                     start, stop = Extreme("max", low, outer.plus(-1)), Extreme("min", high, outer.plus(2))
                 case "c":
                     stop = Affine((), 4)
-        step = self.choose((1, 1, 1, 1, 1, 1, 1, 2, 3, -1, -1, -2))
+        step = self.choose((1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 3, -1, -1, -2))
         if step < 0:
             start, stop = stop.plus(-1), start.plus(-1)
         return Loop(variable, start, stop, step, ())

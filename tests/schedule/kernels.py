@@ -35,6 +35,16 @@ def two_live_ranges(A, B, C):
         C[i] = t - 1.0
 
 
+def scalar_used_twice(A, B, C):
+    """The scalar t is first each iteration's own, then one for all iterations of another loop."""
+    for i in range(len(A)):
+        t = A[i] * 2.0
+        B[i] = t + t * t
+    t = A[0]
+    for i in range(len(A)):
+        C[i] = t * A[i]
+
+
 def scalar_out_of_loop(A, B):
     """The last value of t is read after the loop, so that its iterations cannot be shared out."""
     t = 0.0
@@ -237,6 +247,7 @@ SMALL = {
     for function, arguments in (
         (product_of_sums, (matrix(5, 4), matrix(5, 3), matrix(3, 4))),
         (two_live_ranges, (matrix(7), matrix(7), matrix(7))),
+        (scalar_used_twice, (matrix(7), matrix(7), matrix(7))),
         (scalar_out_of_loop, (matrix(7), matrix(7))),
         (returned_scalar, (matrix(7), matrix(7))),
         (row_buffer, (matrix(5, 4), matrix(5, 4))),
