@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import islpy as isl
+
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
@@ -50,7 +52,13 @@ def show_dependences(dependences: Dependences) -> str:
 
 def show_schedules(candidates: Sequence[Candidate]) -> str:
     """The schedule tree of every candidate."""
-    return "\n".join(f"{candidate.name}:\n{candidate.schedule.get_root()}" for candidate in candidates)
+    return "\n".join(f"{candidate.name}:\n{_tree(candidate.schedule)}" for candidate in candidates)
+
+
+def _tree(schedule: isl.Schedule) -> str:
+    """A schedule tree in isl's block style, a node a line."""
+    printer = isl.Printer.to_str(schedule.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK)
+    return printer.print_schedule(schedule).get_str().rstrip()
 
 
 def show_programs(programs: Sequence[Program]) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import Storage, array_types, context_positions, private_name, storage_of, used_in
+from polytune.codegen.storage import Storage, array_types, context_positions, private_name, shared_name, storage_of, used_in
 from polytune.frontend.expression import Assign, Branch, Element, Operation, While
 from polytune.frontend.scop import ArrayRole, Scop
 
@@ -32,9 +32,10 @@ class _Place:
     def text(self, element: Element) -> str:
         if element.array in self.local:
             return element.array
-        name = private_name(element.array) if element.array in self.copies else element.array
         if not element.subscripts:
-            return f"{name}[0]"
+            own = private_name if element.array in self.copies else shared_name
+            return f"{own(element.array)}[0]"
+        name = private_name(element.array) if element.array in self.copies else element.array
         return f"{name}[{', '.join(expression_text(subscript, self.text) for subscript in element.subscripts)}]"
 
 
@@ -80,7 +81,8 @@ class _VersionWriter:
         for name in self.storage.memory:
             if name in elements and name not in local:
                 where = f'$context, {positions[name]}, "{kinds[name]}"'
-                writer.line(f'{name} = $attach({where}, "{name}", "{self.scopes()}")')
+                variable = name if self.scop.array(name).ndim else shared_name(name)
+                writer.line(f'{variable} = $attach({where}, "{name}", "{self.scopes()}")')
         for name in self.storage.scalars:
             if name in arguments:
                 writer.line(f'{name} = $number($context, {positions[name]}, "{self.scop.signature[name].dtype}")')

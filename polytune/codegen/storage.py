@@ -19,6 +19,11 @@ def private_name(array: str) -> str:
     return f"{OWN}{array}_private"
 
 
+def shared_name(scalar: str) -> str:
+    """The name of a scalar that is in memory: where it is a variable, in another region maybe, it has its own name."""
+    return f"{OWN}{scalar}_shared"
+
+
 @dataclass(frozen=True)
 class Storage:
     """The variables of a kernel in memory.
