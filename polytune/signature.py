@@ -6,7 +6,7 @@ Shared by compile time and run time, so it imports neither isl nor Numba.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 DATA_TYPES = ("int32", "int64", "float32", "float64")
 """The element types that kernels may use, by their NumPy names."""
@@ -55,6 +55,14 @@ class Signature:
     """The types of all arguments of a kernel, in order, by name."""
 
     arguments: tuple[tuple[str, ArgumentType], ...]
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        # Every call of a kernel looks its signature up.
+        object.__setattr__(self, "_hash", hash(self.arguments))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def __getitem__(self, name: str) -> ArgumentType:
         return dict(self.arguments)[name]

@@ -10,7 +10,7 @@ from polytune.codegen.numba_source import write_version
 from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import array_types, storage_of
+from polytune.codegen.storage import array_types, dynamic_axes, storage_of
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Element
 from polytune.frontend.scop import Array, ArrayRole, Scop
@@ -37,6 +37,7 @@ def write_module(
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
     _write_scratch(writer, scop)
+    _write_words(writer, scop)
     _write_result(writer, scop)
     _write_counts(writer, counts)
     _write_tables(writer, scop, programs)
@@ -125,6 +126,26 @@ def _allocation(array: Array) -> str:
         return f"{OWN}np.zeros(1, {OWN}np.{array.dtype})"
     shape = ", ".join(f"{OWN}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
     return f"{OWN}np.{'zeros' if array.zeroed else 'empty'}(({shape},), {OWN}np.{array.dtype})"
+
+
+def _write_words(writer: SourceWriter, scop: Scop) -> None:
+    """What a context holds of arrays and scalars, see ``polytune.runtime.context``."""
+    storage = storage_of(scop)
+    words = []
+    for name, kind in array_types(storage, scop).items():
+        value = name if name in storage.arrays else f"scratch_{name}"
+        words.append(f'{value}.__array_interface__["data"][0]')
+        words += [f"{value}.strides[{axis}]" for axis in dynamic_axes(kind)]
+    words += storage.scalars
+    names = [*_arguments(scop), *(f"scratch_{name}" for name in storage.scratch)]
+    with writer.indented(f"def words({', '.join(names)}):"):
+        writer.line('"""Addresses and strides of the arrays, and the scalars, as versions take them."""')
+        with writer.indented("return ("):
+            for word in words:
+                writer.line(f"{word},")
+        writer.line(")")
+    writer.line()
+    writer.line()
 
 
 def _write_result(writer: SourceWriter, scop: Scop) -> None:

@@ -8,7 +8,15 @@ from dataclasses import dataclass
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import Storage, array_types, context_positions, private_name, shared_name, storage_of, used_in
+from polytune.codegen.storage import (
+    Storage,
+    array_types,
+    context_positions,
+    private_name,
+    shared_name,
+    storage_of,
+    used_in,
+)
 from polytune.frontend.expression import Assign, Branch, Element, Operation, While
 from polytune.frontend.scop import ArrayRole, Scop
 

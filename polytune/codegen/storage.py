@@ -112,6 +112,11 @@ def array_types(storage: Storage, scop: Scop) -> dict[str, ArrayType]:
     return kinds
 
 
+def dynamic_axes(kind: ArrayType) -> range:
+    """The axes of an array whose strides its type leaves open."""
+    return range(1 if kind.layout == "F" else 0, kind.ndim - (kind.layout == "C"))
+
+
 def context_positions(storage: Storage, scop: Scop) -> dict[str, int]:
     """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under ``""``.
 
@@ -120,7 +125,7 @@ def context_positions(storage: Storage, scop: Scop) -> dict[str, int]:
     positions, position = {}, STATE_WORDS
     for name, kind in array_types(storage, scop).items():
         positions[name] = position
-        position += 1 + kind.ndim - (kind.layout in ("C", "F"))
+        position += 1 + len(dynamic_axes(kind))
     for name in (*storage.scalars, *storage.parameters):
         positions[name] = position
         position += 1

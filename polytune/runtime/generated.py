@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import struct
 import threading
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numba.core import types
@@ -22,19 +22,15 @@ from polytune.signature import ArrayType, parse_type
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
-_WORD_BYTES = 8
 
-
-@dataclass(frozen=True)
-class Invocation:
+class Invocation(NamedTuple):
     """A call whose arguments have been checked: the values in order, and the parameters computed from them."""
 
     values: tuple[Any, ...]
     parameters: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What one run gave: the kernel's result, the seconds it ran, and the seconds that compiling took before it."""
 
     result: Any
@@ -43,16 +39,14 @@ class Outcome:
 
 
 class _Context:
-    """The memory of a call's context, as integers and as floats."""
+    """The memory of a call's context, in whole cache lines of its own: the team's counters share theirs with nothing."""
 
-    def __init__(self, words: int):
-        # Whole cache lines of its own: what lies beside it would share the line of the team's counters.
-        line = 128 // _WORD_BYTES
-        storage = np.zeros(words + 2 * line, np.int64)
-        start = -(storage.ctypes.data // _WORD_BYTES) % line
-        self.integers = storage[start : start + words]
-        self.floats = self.integers.view(np.float64)
-        self.address = self.integers.ctypes.data
+    def __init__(self, size: int):
+        line = 128
+        storage = np.zeros(size + 2 * line, np.uint8)
+        start = -storage.ctypes.data % line
+        self.memory = storage[start : start + size]
+        self.address: int = self.memory.ctypes.data
 
 
 class GeneratedKernel:
@@ -68,18 +62,12 @@ class GeneratedKernel:
         self.space = module.space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
-        self._scalar_positions = [module.ARGUMENTS.index(name) for name in module.SCALARS]
         self._kinds = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
-        # Per array in memory, the axes whose strides a version asks for.
-        self._strides = [
-            range(1 if kind.layout == "F" else 0, kind.ndim - (kind.layout == "C")) for kind in self._kinds
-        ]
-        self._words = STATE_LENGTH + sum(map(array_words, self._kinds))
-        self._words += len(module.SCALARS) + len(module.PARAMETERS) + max(len(v.tiles) for v in module.VERSIONS)
+        self._tile_names = tuple(f"tile_{k}" for k in range(max(len(v.tiles) for v in module.VERSIONS)))
+        self._layout = struct.Struct(self._format())
         self._result = getattr(module, "result", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
-        self._tile_names = tuple(f"tile_{k}" for k in range(max(len(v.tiles) for v in module.VERSIONS)))
         self._local = threading.local()
 
     def prepare(self, values: tuple[Any, ...]) -> Invocation:
@@ -92,8 +80,8 @@ class GeneratedKernel:
         parameters = module.parameters(*values)
         module.check(*values, *[parameters[k] for k in self._extra])
         if module.WRITTEN:
-            arrays = {name: values[k] for name, k in zip(module.ARRAYS, self._array_positions, strict=True)}
-            check_overlap(arrays, module.WRITTEN)
+            arrays = [values[k] for k in self._array_positions]
+            check_overlap(dict(zip(module.ARRAYS, arrays, strict=True)), module.WRITTEN)
         return Invocation(values, parameters)
 
     def compile(self, name: str) -> float:
@@ -156,24 +144,16 @@ class GeneratedKernel:
         """The context of a call, in this thread's own memory: a thread runs one call of a kernel at a time."""
         context = getattr(self._local, "context", None)
         if context is None:
-            context = self._local.context = _Context(self._words)
-        values = invocation.values
-        words: list[int] = []
-        for array, axes in zip([*[values[k] for k in self._array_positions], *scratch], self._strides, strict=True):
-            words.append(array.__array_interface__["data"][0])
-            strides = array.strides
-            for axis in axes:
-                words.append(strides[axis])
-        first = STATE_LENGTH + len(words)
-        scalars = [values[k] for k in self._scalar_positions]
-        integers = context.integers
-        integers[:STATE_LENGTH] = 0
-        integers[STATE_LENGTH:first] = words
-        last = first + len(scalars)
-        integers[last : last + len(invocation.parameters) + len(tiles)] = (*invocation.parameters, *tiles)
-        for position, scalar in enumerate(scalars, first):
-            if isinstance(scalar, (int, np.integer)):
-                integers[position] = scalar
-            else:
-                context.floats[position] = scalar
+            context = self._local.context = _Context(self._layout.size)
+        words = self.module.words(*invocation.values, *scratch)
+        unused = [0] * (len(self._tile_names) - len(tiles))
+        self._layout.pack_into(context.memory, 0, *words, *invocation.parameters, *tiles, *unused)
         return context
+
+    def _format(self) -> str:
+        """The context as ``struct`` describes it: the team's state, which a call starts from zeros, then all the rest."""
+        module = self.module
+        kinds = [module.SIGNATURE[name] for name in module.SCALARS]
+        scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
+        integers = len(module.PARAMETERS) + len(self._tile_names)
+        return f"={8 * STATE_LENGTH}x{sum(map(array_words, self._kinds))}q{scalars}{integers}q"

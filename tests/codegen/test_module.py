@@ -44,9 +44,9 @@ print(outcome.result, *B, module.compute(6))
 
 
 def load(source: str) -> ModuleType:
-    """The text as a module; nothing in it is compiled yet."""
+    """The text as a module that is in no file, and so is not cached; nothing in it is compiled yet."""
     module = ModuleType("generated")
-    exec(compile(source, "<generated>", "exec"), module.__dict__)
+    exec(compile(source.replace("CACHE = True", "CACHE = False"), "<generated>", "exec"), module.__dict__)
     return module
 
 
@@ -147,13 +147,17 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("function", "arguments"), ACCEPTED)
+def title(value: Any) -> str | None:
+    return value.__name__ if callable(value) else ""
+
+
+@pytest.mark.parametrize(("function", "arguments"), ACCEPTED, ids=title)
 def test_fitting_arguments_pass(function: Any, arguments: tuple[Any, ...]) -> None:
     kernel = GeneratedKernel(load(stages_of(function, *arguments).source))
     assert kernel.prepare(arguments).values == arguments
 
 
-@pytest.mark.parametrize(("function", "arguments", "message"), REFUSED)
+@pytest.mark.parametrize(("function", "arguments", "message"), REFUSED, ids=title)
 def test_subscripts_outside_an_array_are_refused(function: Any, arguments: tuple[Any, ...], message: str) -> None:
     kernel = GeneratedKernel(load(stages_of(function, *arguments).source))
     before = arguments[0].copy()
@@ -185,7 +189,7 @@ def test_names_of_the_kernel_win_over_ours() -> None:
     assert own_prefix(stages.scop) not in ("", "_")
     expected = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
     wanted = colliding(**expected)
-    kernel = GeneratedKernel(load(stages.source.replace("CACHE = True", "CACHE = False")))
+    kernel = GeneratedKernel(load(stages.source))
     versions = [version for version in kernel.module.VERSIONS if version.team][:1] + [kernel.module.VERSIONS[-1]]
     for version in versions:
         actual = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}

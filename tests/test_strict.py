@@ -1,0 +1,79 @@
+"""Strict mode: the bits of plain Python, where without it sums may be reassociated."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polytune
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+
+
+@polytune.kernel(strict=True)
+def strict_sum(A):
+    total = 0.0
+    for i in range(len(A)):
+        total += A[i]
+    return total
+
+
+@polytune.kernel
+def free_sum(A):
+    total = 0.0
+    for i in range(len(A)):
+        total += A[i]
+    return total
+
+
+@polytune.kernel(strict=True)
+def products(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+@pytest.fixture
+def cancelling() -> np.ndarray:
+    """Numbers of which every order of adding gives another sum."""
+    return np.random.default_rng(1).normal(0, 1, 1001) * 10.0 ** np.random.default_rng(2).integers(-8, 9, 1001)
+
+
+def test_strict_sum_has_the_bits_of_the_source(cancelling: np.ndarray) -> None:
+    wanted = strict_sum.__wrapped__(cancelling)
+    assert strict_sum(cancelling) == wanted
+    assert free_sum.strict(cancelling) == wanted
+
+
+def test_free_sum_may_differ_but_only_by_rounding(cancelling: np.ndarray) -> None:
+    wanted = free_sum.__wrapped__(cancelling)
+    found = free_sum(cancelling)
+    assert abs(found - wanted) <= 1e-15 * np.abs(cancelling).sum() * len(cancelling)
+    assert found != wanted, "sums of so many numbers are added by vectors"
+
+
+def test_every_version_of_a_product_in_strict_mode() -> None:
+    generator = np.random.default_rng(3)
+    A, B = generator.normal(size=(7, 11)), generator.normal(size=(11, 5))
+    wanted = np.ones((7, 5))
+    products.__wrapped__(wanted, A, B)
+    space = products.space(wanted, A, B)
+    for version in [version.name for version in products.generated(wanted, A, B).module.VERSIONS]:
+        sizes = {name: 3 for name in space.configuration(version=version) if name.startswith("tile_")}
+        C = np.ones((7, 5))
+        products.run(space.configuration(version=version, **sizes), C, A, B)
+        np.testing.assert_array_equal(C, wanted, err_msg=version)
+
+
+def test_only_free_code_is_allowed_to_reassociate() -> None:
+    signature = signature_of(("A",), (np.ones(3),))
+    assert "reassoc" in Stages(free_sum.__wrapped__, signature).source
+    strict = Stages(free_sum.__wrapped__, signature, strict=True).source
+    assert "fastmath" not in strict and "strict" in strict.splitlines()[2]
+
+
+def test_nothing_that_changes_nan_or_infinity_is_allowed() -> None:
+    source = Stages(free_sum.__wrapped__, signature_of(("A",), (np.ones(3),))).source
+    line = next(line for line in source.splitlines() if "fastmath" in line)
+    assert not any(flag in line for flag in ("nnan", "ninf", "arcp", "afn", "fast}", "True,"[:0] or "'fast'"))
