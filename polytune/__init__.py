@@ -1,5 +1,4 @@
-"""polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself while it is
-used."""
+"""polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
 from polytune.errors import (
     ArgumentError,

@@ -65,11 +65,8 @@ def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
             f"line {sink.location.line} overwrites {obstacle.array} that line {source.location.line} "
             f"uses in an earlier iteration"
         )
-    reduction = source.reduction if obstacle.source == obstacle.sink else None
-    if reduction is not None and reduction.read in {access.reference for access in source.accesses}:
-        array = next(access.array for access in source.accesses if access.reference == reduction.read)
-        if array == obstacle.array:
-            return f"line {source.location.line} accumulates into {obstacle.array} ({reduction.operator})"
+    if obstacle.kind == "reduction" and source.reduction is not None:
+        return f"line {source.location.line} accumulates into {obstacle.array} ({source.reduction.operator})"
     return (
         f"line {sink.location.line} reads {obstacle.array} that line {source.location.line} "
         f"computes in an earlier iteration"

@@ -89,13 +89,19 @@ class Stages:
 
 
 def make_plans(candidates: tuple[Candidate, ...]) -> tuple[Plan, ...]:
-    """The source order, serial and with its own loops shared out; every other candidate with wavefronts and without."""
+    """The source order, serial and with its own loops shared out; other candidates with wavefronts and without.
+
+    What starts a region in every iteration of two nested loops or more is left out where it is not what the source says:
+    workers would wait for one another far more than they work.
+    """
     source = candidates[0]
     plans = [plan_serial(source), plan_parallel(source, wavefront=False, interchange=False, name="parallel")]
     for candidate in candidates[1:]:
         plans.append(plan_parallel(candidate, wavefront=True, interchange=True, name=candidate.name))
         if any(region.kind.value == "wavefront" for region in plans[-1].regions):
-            plans.append(plan_parallel(candidate, wavefront=False, interchange=True, name=f"{candidate.name}_inner"))
+            inner = plan_parallel(candidate, wavefront=False, interchange=True, name=f"{candidate.name}_inner")
+            if all(region.outer_depth < 2 for region in inner.regions):
+                plans.append(inner)
     return tuple(plan for plan in plans if plan.team or plan.name == source.name)
 
 

@@ -1,4 +1,4 @@
-"""``@polytune.kernel`` as its users see it: arguments of every kind, results, refusals, failures, what is remembered."""
+"""``@polytune.kernel`` as its users see it: arguments of every kind, results, refusals, failures, what is kept."""
 
 from __future__ import annotations
 
@@ -106,10 +106,10 @@ def test_wrong_number_of_arguments(call: Any) -> None:
 
 def test_every_call_counts_once() -> None:
     """Whatever the tuner tries, a call that updates in place does so once."""
-    A, B = np.zeros(50), np.ones(50)
+    counts, ones = np.zeros(50), np.ones(50)
     for call in range(1, 31):
-        added(A, B)
-        assert (A == call).all()
+        added(counts, ones)
+        assert (counts == call).all()
 
 
 def test_result_and_initial_value() -> None:
@@ -154,7 +154,7 @@ def read_only(array: np.ndarray) -> np.ndarray:
 
 
 WHOLE = np.arange(10.0)
-REFUSED = {
+REFUSED: dict[str, tuple[Any, Any, str]] = {
     "too small": (smooth, lambda: (np.ones(6), np.ones(4)), "goes past the end of axis 0, for shape"),
     "overlap": (smooth, lambda: (WHOLE[:8], WHOLE[2:]), "overlap in memory"),
     "same array": (added, lambda: (WHOLE, WHOLE), "overlap in memory"),
@@ -309,10 +309,10 @@ def test_version_that_does_not_compile_is_replaced(monkeypatch: pytest.MonkeyPat
         compile_for(function, types)
 
     monkeypatch.setattr(generated_module, "compile_for", failing)
-    A = np.ones(4)
+    values = np.ones(4)
     for call in range(1, 6):
-        doubled(A)
-        assert (A == 2.0**call).all()
+        doubled(values)
+        assert (values == 2.0**call).all()
     assert "run_source" in tried
     assert len(tried) == len(set(tried)), "a version that has failed is not tried again"
 
@@ -395,6 +395,8 @@ def test_explanation_before_and_after_calls() -> None:
             A[i] = A[i] + A[i - 1]
         for i in range(len(B)):
             B[i] = B[i] * 2.0
+        for i in range(len(B)):
+            A[0] += B[i]
 
     before = explained.explain()
     explained(np.ones(8), np.ones(8))
@@ -404,5 +406,7 @@ def test_explanation_before_and_after_calls() -> None:
         assert f"{Path(__file__).name}:{first + 2}: for i: not parallel" in text
         assert f"line {first + 3} reads A that line {first + 3} computes in an earlier iteration" in text
         assert f"{Path(__file__).name}:{first + 4}: for i: parallel" in text
+        assert f"line {first + 7} accumulates into A (+)" in text
+        assert f"line {first + 3} accumulates" not in text
     assert "tuning for" not in before
     assert "A_0=8" in after and "after 1 calls" in after

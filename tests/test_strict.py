@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import ast
+import re
+
 import numpy as np
 import pytest
 
@@ -73,7 +76,8 @@ def test_only_free_code_is_allowed_to_reassociate() -> None:
     assert "fastmath" not in strict and "strict" in strict.splitlines()[2]
 
 
-def test_nothing_that_changes_nan_or_infinity_is_allowed() -> None:
+def test_free_code_still_honours_nan_and_infinity() -> None:
     source = Stages(free_sum.__wrapped__, signature_of(("A",), (np.ones(3),))).source
-    line = next(line for line in source.splitlines() if "fastmath" in line)
-    assert not any(flag in line for flag in ("nnan", "ninf", "arcp", "afn", "fast}", "True,"[:0] or "'fast'"))
+    flags = re.search(r"fastmath=(\{.*?\})", source)
+    assert flags is not None
+    assert ast.literal_eval(flags[1]) <= {"reassoc", "contract", "nsz"}

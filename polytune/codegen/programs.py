@@ -84,8 +84,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: _Names) -> Regio
     parameters: affine, so that one body serves every tile size.  The skeleton calls a region only where there is
     any such instance.
     """
-    depth = 0 if region.prefix is None else region.prefix.dim(isl.dim_type.set)
-    outer = tuple(names.loop(level) for level in range(depth))
+    outer = tuple(names.loop(level) for level in range(region.outer_depth))
     domain = region.domain.intersect_params(scop.context)
     if region.prefix is not None:
         for level, name in enumerate(outer):

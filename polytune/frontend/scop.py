@@ -49,7 +49,8 @@ class Array:
 
     Attributes:
         shape: its extents: ``Extent`` nodes for an argument, expressions of parameters for a local array, ``()`` for
-        a scalar. initial: for a scalar that starts as the value of an argument, that argument's name.
+            a scalar.
+        initial: for a scalar that starts as the value of an argument, that argument's name.
         zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
     """
 

@@ -39,14 +39,15 @@ class Outcome(NamedTuple):
 
 
 class _Context:
-    """The memory of a call's context, in whole cache lines of its own: the team's counters share theirs with nothing."""
+    """The memory of a call's context, in whole cache lines: the team's counters share theirs with nothing else."""
 
     def __init__(self, size: int):
         line = 128
         storage = np.zeros(size + 2 * line, np.uint8)
         start = -storage.ctypes.data % line
-        self.memory = storage[start : start + size]
-        self.address: int = self.memory.ctypes.data
+        memory = storage[start : start + size]
+        self.address: int = memory.ctypes.data
+        self.memory = memoryview(memory)
 
 
 class GeneratedKernel:
@@ -151,7 +152,7 @@ class GeneratedKernel:
         return context
 
     def _format(self) -> str:
-        """The context as ``struct`` describes it: the team's state, which a call starts from zeros, then all the rest."""
+        """The context as ``struct`` describes it: the team's state, which starts from zeros, then all the rest."""
         module = self.module
         kinds = [module.SIGNATURE[name] for name in module.SCALARS]
         scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)

@@ -29,7 +29,10 @@ class BandAnalysis:
 
     Attributes:
         permutable: whether every dependence that the outer schedule leaves open has a non-negative distance in every
-        member. coincident: per member, whether all of those distances are zero.
+            member.
+        concurrent: whether that holds for the updates of relaxed reductions too: in whatever order they may come, no
+            two of them may be made at once.
+        coincident: per member, whether all of those distances are zero.
         contained: the privatisable arrays all of whose live ranges that touch this band start and end within one
             execution of it (one value of the outer schedule): their false dependences do not bind here.
         resident: those of them whose live ranges even stay within one point of the band.
@@ -37,6 +40,7 @@ class BandAnalysis:
     """
 
     permutable: bool
+    concurrent: bool
     coincident: tuple[bool, ...]
     contained: frozenset[str]
     resident: frozenset[str]
@@ -47,8 +51,7 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
     """Analyse a band node.
 
     With prefix P (the outer bands) and partial schedule B, a dependence s -> t is open here iff P(s) = P(t); its
-    distance
-    is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in all members
+    distance is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in all members
     (then each live range lies in one point of the band, and points may be reordered as wholes); where the flow is
     not zero they must be non-negative like any other for the band to be permutable, but do not bind coincidence,
     since each worker has a copy of its own and a live range never leaves a value of the coincident members.
@@ -65,12 +68,13 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
         open_flow = open_dependences(flow, node)
         if all(_stays(distances(open_flow, schedule), member) for member in range(members)):
             resident.add(array)
+    updates = union_of([dependences.reductions] if dependences.relaxed else [], scop)
     binding = [*dependences.flow.values()]
     binding += [relation for array, relation in dependences.order.items() if array not in contained]
     ordering = binding + [
         relation for array, relation in dependences.order.items() if array in contained and array not in resident
     ]
-    bound = distances(open_dependences(union_of(binding, scop), node), schedule)
+    bound = distances(open_dependences(union_of([*binding, updates], scop), node), schedule)
     ordered = distances(open_dependences(union_of(ordering, scop), node), schedule)
     coincident = tuple(_stays(bound, member) for member in range(members))
     obstacles = tuple(
@@ -78,7 +82,9 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
         for member in range(members)
     )
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
-    return BandAnalysis(permutable, coincident, frozenset(contained), frozenset(resident), obstacles)
+    repeated = distances(open_dependences(updates, node), schedule)
+    concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
+    return BandAnalysis(permutable, concurrent, coincident, frozenset(contained), frozenset(resident), obstacles)
 
 
 def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
@@ -132,15 +138,18 @@ def _obstacles(
     contained: set[str],
 ) -> tuple[Obstacle, ...]:
     found: list[Obstacle] = []
-    for kind, relations in (("flow", dependences.flow), ("order", dependences.order)):
+    updates = {"": dependences.reductions} if dependences.relaxed else {}
+    for kind, relations in (("flow", dependences.flow), ("order", dependences.order), ("reduction", updates)):
         for array, relation in relations.items():
             if kind == "order" and array in contained:
                 continue
             carried: list[isl.Map] = []
             open_dependences(relation, node).foreach_map(carried.append)
             for part in carried:
-                if not _stays(distances(isl.UnionMap.from_map(part), schedule), member):
+                single = isl.UnionMap.from_map(part)
+                if not _stays(distances(single, schedule), member):
                     source = part.get_tuple_name(isl.dim_type.in_)
                     sink = part.get_tuple_name(isl.dim_type.out)
-                    found.append(Obstacle(array, kind, source, sink))
-    return tuple(found)
+                    among = "reduction" if single.is_subset(dependences.reductions) else kind
+                    found.append(Obstacle(array, among, source, sink))
+    return tuple(dict.fromkeys(found))

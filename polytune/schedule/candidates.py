@@ -11,7 +11,7 @@ import islpy as isl
 from polytune.frontend.scop import Scop
 from polytune.schedule.budget import within_budget
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences, domain_of, union_of
+from polytune.schedule.dependences import Dependences, compute_dependences, domain_of, union_of
 from polytune.schedule.legality import violation
 
 OPERATIONS = 20_000_000
@@ -44,6 +44,7 @@ STRATEGIES = (
     Strategy("distributed", serialize=True),
     Strategy("fused", fuse=True),
 )
+REASSOCIATED = Strategy("reassociated")
 
 
 def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate, ...]:
@@ -51,6 +52,8 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate
 
     A strategy for which isl finds no legal schedule within its budget yields no candidate: the source order is
     always there. Strategies that differ only in fusion are left out where there is nothing to fuse.
+    Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
+    reduction.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     connected = is_strongly_connected(dependences)
@@ -62,6 +65,11 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate
             continue
         if not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
             found.append(Candidate(strategy.name, schedule, dependences))
+    if not scop.strict and not dependences.reductions.is_empty():
+        relaxed = compute_dependences(scop, relax_reductions=True)
+        schedule = legal_schedule(scop, relaxed, REASSOCIATED)
+        if schedule is not None and not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
+            found.append(Candidate(REASSOCIATED.name, schedule, relaxed))
     return tuple(found)
 
 
@@ -108,7 +116,7 @@ def compute_schedule(
     """
     forced = simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop)
     constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
-    constraints = constraints.set_validity(forced).set_coincidence(forced)
+    constraints = constraints.set_validity(forced).set_coincidence(forced.union(dependences.reductions))
     constraints = constraints.set_proximity(simplified(dependences.everything, scop))
     if reorder_live_ranges and not dependences.tagged_order.is_empty():
         constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)

@@ -24,8 +24,8 @@ from polytune.frontend.scop import ArrayRole, Scop
 from polytune.schedule.budget import within_budget
 from polytune.schedule.quasi_polynomial import PiecewiseQuasiPolynomial
 
-OPERATIONS = 1_000_000
-"""isl operations that one count may take, about two seconds; those of PolyBench take less than a hundredth of that."""
+OPERATIONS = 300_000
+"""isl operations that one count may take, about half a second; those of PolyBench take a hundredth of that."""
 
 Count = PiecewiseQuasiPolynomial | None
 

@@ -165,8 +165,14 @@ def _flow(
     def tagged(accesses: list[Access]) -> isl.UnionMap:
         return union_of((isl.UnionMap.from_map(_tagged(access)) for access in accesses), scop)
 
-    information = isl.UnionAccessInfo.from_sink(tagged(sinks)).set_may_source(tagged(sources))
-    return information.set_kill(tagged(kills)).set_schedule(schedule).compute_flow()
+    information = isl.UnionAccessInfo.from_sink(tagged(sinks)).set_may_source(tagged(sources)).set_schedule(schedule)
+    try:
+        return information.set_kill(tagged(kills)).compute_flow()
+    except isl.Error:
+        # isl fails on some relations with existential variables ("affine expression involves some of the domain
+        # dimensions").  Without kills every earlier access is a source: more dependences, never fewer, and nothing is
+        # privatisable.
+        return information.compute_flow()
 
 
 def _untagged(relation: isl.UnionMap) -> isl.UnionMap:

@@ -24,8 +24,8 @@ import sympy
 
 from polytune.schedule.parameter_text import condition_text, floor_text
 
-_FACTORED_TERMS = 40
-"""Polynomials of more terms are not factored: it takes sympy seconds, and nothing readable comes of it."""
+_FACTORED_TERMS, _FACTORED_PIECES = 12, 8
+"""Polynomials of more terms, and functions of more pieces, are left expanded: factors take long and clarify nothing."""
 
 _LINE_LENGTH = 110
 
@@ -62,8 +62,9 @@ class PiecewiseQuasiPolynomial:
         space = function.get_domain_space()
         parameters = tuple(str(space.get_dim_name(isl.dim_type.param, i)) for i in range(space.dim(isl.dim_type.param)))
         pieces = []
-        for domain, polynomial in function.coalesce().get_pieces():
-            value = _value_text(polynomial, parameters)
+        parts = function.coalesce().get_pieces()
+        for domain, polynomial in parts:
+            value = _value_text(polynomial, parameters, factored=len(parts) <= _FACTORED_PIECES)
             if value != "0":
                 pieces.append(Piece(condition_text(domain.params()), value))
         return cls(parameters, tuple(piece for piece in pieces if piece.condition != "False"))
@@ -99,8 +100,8 @@ class PiecewiseQuasiPolynomial:
         )
 
 
-def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...]) -> str:
-    """One quasi-polynomial as ``P//d`` with an integer polynomial P, factored where that makes it shorter."""
+def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...], factored: bool) -> str:
+    """One quasi-polynomial as ``P//d`` with an integer polynomial P, in factors if wanted and shorter."""
     if polynomial.is_nan() or polynomial.is_infty() or polynomial.is_neginfty():
         raise ValueError(f"not a finite number: {polynomial}")
     coefficients: dict[sympy.Expr, Fraction] = {}
@@ -108,7 +109,9 @@ def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...]) -> str
         monomial = _monomial(term, parameters)
         coefficients[monomial] = coefficients.get(monomial, Fraction(0)) + _fraction(term.get_coefficient_val())
     denominator = math.lcm(*(coefficient.denominator for coefficient in coefficients.values()))
-    numerator = _simplest(sympy.Add(*(int(value * denominator) * monomial for monomial, value in coefficients.items())))
+    numerator = sympy.Add(*(int(value * denominator) * monomial for monomial, value in coefficients.items()))
+    if factored and numerator.is_Add and len(numerator.args) <= _FACTORED_TERMS:
+        numerator = min(sympy.factor(numerator), numerator, key=sympy.count_ops)
     text = str(numerator)
     if denominator == 1:
         return text[1:-1] if numerator.is_Symbol and text.startswith("(") else text
@@ -128,13 +131,6 @@ def _monomial(term: isl.Term, parameters: tuple[str, ...]) -> sympy.Expr:
             floor = floor_text(term.get_div(index))
             factors.append(sympy.Symbol(f"({floor})") ** exponent)
     return sympy.Mul(*factors)
-
-
-def _simplest(polynomial: sympy.Expr) -> sympy.Expr:
-    """The factored or the expanded form, whichever takes fewer operations."""
-    if len(polynomial.args) > _FACTORED_TERMS:
-        return polynomial
-    return min(sympy.factor(polynomial), polynomial, key=sympy.count_ops)
 
 
 def _fraction(value: isl.Val) -> Fraction:

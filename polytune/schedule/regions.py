@@ -51,6 +51,11 @@ class Region:
     contiguous: int | None = None
 
     @property
+    def outer_depth(self) -> int:
+        """How many serial loops are around it."""
+        return 0 if self.prefix is None else self.prefix.dim(isl.dim_type.set)
+
+    @property
     def depth(self) -> int:
         """How many members are tiled."""
         return 0 if self.band is None else self.band.dim(isl.dim_type.set)
@@ -139,7 +144,7 @@ class _Planner:
             parallel = [member for member in range(members) if analysis.coincident[member]]
             others = [member for member in range(members) if not analysis.coincident[member]]
             return self.mark_tiles(node, RegionKind.PARALLEL, (*parallel, *others), len(parallel), analysis)
-        if analysis.permutable and members >= 2 and self.wavefront:
+        if analysis.concurrent and members >= 2 and self.wavefront:
             return self.mark_tiles(node, RegionKind.WAVEFRONT, tuple(range(members)), 2, analysis)
         if members > 1:
             node = node.band_split(1)
@@ -255,7 +260,7 @@ def _has_parallel_band(node: isl.ScheduleNode, dependences: Dependences, wavefro
         analysis = analyse_band(node, dependences)
         if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
             return True
-        if wavefront and analysis.permutable and node.band_n_member() >= 2:
+        if wavefront and analysis.concurrent and node.band_n_member() >= 2:
             return True
         if node.band_n_member() > 1:
             return _has_parallel_band(node.band_split(1).child(0), dependences, wavefront)

@@ -102,8 +102,7 @@ class Interpreter:
     def _action(self, node: Node) -> Action:
         match node:
             case Block(children):
-                actions = [self._action(child) for child in children]
-                return lambda: [action() for action in actions] and None
+                return _in_turn([self._action(child) for child in children])
             case For():
                 return self._loop(node)
             case If(condition, then, otherwise):
@@ -111,12 +110,11 @@ class Interpreter:
                 no = self._action(otherwise) if otherwise is not None else lambda: None
                 return lambda: yes() if test() else no()
             case Compute(statement, operations):
-                steps = [self._operation(operation) for operation in operations]
+                step = _in_turn([self._operation(operation) for operation in operations])
 
                 def compute() -> None:
                     self.executed[statement] += 1
-                    for step in steps:
-                        step()
+                    step()
 
                 return compute
             case RegionCall(region, prefix):
@@ -147,15 +145,14 @@ class Interpreter:
                 return assign
             case ir.Branch(condition, then, otherwise):
                 test = self._value(condition)
-                yes, no = [self._operation(o) for o in then], [self._operation(o) for o in otherwise]
-                return lambda: [step() for step in (yes if test() else no)] and None
+                yes, no = (_in_turn([self._operation(o) for o in branch]) for branch in (then, otherwise))
+                return lambda: yes() if test() else no()
             case ir.While(condition, body):
-                test, steps = self._value(condition), [self._operation(o) for o in body]
+                test, step = self._value(condition), _in_turn([self._operation(o) for o in body])
 
                 def repeat() -> None:
                     while test():
-                        for step in steps:
-                            step()
+                        step()
 
                 return repeat
 
@@ -258,6 +255,14 @@ class Interpreter:
                 call = _applied(getattr(source, name), *(self._value(argument) for argument in arguments))
                 return _applied(scalar, call)
         raise AssertionError(node)
+
+
+def _in_turn(actions: Sequence[Action]) -> Action:
+    def all_of_them() -> None:
+        for action in actions:
+            action()
+
+    return all_of_them
 
 
 def _applied(function: Callable[..., Any], *values: Value) -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from polybench.data import perturbed
 from polybench.registry import benchmark
 from polytune.frontend.scop import Scop
 from tests.codegen.interpreter import Interpreter
+from tests.frontend.test_semantics import CASES as FEATURES
 from tests.schedule.instances import parameters_at
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
@@ -49,6 +51,12 @@ def instances(scop: Scop, names: Mapping[str, int]) -> dict[str, int]:
 @pytest.mark.parametrize("name", SMALL)
 def test_small_kernels(name: str) -> None:
     check_all_versions(SMALL[name], runs=6)
+
+
+@pytest.mark.parametrize("function", FEATURES, ids=lambda function: function.__name__)
+def test_features_of_the_language(function: Callable[..., Any]) -> None:
+    for number, arguments in enumerate(FEATURES[function]):
+        check_all_versions(Case(f"{function.__name__} {number}", function, arguments), runs=3)
 
 
 @pytest.mark.parametrize("name", POLYBENCH)

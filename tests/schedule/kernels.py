@@ -7,7 +7,8 @@ import functools
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import FunctionType
+from typing import Any, cast
 
 import numpy as np
 
@@ -237,8 +238,8 @@ _known: dict[str, Stages] = {}
 
 def _stages(case: Case) -> Stages:
     if case.name not in _known:
-        given = case.arguments()
-        _known[case.name] = Stages(case.function, signature_of(tuple(given), tuple(given.values())))
+        given, function = case.arguments(), cast(FunctionType, case.function)
+        _known[case.name] = Stages(function, signature_of(tuple(given), tuple(given.values())))
     return _known[case.name]
 
 

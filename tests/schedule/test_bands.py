@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 import islpy as isl
@@ -44,6 +45,7 @@ class Enumerated:
         self.prefix = prefix
         self.flow = {array: pairs(relation, here) for array, relation in dependences.flow.items()}
         self.order = {array: pairs(relation, here) for array, relation in dependences.order.items()}
+        self.reductions = pairs(dependences.reductions, here)
         self.contained = frozenset(filter(self.is_contained, dependences.privatisable))
         self.resident = frozenset(a for a in self.contained if not any(map(any, self.distances(self.flow[a]))))
 
@@ -63,12 +65,15 @@ class Enumerated:
         """Array, kind and statements of the dependences that keep a member from being coincident."""
         binding = [(array, "flow", relation) for array, relation in self.flow.items()]
         binding += [(array, "order", relation) for array, relation in self.order.items() if array not in self.contained]
-        return {
-            (array, kind, source[0], sink[0])
-            for array, kind, relation in binding
-            for source, sink in filter(self.is_open, relation)
-            if self.position[source][member] != self.position[sink][member]
-        }
+        found: set[tuple[str, str, str, str]] = set()
+        for array, kind, relation in binding:
+            between: dict[tuple[str, str], set[Pair]] = defaultdict(set)
+            for source, sink in filter(self.is_open, relation):
+                between[source[0], sink[0]].add((source, sink))
+            for statements, dependent in between.items():
+                if any(self.position[source][member] != self.position[sink][member] for source, sink in dependent):
+                    found.add((array, "reduction" if dependent <= self.reductions else kind, *statements))
+        return found
 
     def is_permutable(self) -> bool:
         ordering = [*self.flow.values()]

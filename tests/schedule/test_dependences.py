@@ -8,8 +8,9 @@ import pytest
 
 from polytune.frontend.scop import AccessKind, ArrayRole, Scop
 from polytune.schedule.dependences import compute_dependences
+from polytune.schedule.legality import violation
 from tests.schedule.instances import Pair, Point, Touch, extents, pairs, parameters_at, trace
-from tests.schedule.kernels import SMALL
+from tests.schedule.kernels import SMALL, Case, matrix
 
 SIZES = ((4, 3, 5), (5, 5, 5), (1, 2, 1), (3, 0, 2))
 """Extents of arrays, in turn; integer arguments are 2 throughout."""
@@ -118,9 +119,7 @@ def test_self_dependences_of_reductions_are_told() -> None:
     own = pairs(SMALL["reductions"].stages.dependences.reductions, here)
     steps = {statement.name for statement in scop.statements if statement.reduction is not None}
     assert len(steps) == 3
-    expected = {
-        ((name, (i, j)), (name, (i, j + 1))) for name in steps for i in range(3) for j in range(2)
-    }
+    expected = {((name, (i, j)), (name, (i, j + 1))) for name in steps for i in range(3) for j in range(2)}
     assert own == expected
 
 
@@ -134,3 +133,27 @@ def test_relaxed_reductions_are_ordered_against_what_is_around_them() -> None:
     expected = {((first, (i,)), (second, (j,))) for i in range(3) for j in range(3)}
     expected |= {((step, (i,)), (reader, (j,))) for step in (first, second) for i in range(3) for j in range(3)}
     assert found == expected
+
+
+def beyond_isl(n, m, A):
+    """isl fails to compute the exact false dependences of p."""
+    for i in range(0, n + 1, 3):
+        for j in range(i + 1):
+            for k in range(n + 1):
+                p = A[i]
+                for step in range(j):
+                    p -= A[j - 1] if step + 1 < k or k % 2 != 0 else p
+                A[j] += p
+
+
+def test_where_isl_fails_there_are_more_dependences_and_never_fewer() -> None:
+    case = Case("beyond_isl", beyond_isl, (4, 5, matrix(9)))
+    scop, dependences = case.stages.scop, case.stages.dependences
+    values = {parameter.name: 4 for parameter in scop.parameters}
+    flow, order, _ = simulated(scop, values, relaxed=False)
+    here = parameters_at(scop, values)
+    for array in ("A", "p"):
+        assert flow[array] and flow[array] <= pairs(dependences.flow[array], here)
+        assert order[array] and order[array] <= pairs(dependences.order[array], here)
+    assert order["p"] < pairs(dependences.order["p"], here)
+    assert all(violation(candidate.schedule, dependences) is None for candidate in case.stages.candidates)

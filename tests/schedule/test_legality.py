@@ -125,7 +125,9 @@ def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> N
 
     def computed(scop, dependences, strategy, *, reorder_live_ranges=True):
         asked.append(reorder_live_ranges)
-        return wrong if reorder_live_ranges else compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
+        if reorder_live_ranges:
+            return wrong
+        return compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
 
     monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", computed)
     schedule = legal_schedule(dependences.scop, dependences, STRATEGIES[0])
