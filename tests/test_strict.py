@@ -9,8 +9,10 @@ import numpy as np
 import pytest
 
 import polytune
+from polybench.kernels.lu import lu
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
+from tests.schedule.kernels import polybench_case
 
 
 @polytune.kernel(strict=True)
@@ -81,3 +83,14 @@ def test_free_code_still_honours_nan_and_infinity() -> None:
     flags = re.search(r"fastmath=(\{.*?\})", source)
     assert flags is not None
     assert ast.literal_eval(flags[1]) <= {"reassoc", "contract", "nsz"}
+
+
+def test_only_free_sums_get_a_schedule_that_reassociates() -> None:
+    """In LU decomposition the order of each element's updates is all that the one schedule has beyond the others."""
+    case = polybench_case("lu")
+    signature = signature_of(tuple(case.arguments()), tuple(case.arguments().values()))
+    found = [
+        {candidate.name for candidate in Stages(lu.__wrapped__, signature, strict).candidates}
+        for strict in (False, True)
+    ]
+    assert found[0] - found[1] == {"reassociated"} and "tiled" in found[1]

@@ -47,7 +47,7 @@ class _Context:
         start = -storage.ctypes.data % line
         memory = storage[start : start + size]
         self.address: int = memory.ctypes.data
-        self.memory = memoryview(memory)
+        self.memory = memory.data
 
 
 class GeneratedKernel:

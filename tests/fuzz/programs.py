@@ -38,7 +38,7 @@ class ArrayArgument:
         return f"np.repeat({values}, 2, axis=-1)[..., ::2]" if self.array.layout == "A" else values
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Program:
     """A kernel's source, its arguments in order (numbers as they are), and what it runs."""
 
@@ -47,6 +47,9 @@ class Program:
     values: tuple[int | float | ArrayArgument, ...]
     instances: int
     tree: Tree
+
+    def __repr__(self) -> str:
+        return self.source
 
     def arguments(self) -> list[int | float | np.ndarray]:
         """Fresh arguments, the same at every call."""

@@ -275,7 +275,7 @@ def polybench_case(name: str) -> Case:
     """A kernel of the suite on the suite's data, at sizes of a few points that differ from one another."""
     suite = benchmark(name)
     sizes = {
-        parameter: 3 if parameter in ("tsteps", "tmax") else 5 + number
+        parameter: 3 if parameter in ("tsteps", "tmax") else 7 - number
         for number, parameter in enumerate(suite.sizes(Dataset.MINI))
     }
     return Case(name, suite.kernel.__wrapped__, suite.initialise(**sizes))

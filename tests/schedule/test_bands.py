@@ -10,7 +10,7 @@ import pytest
 
 from polytune.schedule.bands import analyse_band
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences
+from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.loop_report import report_loops
 from tests.schedule.instances import Instance, Pair, Point, extents, pairs, parameters_at, times
 from tests.schedule.kernels import SMALL
@@ -46,6 +46,7 @@ class Enumerated:
         self.flow = {array: pairs(relation, here) for array, relation in dependences.flow.items()}
         self.order = {array: pairs(relation, here) for array, relation in dependences.order.items()}
         self.reductions = pairs(dependences.reductions, here)
+        self.updates = self.reductions if dependences.relaxed else set()
         self.contained = frozenset(filter(self.is_contained, dependences.privatisable))
         self.resident = frozenset(a for a in self.contained if not any(map(any, self.distances(self.flow[a]))))
 
@@ -65,6 +66,8 @@ class Enumerated:
         """Array, kind and statements of the dependences that keep a member from being coincident."""
         binding = [(array, "flow", relation) for array, relation in self.flow.items()]
         binding += [(array, "order", relation) for array, relation in self.order.items() if array not in self.contained]
+        if self.updates:
+            binding.append(("", "reduction", self.updates))
         found: set[tuple[str, str, str, str]] = set()
         for array, kind, relation in binding:
             between: dict[tuple[str, str], set[Pair]] = defaultdict(set)
@@ -79,6 +82,9 @@ class Enumerated:
         ordering = [*self.flow.values()]
         ordering += [relation for array, relation in self.order.items() if array not in self.resident]
         return all(step >= 0 for relation in ordering for distance in self.distances(relation) for step in distance)
+
+    def is_concurrent(self) -> bool:
+        return self.is_permutable() and all(step >= 0 for distance in self.distances(self.updates) for step in distance)
 
 
 @pytest.mark.parametrize("name", SMALL)
@@ -96,6 +102,7 @@ def check_bands(candidate: Candidate) -> None:
         assert analysis.contained == wanted.contained
         assert analysis.resident == wanted.resident
         assert analysis.permutable == wanted.is_permutable()
+        assert analysis.concurrent == wanted.is_concurrent()
         for member in range(wanted.members):
             carriers = wanted.carriers(member)
             assert analysis.coincident[member] == (not carriers)
@@ -128,3 +135,15 @@ def test_loops_of_the_source(name: str) -> None:
     assert [(report.parallel, set(report.private)) for report in reports] == LOOPS[name]
     for report in reports:
         assert bool(report.obstacles) == (not report.parallel)
+
+
+def test_updates_of_a_relaxed_reduction_come_in_any_order_but_not_at_once() -> None:
+    """The loop over k in total += A[i, k] B[k, j], upwards and downwards."""
+    scop = SMALL["product_of_sums"].stages.scop
+    relaxed = compute_dependences(scop, relax_reductions=True)
+    upwards = bands_of(scop.schedule)[-1]
+    downwards = upwards.delete().insert_partial_schedule(upwards.band_get_partial_schedule().neg())
+    analyses = [analyse_band(node, relaxed) for node in (upwards, downwards)]
+    assert [analysis.coincident for analysis in analyses] == [(False,), (False,)]
+    assert [analysis.permutable for analysis in analyses] == [True, True]
+    assert [analysis.concurrent for analysis in analyses] == [True, False]

@@ -36,7 +36,7 @@ class Recorder:
         self.accesses += 1
 
 
-def gemm(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[:, ::1]", C: "float64[:, ::1]"):
+def gemm(n, m, beta, A, B, C):
     for i in range(n):
         for j in range(n):
             C[i, j] *= beta
@@ -45,7 +45,7 @@ def gemm(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[:,
                 C[i, j] += A[i, k] * B[k, j]
 
 
-def factorise(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[:, ::1]", C: "float64[:, ::1]"):
+def factorise(n, m, beta, A, B, C):
     for i in range(n):
         for j in range(i):
             for k in range(j):
@@ -56,7 +56,7 @@ def factorise(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float
                 A[i, j] -= A[i, k] * A[k, j]
 
 
-def smooth(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[:, ::1]", C: "float64[:, ::1]"):
+def smooth(n, m, beta, A, B, C):
     for _ in range(m):
         for i in range(1, n - 1):
             for j in range(1, n - 1):
@@ -66,9 +66,7 @@ def smooth(n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[
                 A[i, j] = B[i, j]
 
 
-def every_third_backwards(
-    n: "int", m: "int", beta: "float", A: "float64[:, ::1]", B: "float64[:, ::1]", C: "float64[:, ::1]"
-):
+def every_third_backwards(n, m, beta, A, B, C):
     for i in range(n - 1, -1, -3):
         for j in range(i, m, 2):
             C[i, j] = A[j, i] + beta
@@ -111,7 +109,7 @@ def test_outer_iteration_is_the_outermost_loop() -> None:
 
 
 def test_scalar_variables_are_no_memory() -> None:
-    def total(n: "int", A: "float64[::1]"):
+    def total(n, A):
         s = 0.0
         for i in range(n):
             s += A[i]
