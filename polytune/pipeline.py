@@ -91,8 +91,8 @@ class Stages:
 def make_plans(candidates: tuple[Candidate, ...]) -> tuple[Plan, ...]:
     """The source order, serial and with its own loops shared out; other candidates with wavefronts and without.
 
-    What starts a region in every iteration of two nested loops or more is left out where it is not what the source says:
-    workers would wait for one another far more than they work.
+    What starts a region in every iteration of two nested loops or more is left out where it is not what the source
+    says: workers would wait for one another far more than they work.
     """
     source = candidates[0]
     plans = [plan_serial(source), plan_parallel(source, wavefront=False, interchange=False, name="parallel")]
