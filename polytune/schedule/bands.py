@@ -54,7 +54,8 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
     distance is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in
     all members (then each live range lies in one point of the band, and points may be reordered as wholes); where the
     flow is not zero they must be non-negative like any other for the band to be permutable, but do not bind
-    coincidence, since each worker has a copy of its own and a live range never leaves a value of the coincident members.
+    coincidence, since each worker has a copy of its own and a live range never leaves a value of the coincident
+    members.
     """
     scop = dependences.scop
     schedule = node.band_get_partial_schedule_union_map()
