@@ -37,9 +37,9 @@ def function_of(program: Program) -> FunctionType:
     return names["kernel"]
 
 
-def expected_of(program: Program) -> tuple[list[np.ndarray], Any] | None:
+def expected_of(program: Program, exact: bool) -> tuple[list[np.ndarray], Any] | None:
     """The arrays and the result of plain Python; None where a number overflows or gets large."""
-    arguments = program.arguments()
+    arguments = program.arguments(exact)
     try:
         with np.errstate(over="raise", invalid="raise", divide="raise"):
             result = function_of(program)(*arguments)
@@ -64,20 +64,20 @@ def check(program: Program, *, strict: bool, interpret: bool, seed: int = 0) -> 
     Raises:
         AssertionError: a version differs or fails; the message holds a script that shows it.
     """
-    expected = expected_of(program)
+    expected = expected_of(program, exact=not strict)
     if expected is None:
         return False
     configuration: dict[str, Any] = {}
     try:
         runner = _Interpreted(program, strict, seed) if interpret else _Compiled(program, strict)
         for configuration in runner.configurations(random.Random(seed)):
-            arguments = program.arguments()
+            arguments = program.arguments(exact=not strict)
             result = runner.run(configuration, arguments)
             _compare(expected, arguments, result, strict)
     except Exception as error:
         if isinstance(error, UnsupportedSourceError) and "no statement that is ever executed" in error.what:
             # Refused, and rightly so if plain Python did nothing either.
-            _compare(expected, program.arguments(), None, strict=True)
+            _compare(expected, program.arguments(exact=not strict), None, strict=True)
             return False
         # Not "from error": Hypothesis compares the causes of failures, and isl's exceptions cannot be compared.
         raise AssertionError(_report(program, strict, configuration, error)) from None
@@ -89,7 +89,7 @@ class _Compiled:
 
     def __init__(self, program: Program, strict: bool):
         self.kernel = polytune.kernel(strict=strict)(function_of(program))
-        self.space = self.kernel.space(*program.arguments())
+        self.space = self.kernel.space(*program.arguments(exact=not strict))
 
     def configurations(self, choose: random.Random) -> Iterator[dict[str, Any]]:
         """Every version once, then a call that leaves the choice to the tuner (no configuration)."""
@@ -107,7 +107,7 @@ class _Interpreted:
     """Versions interpreted, each in a random order of tickets."""
 
     def __init__(self, program: Program, strict: bool, seed: int):
-        signature = signature_of(program.names, tuple(program.arguments()))
+        signature = signature_of(program.names, tuple(program.arguments(exact=not strict)))
         self.interpreter = Interpreter(Stages(function_of(program), signature, strict).source)
         self.seed = seed
 
@@ -171,5 +171,5 @@ def _report(program: Program, strict: bool, configuration: dict[str, Any], error
     call = f"kernel({', '.join(program.names)})"
     if configuration:
         call = f"kernel.run({configuration}, {', '.join(program.names)})"
-    script = f"{program.reproducer()}\nkernel = polytune.kernel(strict={strict})(kernel)\nprint({call})"
+    script = f"{program.reproducer(exact=not strict)}\nkernel = polytune.kernel(strict={strict})(kernel)\nprint({call})"
     return f"{''.join(traceback.format_exception(error)[-4:])}\n{script}\n"

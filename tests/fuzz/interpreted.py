@@ -7,7 +7,8 @@ Here they are replaced by Python that means the same, and checks what compiled c
 - a team's workers are threads of which one runs at a time; when a ticket is drawn or completed, another may go on,
   chosen at random, so that tickets are worked on in many orders;
 - two tickets that touch an element, one of them writing, without a wait between them, are a data race and raise
-  RaceError; a team of which every worker waits raises DeadlockError.
+  RaceError, and so does a value that one ticket leaves to another in a worker's own copy of an array; a team of which
+  every worker waits raises DeadlockError.
 """
 
 from __future__ import annotations
@@ -116,10 +117,13 @@ class Team:
 
 
 class Elements:
-    """An array as compiled code sees it through ``view``."""
+    """An array as compiled code sees it: shared by all workers, or one worker's own copy.
 
-    def __init__(self, array: np.ndarray, name: str, interpreter: Interpreter):
-        self.array, self.name, self.interpreter = array, name, interpreter
+    A worker's own copy is only for values that one ticket writes and reads: the next ticket may be another worker's.
+    """
+
+    def __init__(self, array: np.ndarray, name: str, own: bool, interpreter: Interpreter):
+        self.array, self.name, self.own, self.interpreter = array, name, own, interpreter
         self.writers, self.readers = interpreter.history(array)
 
     def __getitem__(self, subscripts: Any) -> Any:
@@ -127,10 +131,16 @@ class Elements:
         team = self.interpreter.team
         if team is not None:
             ticket = team.tickets[team.current]
-            self._check(self.writers.get(position, ticket), ticket, position, "is written")
-            newest = self.readers.get(position, (NO_TICKET, NO_TICKET))
-            if ticket not in newest:
-                self.readers[position] = (max(ticket, newest[0]), max(min(ticket, newest[0]), newest[1]))
+            writer = self.writers.get(position, NO_TICKET)
+            if not self.own:
+                self._check(writer, ticket, position, "is written")
+                newest = self.readers.get(position, (NO_TICKET, NO_TICKET))
+                if ticket not in newest:
+                    self.readers[position] = (max(ticket, newest[0]), max(min(ticket, newest[0]), newest[1]))
+            elif writer != ticket:
+                raise RaceError(
+                    f"{self._place(position)} of one worker is read by ticket {ticket}, which did not write it"
+                )
         return self.array[position]
 
     def __setitem__(self, subscripts: Any, value: Any) -> None:
@@ -138,9 +148,10 @@ class Elements:
         team = self.interpreter.team
         if team is not None:
             ticket = team.tickets[team.current]
-            self._check(self.writers.get(position, ticket), ticket, position, "is written")
-            for reader in self.readers.get(position, ()):
-                self._check(reader, ticket, position, "is read")
+            if not self.own:
+                self._check(self.writers.get(position, NO_TICKET), ticket, position, "is written")
+                for reader in self.readers.get(position, ()):
+                    self._check(reader, ticket, position, "is read")
             self.writers[position] = ticket
         self.array[position] = value
 
@@ -149,16 +160,17 @@ class Elements:
         if len(position) != self.array.ndim or not all(
             0 <= subscript < extent for subscript, extent in zip(position, self.array.shape, strict=True)
         ):
-            raise IndexError(f"{self.name}{list(map(int, position))} is outside the shape {self.array.shape}")
+            raise IndexError(f"{self._place(position)} is outside the shape {self.array.shape}")
         return position
 
     def _check(self, other: int, ticket: int, position: tuple[int, ...], what: str) -> None:
         team = self.interpreter.team
         if team is not None and other not in (ticket, NO_TICKET) and other >= team.waited[team.current]:
-            place = f"{self.name}{list(map(int, position))}"
-            raise RaceError(
-                f"{place} {what} by ticket {other} and touched by ticket {ticket} with no wait between them"
-            )
+            what = f"{self._place(position)} {what}"
+            raise RaceError(f"{what} by ticket {other} and touched by ticket {ticket} with no wait between them")
+
+    def _place(self, position: tuple[int, ...]) -> str:
+        return f"{self.name}[{', '.join(str(subscript) for subscript in position)}]"
 
 
 class Interpreter:
@@ -180,7 +192,7 @@ class Interpreter:
                 number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
             ),
             "polytune.runtime.memory": SimpleNamespace(
-                view=lambda array, name, names: Elements(array, name, self), keep_alive=lambda array: None
+                view=lambda array, name, names: Elements(array, name, True, self), keep_alive=lambda array: None
             ),
             "polytune.runtime.arithmetic": SimpleNamespace(
                 least=min, greatest=max, quotient=operator.floordiv, remainder=operator.mod
@@ -239,7 +251,7 @@ class Interpreter:
 
     def _attach(self, context: dict[int, Any], position: int, kind: str, name: str, names: str) -> Elements:
         assert name in names.split(), f"{name} is none of the arrays {names!r}"
-        return Elements(context[position], name, self)
+        return Elements(context[position], name, False, self)
 
     def _team(self) -> Team:
         assert self.team is not None, "an operation of a team outside a team"

@@ -21,18 +21,24 @@ class ArrayArgument:
     shape: tuple[int, ...]
     seed: int
 
-    def make(self) -> np.ndarray:
-        """A fresh array: small integers, or multiples of 1/4, so that short sums and products have no rounding."""
-        return eval(self.text(), {"np": np})
+    def make(self, exact: bool) -> np.ndarray:
+        """A fresh array, the same at every call; see :meth:`text`."""
+        return eval(self.text(exact), {"np": np})
 
-    def text(self) -> str:
-        """The Python expression of the array."""
+    def text(self, exact: bool) -> str:
+        """The Python expression of the array.
+
+        Exact floats are multiples of 1/4: short sums and products of them have no rounding, whatever their order.
+        Others have all digits, so that every change of order shows.
+        """
         dtype = self.array.dtype
         seeded = f"np.random.default_rng({self.seed})"
         if dtype.startswith("int"):
             values = f"{seeded}.integers(-4, 5, {self.shape}).astype(np.{dtype})"
-        else:
+        elif exact:
             values = f"({seeded}.integers(-8, 9, {self.shape}) / 4).astype(np.{dtype})"
+        else:
+            values = f"{seeded}.uniform(-2.0, 2.0, {self.shape}).astype(np.{dtype})"
         if self.array.layout == "F":
             return f"np.asfortranarray({values})"
         return f"np.repeat({values}, 2, axis=-1)[..., ::2]" if self.array.layout == "A" else values
@@ -51,15 +57,15 @@ class Program:
     def __repr__(self) -> str:
         return self.source
 
-    def arguments(self) -> list[int | float | np.ndarray]:
+    def arguments(self, exact: bool) -> list[int | float | np.ndarray]:
         """Fresh arguments, the same at every call."""
-        return [value.make() if isinstance(value, ArrayArgument) else value for value in self.values]
+        return [value.make(exact) if isinstance(value, ArrayArgument) else value for value in self.values]
 
-    def reproducer(self) -> str:
+    def reproducer(self, exact: bool) -> str:
         """A script that makes the function and its arguments."""
         lines = ["import math", "import numpy as np", "import polytune", "", self.source]
         for name, value in zip(self.names, self.values, strict=True):
-            lines.append(f"{name} = {value.text() if isinstance(value, ArrayArgument) else repr(value)}")
+            lines.append(f"{name} = {value.text(exact) if isinstance(value, ArrayArgument) else repr(value)}")
         return "\n".join(lines)
 
 
@@ -85,7 +91,7 @@ def finished(tree: Tree) -> Program:
     prologue = []
     for array in tree.arrays:
         if array.local:
-            prologue.append(f"{array.name} = np.zeros({tuple(shapes[array.name])}, dtype=np.{array.dtype})")
+            prologue.append(f"{array.name} = np.{array.local}({tuple(shapes[array.name])}, dtype=np.{array.dtype})")
     bound = _bind_to_shapes(tree, parameters, ranges.subscripts, shapes) if tree.shape_parameters else {}
     prologue += [f"{name} = {array}.shape[{dimension}]" for name, (array, dimension) in bound.items()]
     names: list[str] = []

@@ -68,11 +68,12 @@ class Author:
                 name,
                 self.choose(self.types),
                 rank,
-                local=self.chance(10),
+                local="zeros" if self.chance(10) else None,
                 layout=self.choose("CCCCCCCCFA"),
             )
             for name, rank in zip("ABCD", ranks, strict=False)
         )
+        self.buffers: list[Array] = []
         self.alpha = self.choose((0.5, 1.5, -0.75))
         self.values = ValueWriter(self)
         self.statements = self.draw(st.integers(1, statements))
@@ -196,6 +197,10 @@ class Author:
             self.statements += 1
             if self.chance(20):
                 return self.accumulation(scope)
+            if self.chance(8) and len(scope.iterators) < 3:
+                return self.buffered(scope), scope
+            if self.chance(8) and len(scope.iterators) < 2:
+                return [self.stencil(scope)], scope
             return [self.loop(scope, depth)], scope
         if self.chance(15):
             definition, variable = self.new_variable(scope)
@@ -226,8 +231,8 @@ class Author:
     def buffered(self, scope: Scope) -> list[Node]:
         """A local vector written by one loop and read by the next: private to an iteration of the loops around."""
         self.fresh += 1
-        buffer = Array(f"T{self.fresh}", self.choose(self.types), 1, local=True)
-        self.arrays = (*self.arrays, buffer)
+        buffer = Array(f"T{self.fresh}", self.choose(self.types), 1, local="empty")
+        self.buffers.append(buffer)
         loop = self.header(scope)
         within = replace(scope, iterators=(*scope.iterators, loop.variable))
         element = Reference(buffer.name, buffer.dtype, (Affine(((loop.variable, 1),)),))
@@ -270,7 +275,7 @@ class Author:
         tree = Tree(
             self.parameters,
             {"alpha": self.alpha},
-            self.arrays,
+            (*self.arrays, *self.buffers),
             tuple(body),
             result,
             padding,

@@ -266,12 +266,12 @@ Node = Assignment | Loop | Guard | Halving
 
 @dataclass(frozen=True)
 class Array:
-    """``local`` arrays are made in the kernel, of zeros; others are arguments, of memory layout C, F or A (strided)."""
+    """An argument, of memory layout C, F or A (strided), or a local array that ``zeros`` or ``empty`` makes."""
 
     name: str
     dtype: str
     rank: int
-    local: bool = False
+    local: str | None = None
     layout: str = "C"
 
 

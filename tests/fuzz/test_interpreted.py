@@ -84,6 +84,30 @@ def test_ticket_that_is_never_completed_is_a_deadlock() -> None:
         run_parallel(broken)
 
 
+def test_own_copy_read_before_it_is_written_is_a_race() -> None:
+    def through_buffer(n, A, B):
+        T = np.empty(4, dtype=np.float64)
+        for i in range(n):
+            for j in range(4):
+                T[j] = A[i] + j
+            for j in range(4):
+                B[i] += T[j]
+
+    def run(source: str) -> None:
+        interpreter = Interpreter(source)
+        for version in interpreter.module["VERSIONS"]:
+            values = arguments()
+            interpreter.run({"version": version.name, "threads": 3, **dict.fromkeys(TILES, 2)}, values, seed=0)
+            assert np.array_equal(values[2], 4.0 * np.arange(9.0) + 6.0)
+
+    source = generated(through_buffer, *arguments())
+    run(source)
+    broken = re.sub(r"T_private\[(\w+)\] = (?!T)", r"if \1 > 0: T_private[\1] = ", source)
+    assert broken != source
+    with pytest.raises(RaceError, match=r"T_private\[0\] of one worker is read by ticket \d, which did not write it"):
+        run(broken)
+
+
 def test_order_of_tickets_varies() -> None:
     """With waits removed and the race check off, some orders give a wrong result: orders are really different."""
     source = re.sub(r"( +)wait\(.*\)\n", r"\1pass\n", generated(two_steps, *arguments()))

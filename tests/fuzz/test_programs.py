@@ -31,7 +31,7 @@ def sample() -> list[Program]:
 
 
 def test_programs_run_in_plain_python_and_few_overflow(sample: list[Program]) -> None:
-    usable = [program for program in sample if expected_of(program) is not None]
+    usable = [program for program in sample if expected_of(program, exact=True) is not None]
     assert len(usable) > 0.85 * len(sample)
 
 
@@ -48,14 +48,14 @@ def test_no_subscript_is_negative(sample: list[Program]) -> None:
             super().__setitem__(subscripts, value)
 
     for program in sample[:80]:
-        arguments = [a.view(Watched) if isinstance(a, np.ndarray) else a for a in program.arguments()]
+        arguments = [a.view(Watched) if isinstance(a, np.ndarray) else a for a in program.arguments(exact=False)]
         with np.errstate(all="ignore"):
             function_of(program)(*arguments)
 
 
 def test_arguments_and_results_are_the_same_every_time(sample: list[Program]) -> None:
     for program in sample[:40]:
-        first, second = expected_of(program), expected_of(program)
+        first, second = expected_of(program, exact=True), expected_of(program, exact=True)
         if first is None or second is None:
             assert first is second
             continue
@@ -79,7 +79,9 @@ FEATURES = {
     "a conditional expression": (r" if .* else ", 10),
     "control that depends on data": (r"\n +(while|if [A-D]\[)", 5),
     "a local array": (r"np\.zeros", 10),
+    "a buffer between two loops": (r"np\.empty", 3),
     "a parameter from a shape": (r"= [A-D]\.shape\[", 20),
+    "a sweep over neighbours": (r"= 0\.5 \* \(+\w+\[.*\] \+ ", 3),
     "single precision by name": (r"np\.float32", 5),
 }
 
