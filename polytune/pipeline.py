@@ -97,11 +97,11 @@ def make_plans(candidates: tuple[Candidate, ...]) -> tuple[Plan, ...]:
     source = candidates[0]
     plans = [plan_serial(source), plan_parallel(source, wavefront=False, interchange=False, name="parallel")]
     for candidate in candidates[1:]:
-        plans.append(plan_parallel(candidate, wavefront=True, interchange=True, name=candidate.name))
-        if any(region.kind.value == "wavefront" for region in plans[-1].regions):
-            inner = plan_parallel(candidate, wavefront=False, interchange=True, name=f"{candidate.name}_inner")
-            if all(region.outer_depth < 2 for region in inner.regions):
-                plans.append(inner)
+        tiled = plan_parallel(candidate, wavefront=True, interchange=True, name=candidate.name)
+        found = [tiled]
+        if any(region.kind.value == "wavefront" for region in tiled.regions):
+            found.append(plan_parallel(candidate, wavefront=False, interchange=True, name=f"{candidate.name}_inner"))
+        plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
     return tuple(plan for plan in plans if plan.team or plan.name == source.name)
 
 

@@ -61,6 +61,7 @@ from numba import {_imported("njit", own=own)}
 
 from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
+from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
@@ -69,7 +70,7 @@ from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 
-{own}CACHE = True
+{own}CACHE = keeps_code(__file__)
 {own}OPTIONS = {options})
 '''
     for line in header.splitlines():

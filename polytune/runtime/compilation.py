@@ -8,12 +8,28 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numba
 from numba.core.errors import NumbaError
 
 from polytune.errors import CacheWarning, CompilationError
 from polytune.runtime.seals import put_seals, remove_all, remove_damaged
 
-__all__ = ["compile_for"]
+__all__ = ["compile_for", "keeps_code"]
+
+
+def keeps_code(file: str) -> bool:
+    """Whether Numba finds a place on disk for the machine code of functions of a file.
+
+    It looks beside the file, then in the user's cache directory, and refuses to decorate a function with ``cache=True``
+    where neither can be written.
+    """
+    names: dict[str, Any] = {}
+    exec(compile("def probe(): pass", file, "exec"), names)
+    try:
+        numba.njit(cache=True)(names["probe"])
+    except RuntimeError:
+        return False
+    return True
 
 
 def compile_for(function: Any, argument_types: Sequence[Any]) -> None:

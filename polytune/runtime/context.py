@@ -18,6 +18,7 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from polytune.runtime.compilation import keeps_code
 from polytune.runtime.memory import View
 from polytune.runtime.team import STATE_LENGTH
 from polytune.signature import ArrayType, parse_type
@@ -106,7 +107,7 @@ def _call(typing_context, function_address, context_address):
     return types.void(types.int64, types.int64), emit
 
 
-@njit(parallel=True, cache=True, nogil=True)
+@njit(parallel=True, cache=keeps_code(__file__), nogil=True)
 def run_team(workers, function_address, context_address):
     """Run a compiled version by so many workers at once, all on one context."""
     for _ in prange(workers):

@@ -53,6 +53,12 @@ class Scope:
     iterators: tuple[str, ...] = ()
     variables: tuple[Variable, ...] = ()
 
+    def within(self, loop: Loop) -> Scope:
+        return replace(self, iterators=(*self.iterators, loop.variable))
+
+    def knowing(self, variable: Variable) -> Scope:
+        return replace(self, variables=(*self.variables, variable))
+
 
 class Author:
     """Writes one program from the choices of a Hypothesis test case."""
@@ -150,16 +156,13 @@ class Author:
 
     def loop(self, scope: Scope, depth: int) -> Loop:
         empty = self.header(scope)
-        inner = replace(scope, iterators=(*scope.iterators, empty.variable))
-        return replace(empty, body=self.block(inner, depth - 1))
+        return replace(empty, body=self.block(scope.within(empty), depth - 1))
 
     def header(self, scope: Scope) -> Loop:
         """A loop without a body: rectangular, triangular, a band or a tail of the outer loops, with any step."""
         variable = ITERATORS[len(scope.iterators)]
-        low, high = (
-            Affine((), self.choose((0, 0, 0, 1, 2))),
-            Affine(((self.choose("nm"), 1),), self.choose((0, 0, 0, -1, 1))),
-        )
+        low = Affine((), self.choose((0, 0, 0, 1, 2)))
+        high = Affine(((self.choose("nm"), 1),), self.choose((0, 0, 0, -1, 1)))
         start: Affine | Extreme = low
         stop: Affine | Extreme = high
         if scope.iterators and self.chance(35):
@@ -204,7 +207,7 @@ class Author:
             return [self.loop(scope, depth)], scope
         if self.chance(15):
             definition, variable = self.new_variable(scope)
-            after = replace(scope, variables=(*scope.variables, variable))
+            after = scope.knowing(variable)
             return [definition, self.values.use(variable, self.target(after), after)], after
         if scope.iterators and self.chance(12):
             otherwise = (self.assignment(scope),) if self.chance(40) else ()
@@ -214,7 +217,7 @@ class Author:
             return [Guard(self.values.data_condition(scope), (self.assignment(scope),), otherwise)], scope
         if self.values.has_doubles and self.chance(6):
             definition, variable = self.new_variable(scope, "float64")
-            after = replace(scope, variables=(*scope.variables, variable))
+            after = scope.knowing(variable)
             halving = Halving(variable, 0.5)
             return [definition, halving, self.values.use(variable, self.target(after), after)], after
         if scope.variables and self.chance(10):
@@ -224,7 +227,7 @@ class Author:
     def accumulation(self, scope: Scope) -> tuple[list[Node], Scope]:
         """``s = e; for ...: s op= e; A[..] = f(s)``, a reduction into a scalar."""
         definition, variable = self.new_variable(scope)
-        after = replace(scope, variables=(*scope.variables, variable))
+        after = scope.knowing(variable)
         loop = self.filled(after, lambda within: self.values.update(variable, within))
         return [definition, loop, self.values.use(variable, self.target(after), after)], after
 
@@ -234,7 +237,7 @@ class Author:
         buffer = Array(f"T{self.fresh}", self.choose(self.types), 1, local="empty")
         self.buffers.append(buffer)
         loop = self.header(scope)
-        within = replace(scope, iterators=(*scope.iterators, loop.variable))
+        within = scope.within(loop)
         element = Reference(buffer.name, buffer.dtype, (Affine(((loop.variable, 1),)),))
         written = Assignment(element, "=", self.values.expression(buffer.dtype, within, 1))
         read = self.values.use(element, self.target(within), within)
@@ -243,7 +246,7 @@ class Author:
     def stencil(self, scope: Scope) -> Loop:
         """A time loop round a sweep over neighbours, in place or to and from another array."""
         time = self.header(scope)
-        within = replace(scope, iterators=(*scope.iterators, time.variable))
+        within = scope.within(time)
         into, source = self.choose(self.arrays), self.choose(self.arrays)
         space = self.header(within)
         centre = Affine(((space.variable, 1),))
@@ -262,7 +265,7 @@ class Author:
     def filled(self, scope: Scope, statement: Callable[[Scope], Node]) -> Loop:
         """A loop round one statement, which is made for the scope inside."""
         loop = self.header(scope)
-        return replace(loop, body=(statement(replace(scope, iterators=(*scope.iterators, loop.variable))),))
+        return replace(loop, body=(statement(scope.within(loop)),))
 
     def program(self) -> Program:
         body: list[Node] = []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from fractions import Fraction
 from itertools import product
 
@@ -113,6 +115,38 @@ def test_infinite_and_too_expensive_are_unknown() -> None:
     assert compute_volume(isl.UnionSet(hard), UNIVERSE, operations=1000) is None
     after = compute_volume(isl.UnionSet("[n] -> { S[i] : 0 <= i < n }"), UNIVERSE)
     assert after is not None and after.evaluate(n=4) == 4, "the budget was not reset"
+
+
+EXHAUSTED = """
+import islpy as isl
+from polytune.schedule.counts import cardinality
+
+context = isl.Set("[n, m] -> { : n >= 0 and m >= 0 }")
+sets = [isl.Set(f"[n, m] -> {{ {text} }}") for text in (
+    "S[i, j] : exists a, b : 0 <= a, b < n and i = 2a + 3b and j = a - 7b and a <= m",
+    "S[i, j] : 0 <= i and exists a, b : i = 2a + 3b and 4j + 3i = n and 5j <= i + m and j >= i - 7m",
+    "S[i, j, a, b] : 0 <= i < n and i <= j < m and a = floor(i / 32) and b = floor((i + j) / 16)",
+    "S[i, j] : 0 <= i < n and i <= j < m and (i + j) mod 3 = 1; S[i, j] : 2i = j + m and 0 <= j < n",
+)]
+known = unknown = 0
+for text in sets:
+    operations = 10
+    while operations < 40000:
+        if cardinality([text], context, operations) is None:
+            unknown += 1
+        else:
+            known += 1
+        operations = operations * 6 // 5
+print(known, unknown)
+"""
+
+
+def test_running_out_of_operations_anywhere_does_no_harm() -> None:
+    """In a process of its own: what is at stake is a crash of the C libraries."""
+    run = subprocess.run([sys.executable, "-c", EXHAUSTED], capture_output=True, text=True, check=False)
+    assert run.returncode == 0, (run.returncode, run.stderr)
+    known, unknown = map(int, run.stdout.split())
+    assert known > 10 and unknown > 10
 
 
 def test_infinite_function_is_refused_where_a_number_is_asked_for() -> None:
