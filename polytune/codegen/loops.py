@@ -110,8 +110,8 @@ class RegionCode:
 class Program:
     """One version of a kernel in the loop IR.
 
-    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the deepest
-    region.
+    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the region
+    that does most of the work.
     ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a
     single call of the only region.
     """

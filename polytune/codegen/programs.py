@@ -17,10 +17,17 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     """The loop IR of a plan: the code of every region, and the skeleton that calls them in order."""
     names = _Names(own_prefix(scop))
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
-    deepest = max(plan.regions, key=lambda region: region.depth, default=None)
-    contiguous = None if deepest is None else deepest.contiguous
+    heaviest = max(plan.regions, key=_weight, default=None)
+    contiguous = None if heaviest is None else heaviest.contiguous
     tiles = tuple(member == contiguous for member in range(plan.tile_depth))
     return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
+
+
+def _weight(region: Region) -> tuple[int, int]:
+    """How much work a region does, by the loops around its innermost statement; of equals, the one with more tiles."""
+    loops: list[int] = []
+    region.domain.foreach_set(lambda part: loops.append(part.dim(isl.dim_type.set)))
+    return max(loops, default=0), region.depth
 
 
 @dataclass(frozen=True)

@@ -139,6 +139,7 @@ class CallableKernel:
                     for parameter, value in zip(generated.module.PARAMETERS, invocation.parameters, strict=True)
                 )
                 store = self._store or default_store()
-                tuner = OnlineTuner(generated.space, key=(name, sizes, machine_key()), store=store)
+                key_in_history = (name, sizes, machine_key())
+                tuner = OnlineTuner(generated.space, key=key_in_history, store=store, starts=generated.starts)
                 self._tuners[key] = tuner
             return tuner

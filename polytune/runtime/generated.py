@@ -19,6 +19,7 @@ from polytune.runtime.context import STATE_LENGTH, array_words, run_team
 from polytune.runtime.threads import launch, maximum_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
+from polytune.tuner import Configuration
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -70,6 +71,14 @@ class GeneratedKernel:
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
         self._local = threading.local()
+
+    @property
+    def starts(self) -> tuple[Configuration, ...]:
+        """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops."""
+        return tuple(
+            self.space.configuration(version=version.name, **dict(zip(self._tile_names, version.tiles, strict=False)))
+            for version in self._versions.values()
+        )
 
     def prepare(self, values: tuple[Any, ...]) -> Invocation:
         """Check a call's arguments; nothing is written.

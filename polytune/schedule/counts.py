@@ -7,13 +7,13 @@ The three metrics of Pfaffe, Grosser and Tillmann, "Efficient Hierarchical Onlin
 - *memory*: the footprints of the accesses added up, ``sum over A of card range(A)`` with ``A = { S[i] -> A[a] }``;
 - *reuse*: the accesses to one element within one outer iteration, see :class:`Reuse`.
 
-Cardinalities come from Barvinok's algorithm (``isl.Set.card``).  A count that is infinite, or that isl does not reach
-within its budget, is None: unknown, so that nothing may be concluded from it.
+A count that is infinite, or that would take too long to find, is None: unknown, so that nothing may be concluded
+from it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
@@ -21,13 +21,8 @@ from functools import reduce
 import islpy as isl
 
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.schedule.budget import within_budget
+from polytune.schedule.cardinality import OPERATIONS, Count, cardinality
 from polytune.schedule.quasi_polynomial import PiecewiseQuasiPolynomial
-
-OPERATIONS = 300_000
-"""isl operations that one count may take, about half a second; those of PolyBench take a hundredth of that."""
-
-Count = PiecewiseQuasiPolynomial | None
 
 
 @dataclass(frozen=True)
@@ -134,7 +129,7 @@ def count_part(
         accesses: ``[p] -> { S[i] -> A[a] }``, one relation per reference.
         outer: ``[p] -> { S[i] -> o }``, defined on all of ``domains``.
         context: ``[p] -> { : ... }``, what is known of the parameters; counts are exact where it holds.
-        operations: the isl operations that each count may take.
+        operations: the isl operations that preparing each count may take.
     """
     parts = [part for access in accesses for part in _maps(isl.UnionMap(access).intersect_domain(domains))]
     arrays: dict[str, list[isl.Map]] = {}
@@ -175,26 +170,6 @@ def reuse(
     total = cardinality([access.wrap() for access in accesses], context, operations)
     elements = cardinality(_sets(touched), context, operations)
     return None if total is None or elements is None else Reuse(total, elements)
-
-
-def cardinality(sets: Iterable[isl.Set], context: isl.Set, operations: int = OPERATIONS) -> Count:
-    """The sum of the sets' numbers of elements, as a function of the context's parameters where the context holds.
-
-    Returns:
-        None where a set is infinite, or where isl needs more than so many operations.
-    """
-    space = context.get_space()
-
-    def total() -> isl.PwQPolynomial:
-        result = isl.PwQPolynomial.from_qpolynomial(isl.QPolynomial.zero_on_domain(space))
-        for part in sets:
-            result = result.add(part.align_params(space).intersect_params(context).card())
-        return result.gist_params(context)
-
-    function = within_budget(context.get_ctx(), operations, total)
-    if function is None or any(polynomial.is_infty() for _, polynomial in function.get_pieces()):
-        return None
-    return PiecewiseQuasiPolynomial.from_isl(function)
 
 
 def outer_iterations(scop: Scop) -> isl.UnionMap:
