@@ -122,7 +122,11 @@ def compute_schedule(
         constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
     context = scop.context.get_ctx()
     with _settings(context, strategy):
-        return within_budget(context, OPERATIONS, constraints.compute_schedule)
+        try:
+            return within_budget(context, OPERATIONS, constraints.compute_schedule)
+        except isl.Error:
+            # isl gives up on some dependences ("unable to carry dependences"): then this strategy has no schedule.
+            return None
 
 
 def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:

@@ -181,6 +181,7 @@ class Interpreter:
         self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
         replaced = {
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
+            "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
             "polytune.runtime.team": SimpleNamespace(
                 take=lambda context: self._team().take(),
                 complete=lambda context: self._team().complete(),
@@ -204,6 +205,7 @@ class Interpreter:
 
         self.module: dict[str, Any] = {
             "__name__": "interpreted",
+            "__file__": "<generated module>",
             "__builtins__": {**vars(builtins), "__import__": load},
         }
         exec(compile(source, "<generated module>", "exec"), self.module)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -56,6 +57,10 @@ class Program:
 
     def __repr__(self) -> str:
         return self.source
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        """What Hypothesis shows of a failing program."""
+        printer.text(f"\n{self.source}")
 
     def arguments(self, exact: bool) -> list[int | float | np.ndarray]:
         """Fresh arguments, the same at every call."""

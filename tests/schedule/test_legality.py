@@ -148,3 +148,12 @@ def test_budget_of_isl_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch) 
     assert [candidate.name for candidate in candidate_schedules(dependences.scop, dependences)] == ["source"]
     monkeypatch.undo()
     assert len(candidate_schedules(dependences.scop, dependences)) > 1
+
+
+def test_strategy_on_which_isl_gives_up_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_):
+        raise isl.Error("unable to carry dependences")
+
+    monkeypatch.setattr("polytune.schedule.candidates.within_budget", gives_up)
+    dependences = dependences_of("triangular")
+    assert [candidate.name for candidate in candidate_schedules(dependences.scop, dependences)] == ["source"]
