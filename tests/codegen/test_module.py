@@ -46,7 +46,7 @@ print(outcome.result, *B, module.compute(6))
 def load(source: str) -> ModuleType:
     """The text as a module that is in no file, and so is not cached; nothing in it is compiled yet."""
     module = ModuleType("generated")
-    exec(compile(source.replace("CACHE = True", "CACHE = False"), "<generated>", "exec"), module.__dict__)
+    exec(compile(source.replace("keeps_code(__file__)", "False"), "<generated>", "exec"), module.__dict__)
     return module
 
 
