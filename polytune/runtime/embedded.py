@@ -18,8 +18,8 @@ __all__ = ["EmbeddedKernel"]
 class EmbeddedKernel(CallableKernel):
     """A kernel made of one generated module; it accepts the types that the module was generated for.
 
-    The memory layout of arrays is free, as a version is compiled for the layout that it meets, and so is an integer
-    where a float is wanted.
+    An integer may stand where a float is wanted.  An array has to lie in memory as the module says, as its strides are
+    compiled in; a module for arrays of any strides (``float64[:, :]``) takes them all.
     """
 
     def __init__(self, module: ModuleType):
@@ -50,6 +50,7 @@ def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             isinstance(wanted, ArrayType)
             and isinstance(given, ArrayType)
             and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
+            and wanted.layout in (given.layout, "A")
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
     if wanted.dtype.startswith("int"):
