@@ -8,6 +8,7 @@ inactive is false.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,24 +31,24 @@ def same_value(left: Any, right: Any) -> bool:
     return left == right and isinstance(left, bool) == isinstance(right, bool)
 
 
-class Condition:
+class Condition(ABC):
     """Base of all conditions; combine them with ``&``, ``|`` and ``~``."""
 
+    @abstractmethod
     def holds(self, values: Mapping[str, Value]) -> bool:
         """Whether the condition is true under the values of the active parameters chosen so far."""
-        raise NotImplementedError
 
+    @abstractmethod
     def names(self) -> frozenset[str]:
         """The parameters that the condition looks at."""
-        raise NotImplementedError
 
+    @abstractmethod
     def tests(self) -> tuple[Is, ...]:
         """Every elementary test inside the condition."""
-        raise NotImplementedError
 
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The condition as plain dictionaries and lists; `condition_from_json` reads it back."""
-        raise NotImplementedError
 
     def __and__(self, other: Condition) -> Condition:
         return Both(self, other)
