@@ -70,8 +70,44 @@ class MeasurementError(PolytuneError, ValueError):
     """A measurement cannot be used: NaN, negative, or told for an unknown configuration."""
 
 
+class RecordingError(PolytuneError, ValueError):
+    """A recorded space, or what a simulation left, cannot be read; the message names the file, the line and the field."""
+
+
+class SearchError(PolytuneError, ValueError):
+    """A search is unknown, or has a setting that makes no sense."""
+
+
+class MissingLibraryError(PolytuneError, ImportError):
+    """Something needs a library that is not installed; the message says how to install it."""
+
+
 class HistoryError(PolytuneError):
     """The record of measurements cannot be read or written."""
+
+
+class DeviceError(PolytuneError):
+    """Something that was to be done on a device failed; the processor can do it instead."""
+
+
+class DeviceUnavailableError(DeviceError):
+    """There is no such device, or what it needs is not installed."""
+
+
+class DeviceMemoryError(DeviceError, MemoryError):
+    """The memory of a device is exhausted."""
+
+
+class DeviceCompilationError(DeviceError, CompilationError):
+    """A kernel could not be compiled for a device; the message ends with what the compiler says."""
+
+
+class LaunchError(DeviceError):
+    """A kernel could not be launched, or failed while it ran; the device goes on working."""
+
+
+class DeviceLostError(DeviceError):
+    """A device no longer answers; it is not used again in this process."""
 
 
 class PolytuneWarning(UserWarning):
@@ -80,3 +116,11 @@ class PolytuneWarning(UserWarning):
 
 class CacheWarning(PolytuneWarning):
     """The disk cache or the history is not usable; work goes on without it."""
+
+
+class RecordingWarning(PolytuneWarning):
+    """A recorded space ends early; its complete entries are used."""
+
+
+class DeviceWarning(PolytuneWarning):
+    """A device is not used, though it was asked for."""

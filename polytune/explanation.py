@@ -42,6 +42,7 @@ def explain_loops(stages: Stages) -> str:
     lines = ["loops of the source:"]
     for report in report_loops(stages.dependences):
         lines += _loop_lines(report, stages.scop)
+    lines += [f"  {approximation}" for approximation in stages.dependences.approximations]
     return "\n".join(lines)
 
 
@@ -51,6 +52,8 @@ def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
     if report.parallel:
         copies = f", with a copy per worker of {', '.join(report.private)}" if report.private else ""
         return [head + f"parallel{copies}"]
+    if report.parallel is None:
+        return [head + "not known to be parallel, as isl gave up on its dependences"]
     lines = [head + "not parallel"]
     for obstacle in dict.fromkeys(report.obstacles):
         lines.append("      " + obstacle_text(obstacle, scop))
@@ -85,6 +88,7 @@ def explain_versions(stages: Stages) -> str:
             continue
         lines.append(f"  {plan.name}:")
         lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+    lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
 
 

@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType, ModuleType
 from typing import Any, overload
@@ -16,6 +17,7 @@ from polytune.errors import PolytuneError
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
+from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
 from polytune.signature import Signature
 
@@ -107,10 +109,13 @@ class Kernel(CallableKernel):
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
         text, constants = source_identity(self.__wrapped__)
-        identity = key_of("kernel", text, constants, str(signature), f"strict={self.is_strict}", _compiler_text())
+        with_devices = bool(devices())
+        options = f"strict={self.is_strict} devices={with_devices}"
+        identity = key_of("kernel", text, constants, str(signature), options, _compiler_text())
         module = _cache().load(identity)
         if module is None:
-            module = _cache().store(identity, self.stages(signature).source)
+            stages = replace(self.stages(signature), devices=with_devices)
+            module = _cache().store(identity, stages.source)
         history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
         return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
 
@@ -175,7 +180,7 @@ def _compiler_text() -> str:
     root = Path(__file__).parent
     digest = hashlib.sha256()
     for folder in ("frontend", "schedule", "codegen"):
-        for source in sorted((root / folder).glob("*.py")):
+        for source in sorted((root / folder).glob("**/*.py")):
             digest.update(source.read_bytes())
     digest.update((root / "pipeline.py").read_bytes())
     return digest.hexdigest()

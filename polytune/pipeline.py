@@ -4,32 +4,43 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from types import FunctionType
 
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
+from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
+from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.counts import Counts, count
 from polytune.schedule.dependences import Dependences, compute_dependences
-from polytune.schedule.legality import check_legality
+from polytune.schedule.legality import check_legality, is_proven_legal
+from polytune.schedule.partition import choose_plan, partition, split_depth
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.signature import Signature
 
+OPERATIONS = 4_000_000
+"""isl's budget for the loops of one version, in its own basic operations (a second or two)."""
+
 
 @dataclass(frozen=True)
 class Stages:
-    """Everything between a function and its generated module; each stage is computed when it is first asked for."""
+    """Everything between a function and its generated module; each stage is computed when it is first asked for.
+
+    ``devices`` says whether the module is to have a version for devices.
+    """
 
     function: FunctionType
     signature: Signature
     strict: bool = False
+    devices: bool = False
 
     @cached_property
     def scop(self) -> Scop:
@@ -49,25 +60,51 @@ class Stages:
     @cached_property
     def candidates(self) -> tuple[Candidate, ...]:
         """Candidate schedules, each proven legal."""
-        found = candidate_schedules(self.scop, self.dependences)
-        for candidate in found:
-            check_legality(candidate)
-        return found
+        return self._scheduled.made
 
     @cached_property
     def plans(self) -> tuple[Plan, ...]:
         """How each candidate is shared out among workers, the most promising first."""
-        return order_plans(make_plans(self.candidates))
+        return order_plans(self._planned.made)
 
     @cached_property
     def programs(self) -> tuple[Program, ...]:
         """The versions in the loop IR, without repetitions."""
-        found: list[Program] = []
-        for plan in self.plans:
-            program = generate_program(plan, self.scop)
-            if not any(replace(program, name=other.name) == other for other in found):
-                found.append(program)
-        return tuple(found)
+        return self._generated.made
+
+    @property
+    def given_up(self) -> tuple[str, ...]:
+        """The versions that are missing because isl found nothing within its budget, a sentence each."""
+        return (
+            *(f"{name}: isl found no legal schedule within its budget" for name in self._scheduled.given_up),
+            *(f"{name}: isl could not analyse the loops within its budget" for name in self._planned.given_up),
+            *(f"{name}: isl could not generate the loops within its budget" for name in self._generated.given_up),
+        )
+
+    @cached_property
+    def _scheduled(self) -> Attempted[Candidate]:
+        found = candidate_schedules(self.scop, self.dependences)
+        source, *others = found.made
+        # The source order is legal whether or not isl can prove it in time.
+        check_legality(source)
+        proven = {candidate.name: check_legality(candidate) for candidate in others}
+        return Attempted(
+            (source, *(candidate for candidate in others if proven[candidate.name])),
+            (*found.given_up, *(name for name, is_proven in proven.items() if not is_proven)),
+        )
+
+    @cached_property
+    def _planned(self) -> Attempted[Plan]:
+        return make_plans(self.candidates)
+
+    @cached_property
+    def _generated(self) -> Attempted[Program]:
+        return make_programs(self.plans, self.scop)
+
+    @cached_property
+    def partitioned(self) -> PartitionedProgram | None:
+        """The version that is shared among the processor and devices; None where nothing can run on a device."""
+        return make_partitioned(self.candidates, self.scop)
 
     @cached_property
     def counts(self) -> Counts:
@@ -77,7 +114,8 @@ class Stages:
     @cached_property
     def source(self) -> str:
         """The text of the generated module."""
-        return write_module(self.scop, self.programs, self.bounds, self.counts)
+        partitioned = self.partitioned if self.devices else None
+        return write_module(self.scop, self.programs, self.bounds, self.counts, partitioned)
 
     def show(self, what: str) -> str:
         """A stage as text, for people: one of ``SHOWN``.
@@ -88,21 +126,36 @@ class Stages:
         return SHOWN[what](self)
 
 
-def make_plans(candidates: tuple[Candidate, ...]) -> tuple[Plan, ...]:
-    """The source order, serial and with its own loops shared out; other candidates with wavefronts and without.
+def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
+    """The source order, serial, with its own loops shared out, and with those loops innermost; other candidates with
+    wavefronts and without.
 
     What starts a region in every iteration of two nested loops or more is left out where it is not what the source
-    says: workers would wait for one another far more than they work.
+    says: workers would wait for one another far more than they work.  So is what isl takes too long to analyse, but
+    never the serial source order.
     """
     source = candidates[0]
-    plans = [plan_serial(source), plan_parallel(source, wavefront=False, interchange=False, name="parallel")]
+    given_up: list[str] = []
+
+    def attempt(
+        candidate: Candidate, name: str, *, wavefront: bool, interchange: bool, interleave: bool = False
+    ) -> list[Plan]:
+        plan = plan_parallel(candidate, wavefront=wavefront, interchange=interchange, interleave=interleave, name=name)
+        if plan is None:
+            given_up.append(name)
+            return []
+        return [plan]
+
+    plans = attempt(source, "parallel", wavefront=False, interchange=False)
+    for plan in attempt(source, "interleaved", wavefront=False, interchange=False, interleave=True):
+        if plan.interleaves and is_proven_legal(plan.schedule, source.dependences):
+            plans.append(plan)
     for candidate in candidates[1:]:
-        tiled = plan_parallel(candidate, wavefront=True, interchange=True, name=candidate.name)
-        found = [tiled]
-        if any(region.kind.value == "wavefront" for region in tiled.regions):
-            found.append(plan_parallel(candidate, wavefront=False, interchange=True, name=f"{candidate.name}_inner"))
+        found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
+        if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
+            found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
         plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
-    return tuple(plan for plan in plans if plan.team or plan.name == source.name)
+    return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(given_up))
 
 
 def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
@@ -116,10 +169,46 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     return tuple(sorted(plans, key=cost))
 
 
+def make_programs(plans: tuple[Plan, ...], scop: Scop) -> Attempted[Program]:
+    """The programs of plans, in their order, without repetitions.
+
+    Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
+    nothing to fall back on.
+    """
+    found: list[Program] = []
+    given_up: list[str] = []
+    for plan in plans:
+        generate = partial(generate_program, plan, scop)
+        program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
+        if program is None:
+            given_up.append(plan.name)
+        elif not any(replace(program, name=other.name) == other for other in found):
+            found.append(program)
+    return Attempted(tuple(found), tuple(given_up))
+
+
+def make_partitioned(candidates: tuple[Candidate, ...], scop: Scop) -> PartitionedProgram | None:
+    """The version shared among platforms, from the schedule that suits devices best; every split is proven legal.
+
+    None where no schedule has a coincident band, or isl takes too long to generate the code.
+    """
+    plan = choose_plan(candidates)
+    if plan is None:
+        return None
+
+    def generate() -> PartitionedProgram:
+        for region in plan.regions:
+            for depth in range(1, split_depth(region) + 1):
+                partition(plan, region, depth)
+        return generate_partitioned(plan, scop)
+
+    return within_budget(scop.context.get_ctx(), 4 * OPERATIONS, generate)
+
+
 SHOWN: dict[str, Callable[[Stages], str]] = {
     "scop": lambda stages: show_scop(stages.scop),
     "deps": lambda stages: show_dependences(stages.dependences),
-    "schedule": lambda stages: show_schedules(stages.candidates),
+    "schedule": lambda stages: show_schedules(stages.candidates, stages.given_up),
     "loops": lambda stages: show_programs(stages.programs),
     "cpu": lambda stages: stages.source,
     "space": lambda stages: show_space(stages.programs),

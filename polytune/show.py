@@ -39,7 +39,7 @@ def show_scop(scop: Scop) -> str:
 
 
 def show_dependences(dependences: Dependences) -> str:
-    """Per array its flow and false dependences."""
+    """Per array its flow and false dependences, and which are more than there really are."""
     lines = []
     for array in dependences.flow:
         copies = " (each worker may have a copy)" if array in dependences.privatisable else ""
@@ -47,12 +47,13 @@ def show_dependences(dependences: Dependences) -> str:
         lines.append(f"  flow: {dependences.flow[array]}")
         lines.append(f"  order: {dependences.order[array]}")
     lines.append(f"reductions: {dependences.reductions}")
+    lines += dependences.approximations
     return "\n".join(lines)
 
 
-def show_schedules(candidates: Sequence[Candidate]) -> str:
-    """The schedule tree of every candidate."""
-    return "\n".join(f"{candidate.name}:\n{_tree(candidate.schedule)}" for candidate in candidates)
+def show_schedules(candidates: Sequence[Candidate], given_up: Sequence[str]) -> str:
+    """The schedule tree of every candidate, and why others are missing."""
+    return "\n".join([*(f"{candidate.name}:\n{_tree(candidate.schedule)}" for candidate in candidates), *given_up])
 
 
 def _tree(schedule: isl.Schedule) -> str:

@@ -113,7 +113,8 @@ class Program:
     ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the region
     that does most of the work.
     ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a
-    single call of the only region.
+    single call of the only region.  ``part`` names the integers that say which part of a region to run, for a program
+    that is one region of another.
     """
 
     name: str
@@ -121,6 +122,7 @@ class Program:
     regions: tuple[RegionCode, ...]
     team: bool
     tiles: tuple[bool, ...]
+    part: tuple[str, ...] = ()
 
     @property
     def tile_depth(self) -> int:

@@ -8,6 +8,7 @@ from polytune.codegen.checks import write_checks
 from polytune.codegen.loops import Program
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
+from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, storage_of
@@ -24,31 +25,44 @@ FIRST_CONTIGUOUS_TILE = 512
 
 
 def write_module(
-    scop: Scop, programs: Sequence[Program], conditions: tuple[BoundsCondition, ...], counts: Counts
+    scop: Scop,
+    programs: Sequence[Program],
+    conditions: tuple[BoundsCondition, ...],
+    counts: Counts,
+    partitioned: PartitionedProgram | None = None,
 ) -> str:
     """The text of the generated module.
 
     It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
     """
     writer = SourceWriter()
-    _write_header(writer, scop)
+    _write_header(writer, scop, partitioned is not None)
+    part_words = 0 if partitioned is None else partitioned.part_words
     for program in programs:
-        write_version(writer, program, scop)
+        write_version(writer, program, scop, part_words)
+    if partitioned is not None:
+        for part in partitioned.parts:
+            write_version(writer, part.program, scop, part_words)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
     _write_scratch(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
     _write_counts(writer, counts)
+    if partitioned is not None:
+        write_partitioned(writer, partitioned, scop)
     _write_tables(writer, scop, programs)
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
     own = own_prefix(scop)
+    parts = (
+        "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
+    )
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -65,7 +79,7 @@ from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
-from polytune.runtime.team import {_imported("complete", "take", "wait", own=own)}
+{parts}from polytune.runtime.team import {_imported("complete", "take", "wait", own=own)}
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
@@ -180,6 +194,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     arrays = [array for array in scop.arrays if array.role is ArrayRole.ARGUMENT]
     written = {access.array for statement in scop.statements for access in statement.accesses if access.is_write}
     writer.line(f"NAME = {scop.name!r}")
+    writer.line(f"STRICT = {scop.strict}")
     with writer.indented("SIGNATURE = Signature(("):
         for name, kind in scop.signature.arguments:
             writer.line(f"({name!r}, {kind!r}),")

@@ -9,6 +9,8 @@ from polytune.codegen.loops import Block, Compute, For, If, Node, Program, Regio
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import (
+    PART,
+    TILES,
     Storage,
     array_types,
     context_positions,
@@ -21,13 +23,14 @@ from polytune.frontend.expression import Assign, Branch, Element, Operation, Whi
 from polytune.frontend.scop import ArrayRole, Scop
 
 
-def write_version(writer: SourceWriter, program: Program, scop: Scop) -> None:
+def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words: int = 0) -> None:
     """Write the function of one version, ``run_<version>(context)``.
 
     It takes the address of a context (``polytune.runtime.context``) and unpacks what it uses.  Names of ours have a
-    ``$`` before them until ``finish_names``.
+    ``$`` before them until ``finish_names``.  ``part_words`` is the number of words that contexts of the module have
+    for the part of a region.
     """
-    _VersionWriter(writer, program, scop).write()
+    _VersionWriter(writer, program, scop, part_words).write()
 
 
 @dataclass(frozen=True)
@@ -48,8 +51,8 @@ class _Place:
 
 
 class _VersionWriter:
-    def __init__(self, writer: SourceWriter, program: Program, scop: Scop):
-        self.writer, self.program, self.scop = writer, program, scop
+    def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int):
+        self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
 
@@ -80,7 +83,7 @@ class _VersionWriter:
     def unpack(self) -> None:
         """Views of the arrays, and the scalars, parameters and tile sizes, as far as the version uses them."""
         writer = self.writer
-        positions = context_positions(self.storage, self.scop)
+        positions = context_positions(self.storage, self.scop, self.part_words)
         used = [used_in(region.body) for region in self.program.regions]
         elements = frozenset().union(*(part.elements for part in used))
         arguments = frozenset().union(*(part.arguments for part in used))
@@ -97,7 +100,9 @@ class _VersionWriter:
         for name in self.storage.parameters:
             writer.line(f"{name} = $integer($context, {positions[name]})")
         for member in range(self.program.tile_depth):
-            writer.line(f"$tile_{member} = $integer($context, {positions[''] + member})")
+            writer.line(f"$tile_{member} = $integer($context, {positions[TILES] + member})")
+        for number, name in enumerate(self.program.part):
+            writer.line(f"{name} = $integer($context, {positions[PART] + number})")
         for name in sorted(self.copies):
             copy, private = f"${name}_copy", private_name(name)
             writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")

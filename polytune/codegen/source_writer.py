@@ -16,6 +16,10 @@ class SourceWriter:
     def line(self, text: str = "") -> None:
         self._lines.append(f"{'    ' * self._depth}{text}" if text else "")
 
+    def verbatim(self, text: str) -> None:
+        """Lines as they are, without our indentation."""
+        self._lines += text.splitlines()
+
     @contextmanager
     def indented(self, header: str) -> Iterator[None]:
         self.line(header)

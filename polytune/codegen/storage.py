@@ -10,6 +10,9 @@ from polytune.frontend.expression import Argument, Element, Extent, Iterator, Pa
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType
 
+PART, TILES = "part of a region", "tile sizes"
+"""Places in a context, beside those of the variables, whose names have no spaces."""
+
 STATE_WORDS = 32
 """Words at the beginning of a context that belong to the team (``polytune.runtime.team.STATE_LENGTH``)."""
 
@@ -116,8 +119,9 @@ def dynamic_axes(kind: ArrayType) -> range:
     return range(1 if kind.layout == "F" else 0, kind.ndim - (kind.layout == "C"))
 
 
-def context_positions(storage: Storage, scop: Scop) -> dict[str, int]:
-    """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under ``""``.
+def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict[str, int]:
+    """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under
+    ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
     ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.
     """
@@ -128,5 +132,6 @@ def context_positions(storage: Storage, scop: Scop) -> dict[str, int]:
     for name in (*storage.scalars, *storage.parameters):
         positions[name] = position
         position += 1
-    positions[""] = position
+    positions[PART] = position
+    positions[TILES] = position + part_words
     return positions

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 import islpy as isl
 
-from polytune.errors import SourceLocation
+from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Extent
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
+
+OPERATIONS = 100_000
+"""isl's budget for one access, in its own basic operations: a second or two, and 30 times what PolyBench takes."""
 
 _INDEX = "index'"  # no name of Python's, so that no parameter has it
 
@@ -40,17 +45,39 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
     """The conditions under which a call must be refused, in source order.
 
     Arrays made in the kernel count as well.  A condition that another one on the same index implies is left out.
+
+    Raises:
+        UnsupportedSourceError: isl cannot find the conditions for an access within its budget.  A coarser check would
+            refuse calls that are right, or let pass some that are not.
     """
     conditions: list[tuple[BoundsCondition, isl.Set]] = []
-    for statement in scop.statements:
-        for access in statement.accesses:
-            array = scop.array(access.array)
-            for dimension in range(array.ndim):
-                for side in ("lower", "upper"):
-                    found = _condition(scop, array, access, dimension, side)
-                    if found is not None:
-                        _add(conditions, *found)
+    context = scop.context.get_ctx()
+    for access in (access for statement in scop.statements for access in statement.accesses):
+        found = within_budget(context, OPERATIONS, partial(_conditions, scop, access))
+        if found is None:
+            raise _beyond_checking(access)
+        for condition, violated in found:
+            added = within_budget(context, OPERATIONS, partial(_added, conditions, condition, violated))
+            conditions = [*conditions, (condition, violated)] if added is None else added
     return tuple(condition for condition, _ in conditions)
+
+
+def _beyond_checking(access: Access) -> UnsupportedSourceError:
+    return UnsupportedSourceError(
+        access.location,
+        f"subscripts of {access.array!r} that cannot be checked before the kernel runs",
+        "when an access stays inside its array is decided from the loop bounds and subscripts for all sizes at once, "
+        "and with these that takes too long",
+        "use fewer divisions (//), remainders (%) and steps together in the loop bounds and subscripts",
+    )
+
+
+def _conditions(scop: Scop, access: Access) -> list[tuple[BoundsCondition, isl.Set]]:
+    """The conditions for one access, each with its set unsimplified."""
+    array = scop.array(access.array)
+    sides = ((dimension, side) for dimension in range(array.ndim) for side in ("lower", "upper"))
+    found = (_condition(scop, array, access, dimension, side) for dimension, side in sides)
+    return [condition for condition in found if condition is not None]
 
 
 def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
@@ -92,15 +119,16 @@ def _condition(
     return BoundsCondition(array.name, dimension, side, simple, extents, place, reference), violated
 
 
-def _add(conditions: list[tuple[BoundsCondition, isl.Set]], new: BoundsCondition, violated: isl.Set) -> None:
-    """Add a condition, unless one of the same index implies it; drop those that it implies."""
+def _added(
+    conditions: list[tuple[BoundsCondition, isl.Set]], new: BoundsCondition, violated: isl.Set
+) -> list[tuple[BoundsCondition, isl.Set]]:
+    """The conditions with a new one, unless one of the same index implies it, and without those that it implies."""
     rivals = [
         (old, known)
         for old, known in conditions
         if (old.array, old.dimension, old.side) == (new.array, new.dimension, new.side)
     ]
     if any(violated.is_subset(known) for _, known in rivals):
-        return
+        return conditions
     implied = [old for old, known in rivals if known.is_subset(violated)]
-    conditions[:] = [entry for entry in conditions if entry[0] not in implied]
-    conditions.append((new, violated))
+    return [*(entry for entry in conditions if entry[0] not in implied), (new, violated)]

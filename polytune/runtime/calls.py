@@ -72,7 +72,10 @@ class CallableKernel:
             except BaseException:
                 tuner.abandon(configuration)
                 raise
-            tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds)
+            if outcome.failure is None:
+                tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds)
+            else:
+                tuner.fail(configuration, outcome.failure)
             return outcome.result
 
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:

@@ -12,14 +12,22 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.core import types
 
-from polytune.errors import SpaceError
+from polytune.errors import CompilationError, DeviceError, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.compilation import compile_for
 from polytune.runtime.context import STATE_LENGTH, array_words, run_team
+from polytune.runtime.devices.discovery import devices
+from polytune.runtime.partitioned.description import Part
+from polytune.runtime.partitioned.execution import CPU, Call, Execution
+from polytune.runtime.partitioned.space import VERSION as PARTITIONED
+from polytune.runtime.partitioned.space import with_devices
 from polytune.runtime.threads import launch, maximum_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
-from polytune.tuner import Configuration
+from polytune.tuner import Configuration, Space
+
+FIRST_TILE = 32
+"""The extent of a tile of which the configuration says nothing."""
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -32,11 +40,22 @@ class Invocation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one run gave: the kernel's result, the seconds it ran, and the seconds that compiling took before it."""
+    """What one run gave.
+
+    Attributes:
+        result: the kernel's result.
+        seconds: how long it ran.
+        compile_seconds: how long compiling took before it.
+        failure: why the configuration could not be run as it is, so that another one gave the result; None where it
+            could.
+        shares: of a run shared among platforms, the seconds of each partition.
+    """
 
     result: Any
     seconds: float
     compile_seconds: float
+    failure: str | None = None
+    shares: Mapping[int, float] | None = None
 
 
 class _Context:
@@ -61,24 +80,46 @@ class GeneratedKernel:
 
     def __init__(self, module: ModuleType):
         self.module = module
-        self.space = module.space()
+        self._partitioned = getattr(module, "PARTITIONED", None)
+        self._part_words: int = 0 if self._partitioned is None else self._partitioned.part_words
+        self._execution: Execution | None = None
+        self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         self._kinds = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
-        self._tile_names = tuple(f"tile_{k}" for k in range(max(len(v.tiles) for v in module.VERSIONS)))
+        parts = () if self._partitioned is None else self._partitioned.parts
+        most_tiles = max(*(len(version.tiles) for version in module.VERSIONS), *(part.tiles for part in parts), 0)
+        self._tile_names = tuple(f"tile_{k}" for k in range(most_tiles))
         self._layout = struct.Struct(self._format())
         self._result = getattr(module, "result", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
         self._local = threading.local()
 
+    def _space(self) -> Space:
+        """The module's space, and with devices at hand what they add to it."""
+        space = self.module.space()
+        if self._partitioned is None or not any(part.device for part in self._partitioned.parts):
+            return space
+        platforms = [device.identity for device in devices()]
+        if not platforms:
+            return space
+        self._execution = Execution(self._partitioned, contract=not self.module.STRICT)
+        return with_devices(space, self._partitioned, platforms)
+
     @property
     def starts(self) -> tuple[Configuration, ...]:
         """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops."""
-        return tuple(
+        found = [
             self.space.configuration(version=version.name, **dict(zip(self._tile_names, version.tiles, strict=False)))
             for version in self._versions.values()
-        )
+        ]
+        if self._execution is not None:
+            found += [
+                self.space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
+                for device in devices()
+            ]
+        return tuple(found)
 
     def prepare(self, values: tuple[Any, ...]) -> Invocation:
         """Check a call's arguments; nothing is written.
@@ -106,12 +147,21 @@ class GeneratedKernel:
         version = self._versions.get(name)
         if version is None:
             raise SpaceError(f"{self.module.NAME} has no version {name!r}, but {', '.join(self._versions)}")
+        seconds = self._compile_function(version.function, version.team)
+        self._addresses[name] = self._addresses[version.function.__name__]
+        return seconds
+
+    def _compile_function(self, function: Any, team: bool) -> float:
+        """Have a function of a context ready to run; the seconds that took, 0 where it already was."""
+        name = function.__name__
+        if name in self._addresses:
+            return 0.0
         start = time.perf_counter()
         signature = (types.int64,)
-        compile_for(version.function, signature)
-        compiled = version.function.overloads[signature]
+        compile_for(function, signature)
+        compiled = function.overloads[signature]
         entry = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
-        if version.team:
+        if team:
             compile_for(run_team, (types.int64, types.int64, types.int64))
         self._addresses[name] = entry
         return time.perf_counter() - start
@@ -125,39 +175,78 @@ class GeneratedKernel:
             CompilationError: the version cannot be compiled; nothing has been written.
         """
         name = configuration["version"]
+        if name == PARTITIONED and self._execution is not None:
+            return self._run_partitioned(self._execution, configuration, invocation)
         compile_seconds = 0.0 if name in self._addresses else self.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
         context = self._fill(
             invocation, scratch, [configuration[tile] for tile in self._tile_names[: len(version.tiles)]]
         )
+        start = time.perf_counter()
         if version.team:
-            workers = min(configuration["threads"], maximum_threads())
-            start = time.perf_counter()
-            launch(run_team, workers, self._addresses[name], context.address)
+            launch(run_team, min(configuration["threads"], maximum_threads()), self._addresses[name], context.address)
         else:
-            start = time.perf_counter()
             version.function(context.address)
         seconds = time.perf_counter() - start
-        result = None
-        if self._result is not None:
-            extra = [invocation.parameters[k] for k in self._extra]
-            result = self._result(*invocation.values, *extra, *scratch)
-        return Outcome(result, seconds, compile_seconds)
+        return Outcome(self._value(invocation, scratch), seconds, compile_seconds)
+
+    def _run_partitioned(
+        self, execution: Execution, configuration: Mapping[str, Any], invocation: Invocation
+    ) -> Outcome:
+        """Run the version that is shared among platforms."""
+        try:
+            compile_seconds = execution.prepare(configuration)
+        except DeviceError as error:
+            raise CompilationError(str(error)) from error
+        tiles = [configuration.get(name, FIRST_TILE) for name in self._tile_names]
+        for part in execution.partitioned.parts:
+            if part.device is None or any(configuration.get(f"platform_{k}") == CPU for k in range(4)):
+                compile_seconds += self._compile_function(part.run, part.team)
+        scratch = self._scratch(invocation)
+        module = self.module
+        arrays = {name: invocation.values[k] for name, k in zip(module.ARRAYS, self._array_positions, strict=True)}
+        arrays |= dict(zip(module.SCRATCH, scratch, strict=True))
+        named = dict(zip(module.ARGUMENTS, invocation.values, strict=True))
+        scalars = {name: named[name] for name in module.SCALARS}
+
+        def run_part(part: Part, integers: tuple[int, ...], threads: int) -> None:
+            self._compile_function(part.run, part.team)
+            context = self._fill(invocation, scratch, tiles, integers)
+            if part.team:
+                workers = min(threads or maximum_threads(), maximum_threads())
+                launch(run_team, workers, self._addresses[part.run.__name__], context.address)
+            else:
+                part.run(context.address)
+
+        start = time.perf_counter()
+        report = execution.run(Call(arrays, scalars, invocation.parameters, configuration, run_part))
+        seconds = time.perf_counter() - start
+        return Outcome(self._value(invocation, scratch), seconds, compile_seconds, report.failure, report.seconds)
+
+    def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
+        """What the kernel returns."""
+        if self._result is None:
+            return None
+        extra = [invocation.parameters[k] for k in self._extra]
+        return self._result(*invocation.values, *extra, *scratch)
 
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:
             return ()
         return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
 
-    def _fill(self, invocation: Invocation, scratch: tuple[np.ndarray, ...], tiles: list[int]) -> _Context:
+    def _fill(
+        self, invocation: Invocation, scratch: tuple[np.ndarray, ...], tiles: list[int], part: tuple[int, ...] = ()
+    ) -> _Context:
         """The context of a call, in this thread's own memory: a thread runs one call of a kernel at a time."""
         context = getattr(self._local, "context", None)
         if context is None:
             context = self._local.context = _Context(self._layout.size)
         words = self.module.words(*invocation.values, *scratch)
         unused = [0] * (len(self._tile_names) - len(tiles))
-        self._layout.pack_into(context.memory, 0, *words, *invocation.parameters, *tiles, *unused)
+        nothing = [0] * (self._part_words - len(part))
+        self._layout.pack_into(context.memory, 0, *words, *invocation.parameters, *part, *nothing, *tiles, *unused)
         return context
 
     def _format(self) -> str:
@@ -165,5 +254,5 @@ class GeneratedKernel:
         module = self.module
         kinds = [module.SIGNATURE[name] for name in module.SCALARS]
         scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
-        integers = len(module.PARAMETERS) + len(self._tile_names)
+        integers = len(module.PARAMETERS) + self._part_words + len(self._tile_names)
         return f"={8 * STATE_LENGTH}x{sum(map(array_words, self._kinds))}q{scalars}{integers}q"

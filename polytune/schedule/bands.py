@@ -9,7 +9,8 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polytune.schedule.dependences import Dependences, union_of
+from polytune.schedule.dependences import Dependences
+from polytune.schedule.unions import maps_of, sets_of, union_of
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,8 @@ class BandAnalysis:
         contained: the privatisable arrays all of whose live ranges that touch this band start and end within one
             execution of it (one value of the outer schedule): their false dependences do not bind here.
         resident: those of them whose live ranges even stay within one point of the band.
+        conflicting: those of the contained arrays that different points of the coincident members would overwrite for
+            one another: of these each worker needs a copy.
         obstacles: per member, the dependences that keep it from being coincident.
     """
 
@@ -44,6 +47,7 @@ class BandAnalysis:
     coincident: tuple[bool, ...]
     contained: frozenset[str]
     resident: frozenset[str]
+    conflicting: frozenset[str]
     obstacles: tuple[tuple[Obstacle, ...], ...]
 
 
@@ -78,6 +82,9 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
     bound = distances(open_dependences(union_of([*binding, updates], scop), node), schedule)
     ordered = distances(open_dependences(union_of(ordering, scop), node), schedule)
     coincident = tuple(_stays(bound, member) for member in range(members))
+    conflicting = frozenset(
+        array for array in contained if _conflicts(dependences.order.get(array), node, schedule, coincident)
+    )
     obstacles = tuple(
         () if coincident[member] else _obstacles(node, schedule, member, dependences, contained)
         for member in range(members)
@@ -85,7 +92,9 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
     repeated = distances(open_dependences(updates, node), schedule)
     concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
-    return BandAnalysis(permutable, concurrent, coincident, frozenset(contained), frozenset(resident), obstacles)
+    return BandAnalysis(
+        permutable, concurrent, coincident, frozenset(contained), frozenset(resident), conflicting, obstacles
+    )
 
 
 def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
@@ -100,9 +109,7 @@ def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.Unio
 
 def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
     """``{ B(t) - B(s) : s -> t in relation }`` for the partial schedule B; None if the relation is empty."""
-    times = relation.apply_domain(schedule).apply_range(schedule)
-    found: list[isl.Set] = []
-    times.deltas().foreach_set(found.append)
+    found = sets_of(relation.apply_domain(schedule).apply_range(schedule).deltas())
     return found[0] if found else None
 
 
@@ -131,6 +138,17 @@ def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
     return touching.is_subset(open_dependences(flow, node))
 
 
+def _conflicts(
+    order: isl.UnionMap | None, node: isl.ScheduleNode, schedule: isl.UnionMap, coincident: tuple[bool, ...]
+) -> bool:
+    """Whether an array's false dependences that are open at a band lead from one point of the coincident members to
+    another."""
+    if order is None:
+        return False
+    between = distances(open_dependences(order, node), schedule)
+    return not all(_stays(between, member) for member, parallel in enumerate(coincident) if parallel)
+
+
 def _obstacles(
     node: isl.ScheduleNode,
     schedule: isl.UnionMap,
@@ -144,9 +162,7 @@ def _obstacles(
         for array, relation in relations.items():
             if kind == "order" and array in contained:
                 continue
-            carried: list[isl.Map] = []
-            open_dependences(relation, node).foreach_map(carried.append)
-            for part in carried:
+            for part in maps_of(open_dependences(relation, node)):
                 single = isl.UnionMap.from_map(part)
                 if not _stays(distances(single, schedule), member):
                     source = part.get_tuple_name(isl.dim_type.in_)

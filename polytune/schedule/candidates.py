@@ -8,15 +8,21 @@ from dataclasses import dataclass
 
 import islpy as isl
 
+from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
-from polytune.schedule.budget import within_budget
+from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences, compute_dependences, domain_of, union_of
-from polytune.schedule.legality import violation
+from polytune.schedule.dependences import Dependences, compute_dependences
+from polytune.schedule.legality import is_proven_legal
+from polytune.schedule.unions import domain_of, maps_of, union_of
 
-OPERATIONS = 20_000_000
-"""isl's budget for one schedule, in its own basic operations (seconds, not minutes)."""
+OPERATIONS = 4_000_000
+"""isl's budget for one schedule, in its own basic operations: a few seconds, and three times what any kernel of
+PolyBench takes."""
 
+MOST_CONSTRAINTS = 3_000
+"""The largest scheduling problem that isl is given, by the constraints of all dependences; twice the largest of
+PolyBench.  The pivots of a linear program are no operations of isl's count, and each takes time quadratic in this."""
 
 MANY_CONSTRAINTS = 16
 """From how many constraints on a part of a dependence is simplified before scheduling."""
@@ -47,30 +53,31 @@ STRATEGIES = (
 REASSOCIATED = Strategy("reassociated")
 
 
-def candidate_schedules(scop: Scop, dependences: Dependences) -> tuple[Candidate, ...]:
+def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candidate]:
     """The source order and what isl's scheduler makes of the dependences under each strategy, duplicates left out.
 
-    A strategy for which isl finds no legal schedule within its budget yields no candidate: the source order is
-    always there. Strategies that differ only in fusion are left out where there is nothing to fuse.
+    A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
+    and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
     reduction.
     """
     found = [Candidate("source", scop.schedule, dependences)]
-    connected = is_strongly_connected(dependences)
-    for strategy in STRATEGIES:
-        if connected and (strategy.serialize or strategy.fuse):
-            continue
+    given_up: list[str] = []
+
+    def attempt(strategy: Strategy, dependences: Dependences) -> None:
         schedule = legal_schedule(scop, dependences, strategy)
         if schedule is None:
-            continue
-        if not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
+            given_up.append(strategy.name)
+        elif not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
             found.append(Candidate(strategy.name, schedule, dependences))
-    if not scop.strict and not dependences.reductions.is_empty():
-        relaxed = compute_dependences(scop, relax_reductions=True)
-        schedule = legal_schedule(scop, relaxed, REASSOCIATED)
-        if schedule is not None and not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
-            found.append(Candidate(REASSOCIATED.name, schedule, relaxed))
-    return tuple(found)
+
+    connected = is_strongly_connected(dependences)
+    for strategy in STRATEGIES:
+        if not (connected and (strategy.serialize or strategy.fuse)):
+            attempt(strategy, dependences)
+    if not scop.strict and has_reductions(dependences):
+        attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
+    return Attempted(tuple(found), tuple(given_up))
 
 
 def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
@@ -79,22 +86,26 @@ def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> 
     isl treats live ranges by a local criterion that does not hold in every case; where the exact check finds its
     schedule to be wrong, the schedule is computed again with all false dependences forced.
     """
-    schedule = compute_schedule(scop, dependences, strategy)
-    if schedule is not None and violation(schedule, dependences) is not None:
-        schedule = compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
-        if schedule is not None and violation(schedule, dependences) is not None:
-            return None
-    return schedule
+    for reorder_live_ranges in (True, False):
+        schedule = compute_schedule(scop, dependences, strategy, reorder_live_ranges=reorder_live_ranges)
+        if schedule is None or is_proven_legal(schedule, dependences):
+            return schedule
+    return None
+
+
+def has_reductions(dependences: Dependences) -> bool:
+    """Whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
+    context = dependences.scop.context.get_ctx()
+    return not within_budget(context, OPERATIONS, dependences.reductions.is_empty)
 
 
 def is_strongly_connected(dependences: Dependences) -> bool:
     """Whether every statement depends on every other, directly or not, so that all of them have to share a loop."""
     follows: dict[str, set[str]] = {statement.name: set() for statement in dependences.scop.statements}
 
-    def add(relation: isl.Map) -> None:
-        follows[relation.get_tuple_name(isl.dim_type.in_)].add(relation.get_tuple_name(isl.dim_type.out))
-
-    dependences.everything.foreach_map(add)
+    for relation in (*dependences.flow.values(), *dependences.order.values()):
+        for part in maps_of(relation):
+            follows[part.get_tuple_name(isl.dim_type.in_)].add(part.get_tuple_name(isl.dim_type.out))
     for start in follows:
         reached, frontier = set(), {start}
         while frontier:
@@ -114,16 +125,25 @@ def compute_schedule(
     bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
     reordered but never interleaved.
     """
-    forced = simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop)
-    constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
-    constraints = constraints.set_validity(forced).set_coincidence(forced.union(dependences.reductions))
-    constraints = constraints.set_proximity(simplified(dependences.everything, scop))
-    if reorder_live_ranges and not dependences.tagged_order.is_empty():
-        constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
+
+    def schedule() -> isl.Schedule | None:
+        forced = simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop)
+        everything = simplified(dependences.everything, scop)
+        # Whatever is fused is one linear program; else there is one for each strongly connected component.
+        most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
+        if _number_of_constraints(forced) + _number_of_constraints(everything) > most:
+            return None
+        constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
+        constraints = constraints.set_validity(forced).set_coincidence(forced.union(dependences.reductions))
+        constraints = constraints.set_proximity(everything)
+        if reorder_live_ranges and not dependences.tagged_order.is_empty():
+            constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
+        return constraints.compute_schedule()
+
     context = scop.context.get_ctx()
     with _settings(context, strategy):
         try:
-            return within_budget(context, OPERATIONS, constraints.compute_schedule)
+            return within_budget(context, OPERATIONS, schedule)
         except isl.Error:
             # isl gives up on some dependences ("unable to carry dependences"): then this strategy has no schedule.
             return None
@@ -138,14 +158,15 @@ def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
     """
     domain = domain_of(scop)
     parts: list[isl.UnionMap] = []
-
-    def add(part: isl.Map) -> None:
+    for part in maps_of(relation):
         single = isl.UnionMap.from_map(part)
         crowded = any(len(piece.get_constraints()) > MANY_CONSTRAINTS for piece in part.get_basic_maps())
         parts.append(single.gist_domain(domain).gist_range(domain) if crowded else single)
-
-    relation.foreach_map(add)
     return union_of(parts, scop)
+
+
+def _number_of_constraints(relation: isl.UnionMap) -> int:
+    return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
 
 
 @contextmanager

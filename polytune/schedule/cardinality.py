@@ -12,7 +12,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.schedule.budget import within_budget
+from polytune.frontend.budget import within_budget
 from polytune.schedule.quasi_polynomial import PiecewiseQuasiPolynomial
 
 OPERATIONS = 100_000

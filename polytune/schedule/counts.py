@@ -23,6 +23,7 @@ import islpy as isl
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.schedule.cardinality import OPERATIONS, Count, cardinality
 from polytune.schedule.quasi_polynomial import PiecewiseQuasiPolynomial
+from polytune.schedule.unions import maps_of, sets_of
 
 
 @dataclass(frozen=True)
@@ -131,7 +132,7 @@ def count_part(
         context: ``[p] -> { : ... }``, what is known of the parameters; counts are exact where it holds.
         operations: the isl operations that preparing each count may take.
     """
-    parts = [part for access in accesses for part in _maps(isl.UnionMap(access).intersect_domain(domains))]
+    parts = [part for access in accesses for part in maps_of(isl.UnionMap(access).intersect_domain(domains))]
     arrays: dict[str, list[isl.Map]] = {}
     for part in parts:
         arrays.setdefault(part.get_tuple_name(isl.dim_type.out), []).append(part)
@@ -147,7 +148,7 @@ def count_part(
 
 def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = OPERATIONS) -> Count:
     """The number of statement instances in ``[p] -> { S[i] }``."""
-    return cardinality(_sets(domains), context, operations)
+    return cardinality(sets_of(domains), context, operations)
 
 
 def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
@@ -168,7 +169,7 @@ def reuse(
     for access in accesses:
         touched = touched.union(outer.range_product(isl.UnionMap(access)).range())
     total = cardinality([access.wrap() for access in accesses], context, operations)
-    elements = cardinality(_sets(touched), context, operations)
+    elements = cardinality(sets_of(touched), context, operations)
     return None if total is None or elements is None else Reuse(total, elements)
 
 
@@ -195,13 +196,3 @@ def outer_iterations(scop: Scop) -> isl.UnionMap:
 
 def _shown(count: Count) -> str:
     return "unknown" if count is None else str(count)
-
-
-def _sets(union: isl.UnionSet) -> list[isl.Set]:
-    sets = union.get_set_list()
-    return [sets.get_at(index) for index in range(sets.n_set())]
-
-
-def _maps(union: isl.UnionMap) -> list[isl.Map]:
-    maps = union.get_map_list()
-    return [maps.get_at(index) for index in range(maps.n_map())]

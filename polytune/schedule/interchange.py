@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop
+from polytune.schedule.unions import sets_of
 
 
-def point_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
-    """An order of a permutable band's members with the most contiguous one innermost, the others as they are.
+def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None = None) -> tuple[int, ...]:
+    """An order of a permutable band's members, or of some of them, with the most contiguous one innermost, the others
+    as they are.
 
     Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
     number of loops around it, that jump in memory when the member advances by one and all else stays; an access that
     moves by at most one element of the last dimension, or not at all, does not jump.
     """
-    members = node.band_n_member()
-    costs = [_jumps(node, member, scop) for member in range(members)]
-    best = min(range(members), key=lambda member: (costs[member], -member))
-    return (*(member for member in range(members) if member != best), best)
+    members = range(node.band_n_member()) if among is None else among
+    costs = {member: _jumps(node, member, scop) for member in members}
+    best = min(members, key=lambda member: (costs[member], -member))
+    return (*(member for member in members if member != best), best)
 
 
 def reorder_band(node: isl.ScheduleNode, order: tuple[int, ...]) -> isl.ScheduleNode:
@@ -57,8 +60,7 @@ def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
         for access in statement.accesses:
             relation = isl.UnionMap.from_map(access.relation)
             moved = steps.apply_domain(relation).apply_range(relation)
-            offsets: list[isl.Set] = []
-            moved.deltas().foreach_set(offsets.append)
+            offsets = sets_of(moved.deltas())
             if offsets and not _is_contiguous(offsets[0]):
                 total += 4 ** len(statement.iterators)
     return total

@@ -5,22 +5,39 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.errors import LegalityError
+from polytune.frontend.budget import within_budget
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences, union_of
+from polytune.schedule.dependences import Dependences
+from polytune.schedule.unions import maps_of, sets_of, union_of
+
+OPERATIONS = 4_000_000
+"""isl's budget for the check of one schedule, in its own basic operations (a second or two)."""
 
 
-def check_legality(candidate: Candidate) -> None:
-    """Raise unless the candidate's schedule is legal; see ``violation``.
+def check_legality(candidate: Candidate) -> bool:
+    """Whether the candidate's schedule is proven legal, see ``violation``; False where isl gives up on the proof.
 
     Raises:
-        LegalityError: naming the dependence that is violated.
+        LegalityError: the schedule is proven wrong; names the dependence that is violated.
     """
-    found = violation(candidate.schedule, candidate.dependences)
-    if found is not None:
+    found = _checked(candidate.schedule, candidate.dependences)
+    if found:
         raise LegalityError(
             f"schedule {candidate.name!r} of kernel {candidate.dependences.scop.name!r} {found}\n"
             "This is a defect of polytune; please report it with the kernel's source."
         )
+    return found is not None
+
+
+def is_proven_legal(schedule: isl.Schedule, dependences: Dependences) -> bool:
+    """Whether the exact check says that a schedule is legal; not, where isl gives up on it."""
+    return _checked(schedule, dependences) == ""
+
+
+def _checked(schedule: isl.Schedule, dependences: Dependences) -> str | None:
+    """What a schedule does wrong, nothing (``""``), or None: not known, as isl gave up."""
+    context = schedule.get_ctx()
+    return within_budget(context, OPERATIONS, lambda: violation(schedule, dependences) or "")
 
 
 def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
@@ -43,13 +60,10 @@ def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
 
 def not_forward(relation: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
     """``{ s -> t in relation : not T(s) < T(t) }``, restricted to the statement pairs that have such instances."""
-    pairs: list[isl.Map] = []
-    relation.foreach_map(pairs.append)
     bad = isl.UnionMap.empty(relation.get_space())
-    for pair in pairs:
+    for pair in maps_of(relation):
         single = isl.UnionMap.from_map(pair)
-        steps: list[isl.Set] = []
-        single.apply_domain(times).apply_range(times).deltas().foreach_set(steps.append)
+        steps = sets_of(single.apply_domain(times).apply_range(times).deltas())
         if not all(_lexicographically_positive(step) for step in steps):
             bad = bad.union(single)
     return bad

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import islpy as isl
 
+from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Loop
 from polytune.schedule.bands import Obstacle, analyse_band
 from polytune.schedule.dependences import Dependences
+from polytune.schedule.regions import OPERATIONS
 
 
 @dataclass(frozen=True)
 class LoopReport:
-    """A loop of the source: whether its iterations are independent, which arrays need a copy per worker for that,
-    and if not, the dependences between iterations."""
+    """A loop of the source: whether its iterations are independent (None: isl takes too long to tell), which arrays
+    need a copy per worker for that, and if not, the dependences between iterations."""
 
     loop: Loop
-    parallel: bool
+    parallel: bool | None
     private: tuple[str, ...]
     obstacles: tuple[Obstacle, ...]
 
@@ -25,17 +29,20 @@ class LoopReport:
 def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
     """A report for every loop, in source order; the source's schedule tree has one band per loop, in the same order."""
     scop = dependences.scop
-    bands: list[isl.ScheduleNode] = []
-
-    def visit(node: isl.ScheduleNode) -> bool:
-        if node.get_type() == isl.schedule_node_type.band:
-            bands.append(node.copy())
-        return True
-
-    scop.schedule.foreach_schedule_node_top_down(visit)
     reports = []
-    for loop, node in zip(scop.loops, bands, strict=True):
-        analysis = analyse_band(node, dependences)
+    for loop, node in zip(scop.loops, _bands(scop.schedule.get_root()), strict=True):
+        analysis = within_budget(node.get_ctx(), OPERATIONS, partial(analyse_band, node, dependences))
+        if analysis is None:
+            reports.append(LoopReport(loop, None, (), ()))
+            continue
         private = tuple(sorted(analysis.contained)) if analysis.coincident[0] else ()
         reports.append(LoopReport(loop, analysis.coincident[0], private, analysis.obstacles[0]))
     return tuple(reports)
+
+
+def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of a subtree, outer ones first."""
+    if node.get_type() == isl.schedule_node_type.band:
+        yield node
+    for position in range(node.n_children()):
+        yield from _bands(node.child(position))

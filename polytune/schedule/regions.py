@@ -7,12 +7,18 @@ from enum import Enum
 
 import islpy as isl
 
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import Scop
 from polytune.schedule.bands import BandAnalysis, Obstacle, analyse_band, is_contained
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.interchange import point_order, reorder_band, select_members
+from polytune.schedule.unions import sets_of, union_of
 
 MARK = "region"
+
+OPERATIONS = 4_000_000
+"""isl's budget for one plan, in its own basic operations (about a second)."""
 
 
 class RegionKind(Enum):
@@ -73,7 +79,8 @@ class SerialLoop:
 class Plan:
     """A schedule tree in which every statement instance lies under exactly one ``region`` mark.
 
-    ``serial`` tells the loops around regions; a plan without ``team`` is one piece of serial work.
+    ``serial`` tells the loops around regions; a plan without ``team`` is one piece of serial work.  ``interleaves``
+    says whether the points of some region's tiles advance together.
     """
 
     name: str
@@ -81,6 +88,7 @@ class Plan:
     regions: tuple[Region, ...]
     serial: tuple[SerialLoop, ...]
     dependences: Dependences
+    interleaves: bool = False
 
     @property
     def team(self) -> bool:
@@ -94,23 +102,34 @@ class Plan:
 
 
 def plan_serial(candidate: Candidate) -> Plan:
-    """The whole schedule as one piece of serial work."""
+    """The whole schedule as one piece of serial work.
+
+    It is always had: where isl takes too long to say which live ranges the work contains, no array is taken for local.
+    """
     planner = _Planner(candidate, wavefront=False, interchange=False)
-    root = planner.mark_serial(candidate.schedule.get_root().child(0))
-    return planner.finish(candidate.name, root)
+    root = candidate.schedule.get_root().child(0)
+    dependences = candidate.dependences
+    contained = within_budget(root.get_ctx(), OPERATIONS, lambda: _contained_arrays(root, dependences))
+    return planner.finish(candidate.name, planner.mark_serial(root, contained or frozenset()))
 
 
-def plan_parallel(candidate: Candidate, *, wavefront: bool, interchange: bool, name: str) -> Plan:
-    """Find the outermost bands that can be shared out.
+def plan_parallel(
+    candidate: Candidate, *, wavefront: bool, interchange: bool, name: str, interleave: bool = False
+) -> Plan | None:
+    """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
     becomes a wavefront region if asked to: the tiles (t0, t1, ...) with equal t0 + t1 are independent, since all
     distances are non-negative in both.  Otherwise the band's first member becomes a loop that all workers run in
     step, and the search goes on inside it.
+
+    With ``interleave`` the points of a tile advance together: its coincident members are sunk below the loops inside
+    them, so that a chain of dependent operations in an inner loop becomes many independent ones side by side.
     """
-    planner = _Planner(candidate, wavefront, interchange)
-    root = planner.visit(candidate.schedule.get_root().child(0))
-    return planner.finish(name, root)
+    planner = _Planner(candidate, wavefront, interchange, interleave)
+    root = candidate.schedule.get_root().child(0)
+    marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
+    return None if marked is None else planner.finish(name, marked)
 
 
 @dataclass
@@ -118,11 +137,15 @@ class _Planner:
     candidate: Candidate
     wavefront: bool
     interchange: bool
+    interleave: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
+    interleaves: bool = False
 
     def finish(self, name: str, node: isl.ScheduleNode) -> Plan:
-        return Plan(name, node.get_schedule(), tuple(self.regions), tuple(self.serial), self.candidate.dependences)
+        dependences = self.candidate.dependences
+        regions, serial = tuple(self.regions), tuple(self.serial)
+        return Plan(name, node.get_schedule(), regions, serial, dependences, self.interleaves)
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
@@ -130,7 +153,7 @@ class _Planner:
         if kind == isl.schedule_node_type.band:
             return self.visit_band(node)
         if kind != isl.schedule_node_type.filter and not _has_band(node):
-            return self.mark_serial(node)
+            return self.mark_serial(node, self.contained_in(node))
         if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
             return self.visit_sequence(node)
         for position in range(node.n_children()):
@@ -153,7 +176,7 @@ class _Planner:
                 return self.mark_tiles(node, RegionKind.PARALLEL, (0,), 1, analysis)
         inner = node.child(0)
         if not _has_parallel_band(inner, self.candidate.dependences, self.wavefront):
-            return self.mark_serial(node)
+            return self.mark_serial(node, self.contained_in(node))
         self.serial.append(SerialLoop(_statements(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
 
@@ -173,7 +196,7 @@ class _Planner:
                 groups.append((serial, instances))
         if len(groups) == 1:
             if groups[0][0]:
-                return self.mark_serial(node)
+                return self.mark_serial(node, self.contained_in(node))
         elif len(groups) < node.n_children():
             filters = isl.UnionSetList.alloc(node.get_ctx(), len(groups))
             for _, instances in groups:
@@ -192,20 +215,38 @@ class _Planner:
         shared: int,
         analysis: BandAnalysis,
     ) -> isl.ScheduleNode:
-        private, local = analysis.contained, analysis.resident
+        local = analysis.resident
         if kind is RegionKind.WAVEFRONT:
             private = local
+        else:
+            scop = self.candidate.dependences.scop
+            private = analysis.conflicting | {name for name in local if scop.array(name).ndim == 0}
+            local &= private
         band = select_members(node.band_get_partial_schedule(), order)
         contiguous = None
         if self.interchange:
             if not _has_band(node.child(0)):
                 contiguous = order.index(point_order(node, self.candidate.dependences.scop)[-1])
             node = _separate_innermost(_interchange_below(node, self.candidate.dependences))
+        if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
+            self.interleaves = True
+            marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
+            return marked.child(0).band_sink().parent()
         return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous))
 
-    def mark_serial(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
-        """Work for one worker; its arrays live as long as its one execution."""
-        contained = _contained_arrays(node, self.candidate.dependences)
+    def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
+        """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
+        variables of their own, of which each would then need a copy."""
+        if not _has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
+            return False
+        accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
+        return not private & {part.get_tuple_name() for part in sets_of(accessed)}
+
+    def contained_in(self, node: isl.ScheduleNode) -> frozenset[str]:
+        return _contained_arrays(node, self.candidate.dependences)
+
+    def mark_serial(self, node: isl.ScheduleNode, contained: frozenset[str]) -> isl.ScheduleNode:
+        """Work for one worker; the arrays that it contains live as long as its one execution."""
         return self.mark(node, self.region(node, RegionKind.SERIAL, None, 0, contained, contained))
 
     def region(
@@ -225,6 +266,20 @@ class _Planner:
 
     def mark(self, node: isl.ScheduleNode, region: Region) -> isl.ScheduleNode:
         return node.insert_mark(isl.Id.read_from_str(node.get_ctx(), f"{MARK}{region.index}"))
+
+
+def _all_accesses(scop: Scop) -> isl.UnionMap:
+    """``{ S[i] -> A[a] }`` over all references."""
+    return union_of(
+        (isl.UnionMap.from_map(access.relation) for statement in scop.statements for access in statement.accesses), scop
+    )
+
+
+def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> bool:
+    """Whether the last member of every innermost band carries a dependence."""
+    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+        return not analyse_band(node, dependences).coincident[-1]
+    return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
 
 
 def _interchange_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:
@@ -278,6 +333,15 @@ def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> froze
 
 
 def _statements(node: isl.ScheduleNode) -> tuple[str, ...]:
-    names: list[str] = []
-    node.get_domain().foreach_set(lambda part: names.append(part.get_tuple_name()))
-    return tuple(sorted(names))
+    return tuple(sorted(part.get_tuple_name() for part in sets_of(node.get_domain())))
+
+
+def below_mark(node: isl.ScheduleNode, name: str) -> isl.ScheduleNode | None:
+    """The node below the mark of a name."""
+    if node.get_type() == isl.schedule_node_type.mark and node.mark_get_id().get_name() == name:
+        return node.child(0)
+    for position in range(node.n_children()):
+        found = below_mark(node.child(position), name)
+        if found is not None:
+            return found
+    return None

@@ -10,8 +10,9 @@ import pytest
 from polytune.errors import LegalityError
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import STRATEGIES, candidate_schedules, compute_schedule, legal_schedule
-from polytune.schedule.dependences import Dependences, domain_of
-from polytune.schedule.legality import check_legality, violation
+from polytune.schedule.dependences import Dependences
+from polytune.schedule.legality import check_legality, is_proven_legal, violation
+from polytune.schedule.unions import domain_of
 from tests.schedule.kernels import SMALL
 
 
@@ -139,21 +140,42 @@ def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.
     dependences = dependences_of("two_live_ranges")
     wrong = flat(dependences, lambda number, i: f"{number}, {i}")
     monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", lambda *_, **__: wrong)
-    assert [candidate.name for candidate in candidate_schedules(dependences.scop, dependences)] == ["source"]
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]
+
+
+def test_what_isl_gives_up_on_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> None:
+    dependences = dependences_of("triangular")
+    source = Candidate("source", dependences.scop.schedule, dependences)
+    assert check_legality(source) and is_proven_legal(source.schedule, dependences)
+    monkeypatch.setattr("polytune.schedule.legality.OPERATIONS", 100)
+    assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
+
+
+def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linear program's pivots are not counted by isl, so its size is what is bounded."""
+    monkeypatch.setattr("polytune.schedule.candidates.MOST_CONSTRAINTS", 10)
+    dependences = dependences_of("triangular")
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
 
 
 def test_budget_of_isl_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("polytune.schedule.candidates.OPERATIONS", 100)
     dependences = dependences_of("triangular")
-    assert [candidate.name for candidate in candidate_schedules(dependences.scop, dependences)] == ["source"]
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]
     monkeypatch.undo()
-    assert len(candidate_schedules(dependences.scop, dependences)) > 1
+    assert len(candidate_schedules(dependences.scop, dependences).made) > 1
 
 
 def test_strategy_on_which_isl_gives_up_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     def gives_up(*_):
         raise isl.Error("unable to carry dependences")
 
-    monkeypatch.setattr("polytune.schedule.candidates.within_budget", gives_up)
+    monkeypatch.setattr("polytune.schedule.candidates.simplified", gives_up)
     dependences = dependences_of("triangular")
-    assert [candidate.name for candidate in candidate_schedules(dependences.scop, dependences)] == ["source"]
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]

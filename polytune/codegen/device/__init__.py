@@ -1,0 +1,1 @@
+"""Device kernels: a region of a schedule mapped to blocks and threads, as text for CUDA C++ and OpenCL C alike."""

@@ -1,0 +1,142 @@
+"""Typed expressions as C text, in the words of ``polytune.runtime.devices.dialects``."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from polytune.codegen.python_expressions import no_element
+from polytune.frontend.expression import (
+    Argument,
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Extent,
+    Iterator,
+    Logical,
+    ParameterValue,
+    Select,
+    Unary,
+)
+
+C_TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "bool": "int"}
+"""The names of the element types in device text."""
+
+_FUNCTIONS = {"//": "floordiv", "%": "mod", "**": "pow", "min": "min", "max": "max"}
+_WRAPPING = {"+": "add", "-": "subtract", "*": "multiply"}
+_EXTREMA = {"min": "pt_least", "max": "pt_greatest"}
+_DIVISIONS = {"//": "pt_quotient", "%": "pt_remainder"}
+_LOGIC = {"and": "&&", "or": "||"}
+
+
+def c_name(name: str) -> str:
+    """The name of a variable of the source in device text, apart from all words of C and of ours."""
+    return "v_" + "".join(letter if letter.isascii() else f"_{ord(letter):x}_" for letter in name)
+
+
+def extent_name(array: str, dimension: int) -> str:
+    """The kernel argument that holds an extent of an array."""
+    return f"e{dimension}_{c_name(array)}"
+
+
+@dataclass(frozen=True)
+class Context:
+    """How names are written at some place of device text.
+
+    Attributes:
+        element: gives the text of array elements and scalars.
+        own: the names that are ours, not the source's.
+        index: whether it is a subscript or a loop bound: these never overflow, and their divisors are positive.
+        constant: whether it is a constant expression, which has no calls.
+    """
+
+    element: Callable[[Element], str] = no_element
+    own: frozenset[str] = frozenset()
+    index: bool = False
+    constant: bool = False
+
+    def name(self, name: str) -> str:
+        return name if name in self.own else c_name(name)
+
+
+def c_text(expression: Expression, place: Context) -> str:
+    """The C text of an expression, in parentheses unless it is a single word or call."""
+    index = place.index
+
+    def text(part: Expression) -> str:
+        return c_text(part, place)
+
+    match expression:
+        case Constant(value, dtype):
+            return _constant(value, dtype)
+        case Iterator(name) | ParameterValue(name) | Argument(name):
+            return place.name(name)
+        case Extent(array, dimension):
+            return extent_name(array, dimension)
+        case Element():
+            return place.element(expression)
+        case Unary("not", operand):
+            return f"(!{text(operand)})"
+        case Unary(operator, operand, dtype):
+            kind = C_TYPES[dtype]
+            if operator == "abs":
+                return f"pt_abs_{kind}({text(operand)})"
+            if operator == "-" and dtype.startswith("int") and not index:
+                return f"pt_negate_{kind}({text(operand)})"
+            return f"({operator}{text(operand)})"
+        case Binary():
+            return _binary(expression, text, place)
+        case Compare(operator, left, right):
+            return f"({text(left)} {operator} {text(right)})"
+        case Logical(operator, operands):
+            return f"({f' {_LOGIC[operator]} '.join(text(operand) for operand in operands)})"
+        case Select(condition, then, otherwise):
+            return f"({text(condition)} ? {text(then)} : {text(otherwise)})"
+        case Cast(operand, dtype):
+            return f"({text(operand)} != 0)" if dtype == "bool" else f"(({C_TYPES[dtype]}){text(operand)})"
+        case Call(function, arguments, dtype):
+            call = f"pt_{function}_{C_TYPES[arguments[0].dtype]}({', '.join(map(text, arguments))})"
+            return call if dtype == arguments[0].dtype else f"(({C_TYPES[dtype]}){call})"
+    raise AssertionError(f"no such expression: {expression!r}")
+
+
+def _binary(node: Binary, text: Callable[[Expression], str], place: Context) -> str:
+    left, right = text(node.left), text(node.right)
+    kind, index = C_TYPES[node.dtype], place.index
+    if place.constant:
+        if node.operator in _EXTREMA:
+            return f"({left} {'<' if node.operator == 'min' else '>'} {right} ? {left} : {right})"
+        return f"({left} {'/' if node.operator == '//' else node.operator} {right})"
+    if index and node.operator in _EXTREMA:
+        return f"{_EXTREMA[node.operator]}({left}, {right})"
+    if index and node.operator in _DIVISIONS:
+        return f"{_DIVISIONS[node.operator]}({left}, {right})"
+    if node.operator in _FUNCTIONS:
+        return f"pt_{_FUNCTIONS[node.operator]}_{kind}({left}, {right})"
+    if node.operator in _WRAPPING and node.dtype.startswith("int") and not index:
+        return f"pt_{_WRAPPING[node.operator]}_{kind}({left}, {right})"
+    return f"({left} {node.operator} {right})"
+
+
+def _constant(value: float, dtype: str) -> str:
+    if dtype == "bool":
+        return str(int(bool(value)))
+    kind = C_TYPES[dtype]
+    if dtype.startswith("int"):
+        number = int(value)
+        if number == -(2**63):
+            return f"((i64){-(2**63 - 1)} - 1)"
+        if abs(number) >= 2**31:
+            return f"(({kind}){number})"
+        return str(number) if number >= 0 else f"({number})"
+    if math.isnan(value):
+        return f"PT_NAN_{kind}"
+    if math.isinf(value):
+        return f"PT_INFINITY_{kind}" if value > 0 else f"(-PT_INFINITY_{kind})"
+    text = repr(float(value)) + ("f" if dtype == "float32" else "")
+    return text if math.copysign(1.0, value) > 0 else f"({text})"

@@ -1,0 +1,193 @@
+"""The version of a kernel that is shared among platforms: its regions one by one, each for any part of its band.
+
+The loops around the regions run in Python; a region's part is a compiled function for the processor, a kernel for a
+device, and two lists of boxes, what has to be there before and what is new afterwards.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
+from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
+from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
+from polytune.codegen.own_names import OWN
+from polytune.codegen.programs import generate_program
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
+from polytune.frontend.expression import Iterator
+from polytune.frontend.scop import Scop
+from polytune.schedule.mapping import map_region
+from polytune.schedule.partition import split_depth
+from polytune.schedule.regions import Plan
+
+PARTITIONED = "partitioned"
+"""The name of the version."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """One region of the partitioned version.
+
+    Attributes:
+        program: the code of a part for the processor.
+        outer: names of the loop variables around the region.
+        members: the ranges of all members of its band.
+        splits: how many members may be split.
+        limits: per shared member the names of a part's lower and upper bound in ``program`` and in ``transfers``.
+        transfers: what a part reads and writes.
+        kernel: the code of a part for a device, None where the region has no coincident member.
+        arguments: what the kernel is launched with.
+        positions: which members of the region's band the kernel's are.
+        text: the kernel's text.
+    """
+
+    program: Program
+    outer: tuple[str, ...]
+    members: tuple[TiledMember, ...]
+    splits: int
+    limits: tuple[tuple[str, str], ...]
+    transfers: Transfers
+    kernel: DeviceKernel | None
+    arguments: KernelArguments | None
+    positions: tuple[int, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class PartitionedProgram:
+    """The partitioned version: the loops around the regions, and the regions."""
+
+    plan: str
+    skeleton: Node
+    parts: tuple[Part, ...]
+
+    @property
+    def part_words(self) -> int:
+        """How many integers say at most which part of a region is meant."""
+        return max((len(part.program.part) for part in self.parts), default=0)
+
+
+def generate_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram:
+    """The partitioned version of a plan without wavefronts."""
+    program = generate_program(plan, scop)
+    parts = []
+    for region, code in zip(plan.regions, program.regions, strict=True):
+        mapping = map_region(plan, region)
+        kernel = None if mapping is None else generate_kernel(mapping, scop)
+        limits = code.windows[: region.shared]
+        name = f"{PARTITIONED}_{region.index}"
+        parts.append(
+            Part(
+                _part_program(name, code, scop),
+                code.outer,
+                code.members,
+                split_depth(region),
+                limits,
+                find_transfers(region, code, scop),
+                kernel,
+                None if kernel is None else kernel_arguments(kernel, scop),
+                () if mapping is None else mapping.positions,
+                "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
+            )
+        )
+    return PartitionedProgram(plan.name, program.skeleton, tuple(parts))
+
+
+def _part_program(name: str, code: RegionCode, scop: Scop) -> Program:
+    """A region as a program of its own: the shared members run between given limits."""
+    limits = tuple((f"{OWN}from_{member}", f"{OWN}to_{member}") for member in range(code.shared))
+    members = tuple(
+        TiledMember(Iterator(limits[number][0]), Iterator(limits[number][1])) if number < code.shared else member
+        for number, member in enumerate(code.members)
+    )
+    region = replace(code, index=0, members=members)
+    call = RegionCall(0, tuple(Iterator(variable) for variable in code.outer))
+    part = (*code.outer, *(name for pair in limits for name in pair))
+    return Program(name, call, (region,), code.kind != "serial", (False,) * len(members), part)
+
+
+def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: Scop) -> None:
+    """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs."""
+    parameters = [parameter.name for parameter in scop.parameters]
+    with writer.indented(f"def {OWN}steps({', '.join(parameters)}):"):
+        writer.line('"""The regions in order, each with the values of the loops around it."""')
+        _write_steps(writer, program.skeleton)
+        writer.line("yield from ()")
+    writer.line()
+    writer.line()
+    for number, part in enumerate(program.parts):
+        around = [*parameters, *part.outer]
+        with writer.indented(f"def {OWN}ranges_{number}({', '.join(around)}):"):
+            pairs = [
+                f"({expression_text(m.lower, compiled=False)}, {expression_text(m.upper, compiled=False)})"
+                for m in part.members
+            ]
+            writer.line(f"return ({''.join(f'{pair}, ' for pair in pairs)})")
+        writer.line()
+        writer.line()
+        limits = [name for pair in part.limits for name in pair]
+        write_transfers(writer, f"{OWN}reads_{number}", [*around, *limits], part.transfers.reads)
+        write_transfers(writer, f"{OWN}writes_{number}", [*around, *limits], part.transfers.writes)
+    with writer.indented("PARTITIONED = Partitioned("):
+        writer.line(f"steps={OWN}steps,")
+        writer.line(f"part_words={program.part_words},")
+        with writer.indented("parts=("):
+            for number, part in enumerate(program.parts):
+                _write_part(writer, number, part, scop)
+        writer.line("),")
+    writer.line(")")
+    writer.line()
+    writer.line()
+
+
+def _write_part(writer: SourceWriter, number: int, part: Part, scop: Scop) -> None:
+    with writer.indented("Part("):
+        version = part.program
+        writer.line(f"run={OWN}run_{version.name},")
+        writer.line(f"team={version.team},")
+        writer.line(f"tiles={len(version.tiles)},")
+        writer.line(f"splits={part.splits},")
+        writer.line(f"shared={len(part.limits)},")
+        writer.line(f"ranges={OWN}ranges_{number},")
+        writer.line(f"reads={OWN}reads_{number},")
+        writer.line(f"writes={OWN}writes_{number},")
+        if part.kernel is not None and part.arguments is not None:
+            arguments = part.arguments
+            with writer.indented("device=DeviceCode("):
+                writer.line(f"name='region_{number}',")
+                writer.line(f"arrays={arguments.arrays!r},")
+                writer.line(f"private={arguments.private!r},")
+                writer.line(f"extents={arguments.extents!r},")
+                scalars = tuple((name, scop.signature[name].dtype) for name in arguments.scalars)
+                writer.line(f"scalars={scalars!r},")
+                writer.line(f"positions={part.positions!r},")
+                writer.line(f"sequential={part.kernel.sequential},")
+                writer.line(f"shares={bool(part.kernel.shared)},")
+                writer.line('text=r"""')
+        if part.kernel is not None:
+            writer.verbatim(part.text)
+            writer.line('""",')
+            writer.line("),")
+    writer.line("),")
+
+
+def _write_steps(writer: SourceWriter, node: Node) -> None:
+    match node:
+        case Block(children):
+            for child in children:
+                _write_steps(writer, child)
+        case For(variable, start, stop, step, body):
+            bounds = [expression_text(start, compiled=False), expression_text(stop, compiled=False)]
+            with writer.indented(f"for {variable} in {OWN}range({', '.join(bounds)}, {step}):"):
+                _write_steps(writer, body)
+        case If(condition, then, otherwise):
+            with writer.indented(f"if {expression_text(condition, compiled=False)}:"):
+                _write_steps(writer, then)
+            if otherwise is not None:
+                with writer.indented("else:"):
+                    _write_steps(writer, otherwise)
+        case RegionCall(region, prefix):
+            values = "".join(f"{expression_text(value, compiled=False)}, " for value in prefix)
+            writer.line(f"yield {region}, ({values})")

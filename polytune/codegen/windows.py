@@ -1,0 +1,105 @@
+"""Windows: the parts of a band that tiles are, as parameters of the code that is generated for one tile."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytune.codegen.ast_conversion import add_constant, convert_expression
+from polytune.codegen.loops import TiledMember
+from polytune.schedule.regions import Region
+from polytune.schedule.unions import parameter
+
+
+@dataclass(frozen=True)
+class Names:
+    """Names for loop variables and window bounds, with the prefix that keeps them apart from the kernel's own."""
+
+    prefix: str
+
+    def loop(self, depth: int) -> str:
+        return f"{self.prefix}c{depth}"
+
+    def window(self, member: int) -> tuple[str, str]:
+        return f"{self.prefix}l{member}", f"{self.prefix}u{member}"
+
+    def subscript(self, axis: int) -> str:
+        """A subscript of an array that code runs over."""
+        return f"{self.prefix}a{axis}"
+
+    def extent(self, member: int) -> str:
+        """The greatest extent of a tile along a member."""
+        return f"{self.prefix}t{member}"
+
+
+def ast_build(context: isl.Set, names: Names, depth: int) -> isl.AstBuild:
+    isl_context = context.get_ctx()
+    isl_context.set_ast_build_detect_min_max(1)
+    isl_context.set_ast_build_exploit_nested_bounds(1)
+    iterators = isl.IdList.alloc(isl_context, depth)
+    for level in range(depth):
+        iterators = iterators.add(isl.Id.read_from_str(isl_context, names.loop(level)))
+    return isl.AstBuild.from_context(context).set_iterators(iterators)
+
+
+def schedule_depth(node: isl.ScheduleNode) -> int:
+    """The largest number of band members above any leaf below a node."""
+    if node.get_type() == isl.schedule_node_type.leaf:
+        return node.get_schedule_depth()
+    return max(schedule_depth(node.child(position)) for position in range(node.n_children()))
+
+
+def constrain(
+    domain: isl.UnionSet, position: isl.UnionPwAff, name: str, low: int | None, high: int | None
+) -> isl.UnionSet:
+    """``{ x in domain : low <= position(x) - name <= high }`` with the parameter ``name``; None is no bound."""
+    space = isl.Space.set_alloc(domain.get_ctx(), 1, 1).set_dim_name(isl.dim_type.param, 0, name)
+    local = isl.LocalSpace.from_space(space)
+    value = isl.Aff.var_on_domain(local, isl.dim_type.set, 0)
+    difference = value.sub(isl.Aff.var_on_domain(local, isl.dim_type.param, 0))
+    allowed = isl.Set.universe(space)
+    if low is not None:
+        allowed = allowed.intersect(isl.PwAff.from_aff(difference.add_constant_val(-low)).nonneg_set())
+    if high is not None:
+        allowed = allowed.intersect(isl.PwAff.from_aff(difference.neg().add_constant_val(high)).nonneg_set())
+    positions = isl.UnionMap.from_union_pw_aff(position)
+    return domain.intersect(positions.intersect_range(isl.UnionSet.from_set(allowed)).domain())
+
+
+def window_context(
+    domain: isl.UnionSet, region: Region, context: isl.Set, windows: tuple[tuple[str, str], ...]
+) -> isl.Set:
+    """What the caller of a body guarantees of its window: ``least <= l < u <= greatest + 1`` for every member.
+
+    A range that is no single affine expression is left out, as it would only make isl's conditions longer.
+    """
+    for member, (lower, upper) in enumerate(windows):
+        values = values_of(domain, region, member)
+        low, high = (parameter(context, name) for name in (lower, upper))
+        context = context.intersect(low.lt_set(high))
+        least, greatest = values.dim_min(0), values.dim_max(0)
+        if least.n_piece() == 1:
+            context = context.intersect(low.ge_set(least))
+        if greatest.n_piece() == 1:
+            context = context.intersect(high.le_set(greatest.add_constant_val(isl.Val.one(context.get_ctx()))))
+    return context
+
+
+def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
+    """The values that a member of the region's band takes."""
+    assert region.band is not None
+    positions = isl.UnionMap.from_union_pw_aff(region.band.get_union_pw_aff(member))
+    return isl.Set.from_union_set(domain.apply(positions)).coalesce()
+
+
+def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names) -> tuple[TiledMember, ...]:
+    """Per member of the band its least value and one more than its greatest, where there is any work."""
+    build = ast_build(nonempty, names, 0)
+    members = []
+    for member in range(region.depth):
+        values = values_of(domain, region, member)
+        lower = convert_expression(build.expr_from_pw_aff(values.dim_min(0).gist(nonempty).coalesce()))
+        upper = convert_expression(build.expr_from_pw_aff(values.dim_max(0).gist(nonempty).coalesce()))
+        members.append(TiledMember(lower, add_constant(upper, 1)))
+    return tuple(members)

@@ -1,0 +1,1 @@
+"""Devices: GPUs and other accelerators, behind one interface."""

@@ -1,0 +1,133 @@
+"""The disk cache of compiled device kernels.
+
+Below the cache's directory::
+
+    kernels/<first two digits of the key>/<key>/code   SHA-256 of what follows, then the machine code
+
+As with generated modules, what is kept is a function of the key, a file is written beside its place and moved there,
+and a cache that fails never stops the program: one ``CacheWarning`` is given, and kernels are kept in memory.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+import threading
+import warnings
+from pathlib import Path
+
+import platformdirs
+
+from polytune.errors import CacheWarning
+from polytune.runtime.cache import limit_from_environment
+from polytune.runtime.eviction import evict, mark_used
+
+__all__ = ["KernelCache", "kernel_cache", "key_of_kernel"]
+
+_STORES_BETWEEN_EVICTIONS = 64
+_HASH_BYTES = 32
+
+
+def key_of_kernel(*parts: str) -> str:
+    """The key of compiled code, 64 hexadecimal digits, from everything that it depends on; the order counts."""
+    digest = hashlib.sha256()
+    for part in parts:
+        content = part.encode()
+        digest.update(f"{len(content)}:".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+class KernelCache:
+    """Compiled kernels by key; safe to use from several threads and processes."""
+
+    def __init__(self, directory: str | os.PathLike[str] | None = None, limit: int | None = None):
+        """
+        Args:
+            directory: where to keep them; by default ``$POLYTUNE_CACHE_DIR``, else the user's cache directory.
+            limit: bytes beyond which the kernels not used for the longest time are deleted; by default
+                ``$POLYTUNE_CACHE_LIMIT`` megabytes, else 1024 megabytes.
+        """
+        chosen = directory or os.environ.get("POLYTUNE_CACHE_DIR") or platformdirs.user_cache_dir("polytune")
+        self._folder = Path(chosen).expanduser().absolute() / "kernels"
+        self._limit = limit_from_environment() if limit is None else limit
+        self._used: set[str] = set()
+        self._in_memory: dict[str, bytes] = {}
+        self._lock = threading.Lock()
+        self._stores = 0
+        self._usable = True
+
+    def load(self, key: str) -> bytes | None:
+        """The code stored under a key; None where there is none that can be used.  A damaged file is deleted."""
+        if key in self._in_memory:
+            return self._in_memory[key]
+        path = self._path(key)
+        try:
+            content = path.read_bytes()
+        except OSError:
+            return None
+        digest, code = content[:_HASH_BYTES], content[_HASH_BYTES:]
+        if hashlib.sha256(code).digest() != digest:
+            warnings.warn(CacheWarning(f"{path} is damaged; it is deleted and compiled again"), stacklevel=3)
+            with contextlib.suppress(OSError):
+                path.unlink()
+            return None
+        mark_used(path.parent)
+        with self._lock:
+            self._used.add(key)
+        return code
+
+    def store(self, key: str, code: bytes) -> None:
+        """Keep code under a key."""
+        with self._lock:
+            if not self._usable:
+                self._in_memory[key] = code
+                return
+            try:
+                _write(self._path(key), hashlib.sha256(code).digest() + code)
+            except OSError as error:
+                self._usable = False
+                self._in_memory[key] = code
+                warnings.warn(
+                    CacheWarning(
+                        f"device kernels cannot be kept in {self._folder} ({error}); the next process will compile "
+                        f"them again. Set POLYTUNE_CACHE_DIR to a directory that can be written."
+                    ),
+                    stacklevel=3,
+                )
+                return
+            self._used.add(key)
+            if self._stores % _STORES_BETWEEN_EVICTIONS == 0:
+                evict(self._folder, self._limit, keep=self._used)
+            self._stores += 1
+
+    def _path(self, key: str) -> Path:
+        return self._folder / key[:2] / key / "code"
+
+
+_caches: dict[str | None, KernelCache] = {}
+
+
+def kernel_cache() -> KernelCache:
+    """The cache that devices use: one for each directory that ``$POLYTUNE_CACHE_DIR`` has named in this process."""
+    return _caches.setdefault(os.environ.get("POLYTUNE_CACHE_DIR"), KernelCache())
+
+
+def _write(path: Path, content: bytes) -> None:
+    """Write a file in one step.
+
+    Raises:
+        OSError: it cannot be written.
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(content)
+        os.replace(temporary, path)
+    except OSError:
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)
+        raise

@@ -1,0 +1,75 @@
+"""Page-locked memory of the host through which data goes to and from a device without the program waiting for it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+__all__ = ["Staging", "StagingPool"]
+
+_SMALLEST = 1 << 16
+_KEPT = 1 << 28
+
+
+@dataclass(frozen=True)
+class Staging:
+    """A piece of page-locked memory.
+
+    Attributes:
+        bytes: all of it, an array of uint8.
+        handle: what keeps it alive, in the backend's terms.
+    """
+
+    bytes: np.ndarray
+    handle: object
+
+    def packed(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+        """Its beginning as a dense array in C order."""
+        count = int(np.prod(shape, dtype=np.int64))
+        return self.bytes[: count * dtype.itemsize].view(dtype).reshape(shape)
+
+
+class StagingPool:
+    """Page-locked memory of one device, used again and again, because locking pages is slow.  Safe to use from several
+    threads."""
+
+    def __init__(self, allocate: Callable[[int], Staging]):
+        """
+        Args:
+            allocate: makes a piece of a given number of bytes.
+        """
+        self._allocate = allocate
+        self._idle: dict[int, list[Staging]] = {}
+        self._kept = 0
+        self._lock = threading.Lock()
+
+    def take(self, nbytes: int) -> Staging:
+        """A piece of at least so many bytes, which nobody else has.
+
+        Raises:
+            DeviceMemoryError: the system has no more memory that it can lock.
+        """
+        size = max(_SMALLEST, 1 << (nbytes - 1).bit_length())
+        with self._lock:
+            idle = self._idle.get(size)
+            if idle:
+                self._kept -= size
+                return idle.pop()
+        return self._allocate(size)
+
+    def give(self, staging: Staging) -> None:
+        """Take back a piece that no copy uses any longer."""
+        size = staging.bytes.nbytes
+        with self._lock:
+            if self._kept + size <= _KEPT:
+                self._idle.setdefault(size, []).append(staging)
+                self._kept += size
+
+    def clear(self) -> None:
+        """Let go of all pieces that are not in use."""
+        with self._lock:
+            self._idle.clear()
+            self._kept = 0

@@ -1,0 +1,1 @@
+"""Calls shared between the processor and devices: each part of a region runs where a configuration says."""

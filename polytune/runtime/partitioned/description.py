@@ -1,0 +1,93 @@
+"""What a generated module says of the version that is shared among platforms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from polytune.runtime.devices.device import Box
+
+__all__ = ["DeviceCode", "Part", "Partitioned", "Transfer"]
+
+Transfer = tuple[str, Box]
+"""An array and a box of it."""
+
+
+@dataclass(frozen=True)
+class DeviceCode:
+    """A region as a device kernel.
+
+    Attributes:
+        name: the kernel's name in its text.
+        text: the text, without prelude and macros.
+        arrays: the arrays and scalars in memory that it takes, a buffer each.
+        private: the arrays of which each thread has a copy, a buffer each.
+        extents: (array, axis) pairs, an int64 each.
+        scalars: scalar arguments with their types.
+        positions: per member of its band which one of the region's it is; two int64 each.
+        sequential: how many of its members are sequential; the others are mapped, x last.
+        shares: whether it has anything to keep in shared memory.
+    """
+
+    name: str
+    text: str
+    arrays: tuple[str, ...]
+    private: tuple[str, ...]
+    extents: tuple[tuple[str, int], ...]
+    scalars: tuple[tuple[str, str], ...]
+    positions: tuple[int, ...]
+    sequential: int
+    shares: bool
+
+    @property
+    def axes(self) -> int:
+        """How many members are mapped to blocks and threads."""
+        return len(self.positions) - self.sequential
+
+
+@dataclass(frozen=True)
+class Part:
+    """One region: any part of its band can be run.
+
+    Attributes:
+        run: a Numba function of a context, for the processor.
+        team: whether it shares its work out among workers.
+        tiles: how many tile sizes it takes.
+        splits: how many members of its band may be split.
+        shared: how many members have limits; the first ``splits`` are among them.
+        ranges: of parameters and loops around it, the range (start, stop) of every member of the band.
+        reads: of the same and the limits of a part, boxes that hold all it reads.
+        writes: likewise exactly what it may write.
+        device: the code for devices, None where the region is not parallel.
+    """
+
+    run: Any
+    team: bool
+    tiles: int
+    splits: int
+    shared: int
+    ranges: Callable[..., tuple[tuple[int, int], ...]]
+    reads: Callable[..., list[Transfer]]
+    writes: Callable[..., list[Transfer]]
+    device: DeviceCode | None = None
+
+
+@dataclass(frozen=True)
+class Partitioned:
+    """The version.
+
+    Attributes:
+        steps: of the parameters, the regions in order, each with the values of the loops around it.
+        part_words: how many integers say at most which part of a region is meant.
+        parts: the regions.
+    """
+
+    steps: Callable[..., Iterator[tuple[int, tuple[int, ...]]]]
+    part_words: int
+    parts: tuple[Part, ...]
+
+    @property
+    def splits(self) -> int:
+        """How many members can be split in some region that devices can run."""
+        return max((part.splits for part in self.parts if part.device is not None), default=0)

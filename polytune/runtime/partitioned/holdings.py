@@ -1,0 +1,168 @@
+"""Which elements of which arrays a device holds, and which of them the host lacks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from polytune.runtime.devices.device import Box, Buffer, Device, Stream
+from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
+from polytune.runtime.partitioned.pool import BufferPool
+
+__all__ = ["Holding", "Holdings"]
+
+MANY_BOXES = 64
+"""From how many boxes on what a device holds is forgotten rather than kept in detail: it is then moved again."""
+
+
+@dataclass
+class Holding:
+    """One array on one device.
+
+    Attributes:
+        buffer: its memory, dense in C order.
+        host: the array.
+        valid: boxes whose elements on the device are the newest there are.
+        dirty: boxes, disjoint or equal, whose newest elements are on the device alone.
+        shadow: where downloads arrive before they are known to be complete.
+    """
+
+    buffer: Buffer
+    host: np.ndarray
+    valid: list[Box] = field(default_factory=list)
+    dirty: list[Box] = field(default_factory=list)
+    shadow: np.ndarray | None = None
+
+    def missing(self, box: Box) -> list[Box]:
+        """The parts of a box that have to be uploaded before the device may read it."""
+        if any(contains(held, box) for held in self.valid):
+            return []
+        return remainder(box, [*self.valid, *self.dirty])
+
+    def add_valid(self, box: Box) -> None:
+        """The device now holds a box."""
+        if any(contains(held, box) for held in self.valid):
+            return
+        self.valid = [held for held in self.valid if not contains(box, held)]
+        if len(self.valid) < MANY_BOXES:
+            self.valid.append(box)
+
+    def add_dirty(self, box: Box) -> None:
+        """The device alone now holds the newest elements of a box."""
+        self.add_valid(box)
+        if any(contains(changed, box) for changed in self.dirty):
+            return
+        self.dirty = [changed for changed in self.dirty if not contains(box, changed)]
+        self.dirty.append(box)
+
+    def invalidate(self, box: Box) -> None:
+        """The host has new elements in a box."""
+        # Where steps are involved the remainder may still overlap: then it is forgotten as a whole.
+        pieces = [piece for held in self.valid for piece in remainder(held, [box])]
+        self.valid = [piece for piece in pieces if not overlap(piece, box)]
+
+
+class Holdings:
+    """The arrays on one device."""
+
+    def __init__(self, device: Device, stream: Stream, pool: BufferPool):
+        self.device, self.stream, self._pool = device, stream, pool
+        self._arrays: dict[str, Holding] = {}
+
+    def array(self, name: str, host: np.ndarray) -> Holding:
+        """The holding of an array, with memory of its own.
+
+        Raises:
+            DeviceMemoryError: there is not enough memory on the device.
+        """
+        found = self._arrays.get(name)
+        if found is None:
+            found = self._arrays[name] = Holding(self._pool.take(max(host.nbytes, 8)), host)
+        return found
+
+    def adopt(self, name: str, holding: Holding) -> None:
+        """Use a holding that outlives the call."""
+        self._arrays[name] = holding
+
+    def upload(self, name: str, host: np.ndarray, boxes: Iterable[Box]) -> None:
+        """Have the device hold boxes of an array."""
+        holding = self.array(name, host)
+        for box in boxes:
+            if is_empty(box):
+                continue
+            for piece in holding.missing(box):
+                self.device.upload(self.stream, holding.buffer, host, piece)
+            holding.add_valid(box)
+
+    def wrote(self, name: str, boxes: Iterable[Box]) -> None:
+        """A kernel writes boxes of an array."""
+        holding = self._arrays[name]
+        for box in boxes:
+            if not is_empty(box):
+                holding.add_dirty(box)
+
+    def host_wrote(self, name: str, boxes: Iterable[Box]) -> None:
+        """The processor has written boxes of an array."""
+        holding = self._arrays.get(name)
+        if holding is not None:
+            for box in boxes:
+                if not is_empty(box):
+                    holding.invalidate(box)
+
+    def is_needed(self, name: str, boxes: Iterable[Box]) -> bool:
+        """Whether the host lacks any element of boxes of an array."""
+        holding = self._arrays.get(name)
+        if holding is None or not holding.dirty:
+            return False
+        return any(overlap(box, changed) for box in boxes for changed in holding.dirty)
+
+    def clashes(self, name: str, boxes: Iterable[Box]) -> list[Box]:
+        """The boxes whose upload would overwrite elements that the host lacks: where steps are involved, what is
+        missing of a box cannot always be told apart from what is there."""
+        holding = self._arrays.get(name)
+        if holding is None or not holding.dirty:
+            return []
+        missing = [piece for box in boxes if not is_empty(box) for piece in holding.missing(box)]
+        return [piece for piece in missing if any(overlap(piece, changed) for changed in holding.dirty)]
+
+    @property
+    def dirty(self) -> list[str]:
+        """The arrays of which the host lacks elements."""
+        return [name for name, holding in self._arrays.items() if holding.dirty]
+
+    def fetch(self, names: Iterable[str]) -> None:
+        """Enqueue the downloads of what the host lacks of some arrays, into their shadows."""
+        for name in names:
+            holding = self._arrays[name]
+            if holding.shadow is None:
+                holding.shadow = np.empty(holding.host.shape, holding.host.dtype)
+            for box in holding.dirty:
+                self.device.download(self.stream, holding.shadow, holding.buffer, box)
+
+    def commit(self, names: Iterable[str]) -> None:
+        """After the stream has been synchronized: put what was downloaded into the arrays."""
+        for name in names:
+            holding = self._arrays[name]
+            assert holding.shadow is not None
+            for box in holding.dirty:
+                where = tuple(slice(*axis) for axis in box)
+                holding.host[where] = holding.shadow[where]
+            holding.dirty = []
+
+    def dirty_boxes(self, name: str) -> list[Box]:
+        """What the host lacks of an array."""
+        return self._arrays[name].dirty
+
+    def buffer(self, name: str) -> Buffer:
+        """The memory of an array."""
+        return self._arrays[name].buffer
+
+    def release(self, keep: Iterable[str] = ()) -> None:
+        """Give the memory back to the pool, but for holdings that outlive the call."""
+        kept = set(keep)
+        for name, holding in self._arrays.items():
+            if name not in kept:
+                self._pool.give(holding.buffer)
+        self._arrays = {}

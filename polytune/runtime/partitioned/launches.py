@@ -1,0 +1,164 @@
+"""A part of a region on a device: the macros of a configuration, the compiled kernel, and its launch."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polytune.errors import LaunchError
+from polytune.runtime.devices.device import Buffer, Device, Kernel
+from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.partitioned.description import DeviceCode
+
+__all__ = ["KernelCache", "Shape", "grid_of", "shape_of", "source_of"]
+
+UNROLL = '_Pragma("unroll 4")'
+
+
+@dataclass(frozen=True)
+class Shape:
+    """How a kernel is compiled.
+
+    Attributes:
+        block: threads of a block along x, y and z.
+        points: points of a thread along x, y and z.
+        depth: points of a tile along a sequential member.
+        shared: whether tiles of what is read are kept in shared memory.
+        unroll_tile, unroll_copy: whether the loops over a tile's points, and over what is copied, are unrolled.
+    """
+
+    block: tuple[int, int, int]
+    points: tuple[int, int, int]
+    depth: int
+    shared: bool
+    unroll_tile: bool
+    unroll_copy: bool
+
+
+def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int) -> Shape:
+    """The shape that a configuration gives the kernels of one of its partitions."""
+
+    def choice(name: str, default: Any) -> Any:
+        return configuration.get(f"{name}_{partition}", default)
+
+    threads, height = choice("block", 256), choice("height", 8)
+    shared = code.shares and bool(choice("shared", True))
+    across, along = choice("points_y", 1), choice("points_x", 1)
+    return Shape(
+        (threads, 1, 1) if code.axes == 1 else (threads // height, height, 1),
+        (along, 1, 1) if code.axes == 1 else (along, across, 1),
+        choice("depth", 16),
+        shared,
+        bool(choice("unroll_tile", False)),
+        shared and bool(choice("unroll_copy", False)),
+    )
+
+
+def source_of(code: DeviceCode, shape: Shape, dialect: str) -> str:
+    """The whole text of a kernel in the dialect of a device."""
+    macros = {f"BLOCK_{axis}": extent for axis, extent in zip("XYZ", shape.block, strict=True)}
+    macros |= {f"POINTS_{axis}": count for axis, count in zip("XYZ", shape.points, strict=True)}
+    lines = [f"#define {name} {value}" for name, value in macros.items()]
+    lines.append(f"#define DEPTH {shape.depth}")
+    lines.append(f"#define SHARED {int(shape.shared)}")
+    lines.append(f"#define UNROLLED_TILE {UNROLL if shape.unroll_tile else ''}")
+    lines.append(f"#define UNROLLED_COPY {UNROLL if shape.unroll_copy else ''}")
+    return "\n".join([PRELUDES[dialect], *lines, code.text])
+
+
+def grid_of(code: DeviceCode, shape: Shape, ranges: Sequence[tuple[int, int]], device: Device) -> tuple[int, int, int]:
+    """How many blocks along x, y and z cover the ranges of a kernel's members.
+
+    Raises:
+        LaunchError: more than the device takes.
+    """
+    mapped = list(reversed(ranges[code.sequential :]))
+    blocks = [
+        max(0, -(-(stop - start) // (threads * points)))
+        for (start, stop), threads, points in zip(mapped, shape.block, shape.points, strict=False)
+    ]
+    grid = (*blocks, *[1] * (3 - len(blocks)))
+    for axis, count, most in zip("xyz", grid, device.limits.grid_shape, strict=True):
+        if count > most:
+            raise LaunchError(f"{device.identity}: {count} blocks along {axis}, where {most} is the most")
+    return grid[0], grid[1], grid[2]
+
+
+class KernelCache:
+    """The kernels compiled so far in this process, and their launches."""
+
+    def __init__(self, contract: bool):
+        """
+        Args:
+            contract: whether a multiplication and an addition may become one operation.
+        """
+        self._contract = contract
+        self._kernels: dict[tuple[str, str, Shape], Kernel] = {}
+        self._lock = threading.Lock()
+
+    def kernel(self, device: Device, code: DeviceCode, shape: Shape) -> Kernel:
+        """A kernel for a device.
+
+        Raises:
+            DeviceCompilationError: it cannot be compiled.
+            LaunchError: it needs more than the device has.
+        """
+        with self._lock:
+            key = (device.identity, code.name, shape)
+            found = self._kernels.get(key)
+            if found is None:
+                found = device.compile(source_of(code, shape, device.dialect), code.name, contract=self._contract)
+                _check_limits(found, shape, device)
+                self._kernels[key] = found
+            return found
+
+
+def _check_limits(kernel: Kernel, shape: Shape, device: Device) -> None:
+    limits = device.limits
+    threads = shape.block[0] * shape.block[1] * shape.block[2]
+    most = min(limits.threads_per_block, kernel.threads_limit or limits.threads_per_block)
+    if threads > most:
+        raise LaunchError(f"{device.identity}: a block of {threads} threads, where this kernel may have {most}")
+    for axis, extent, greatest in zip("xyz", shape.block, limits.block_shape, strict=True):
+        if extent > greatest:
+            raise LaunchError(f"{device.identity}: {extent} threads along {axis}, where {greatest} is the most")
+    if kernel.shared_memory is not None and kernel.shared_memory > limits.shared_memory:
+        raise LaunchError(
+            f"{device.identity}: {kernel.shared_memory} bytes of shared memory, where a block has "
+            f"{limits.shared_memory}"
+        )
+    if kernel.registers is not None and 0 < limits.registers_per_block < kernel.registers * threads:
+        raise LaunchError(
+            f"{device.identity}: {kernel.registers} registers for each of {threads} threads, where a block has "
+            f"{limits.registers_per_block}"
+        )
+
+
+def arguments_of(
+    code: DeviceCode,
+    buffers: Mapping[str, Buffer],
+    shapes: Mapping[str, tuple[int, ...]],
+    scalars: Mapping[str, Any],
+    integers: Sequence[int],
+    ranges: Sequence[tuple[int, int]],
+) -> list[Buffer | np.generic]:
+    """What a kernel is launched with, in order.
+
+    Args:
+        code: the kernel.
+        buffers: the memory of its arrays and private arrays.
+        shapes: the shapes of all arrays.
+        scalars: the scalar arguments.
+        integers: parameters, and loops around the region.
+        ranges: the limits of its members.
+    """
+    found: list[Buffer | np.generic] = [buffers[name] for name in (*code.arrays, *code.private)]
+    found += [np.int64(shapes[name][axis]) for name, axis in code.extents]
+    found += [np.dtype(dtype).type(scalars[name]) for name, dtype in code.scalars]
+    found += [np.int64(value) for value in integers]
+    found += [np.int64(limit) for pair in ranges for limit in pair]
+    return found

@@ -1,0 +1,101 @@
+"""The choices that devices add to a kernel's space: table 1 of Pfaffe, Grosser and Tillmann (ICS 2019), and coarsening.
+
+=====================  ======  ========================================================================================
+``split``              d       how many coincident members are split: 2^d partitions
+``ratio_<d>``          R_d     where member d is split, from its beginning
+``platform_<i>``       P_i     where partition i runs: ``cpu`` or the identity of a device
+``threads_<i>``        T_cpu   threads on the processor
+``block_<i>``          T_gpu   threads of a block, a multiple of 32
+``height_<i>``         B       of these, along y
+``shared_<i>``         S       whether tiles of what is read are kept in shared memory
+``unroll_tile_<i>``    U_T     whether the loops over a tile's points are unrolled
+``unroll_copy_<i>``    U_S     whether the loops that fill shared memory are unrolled
+``points_x_<i>``               points of a thread along x, and ``points_y_<i>`` along y
+``depth_<i>``                  points of a tile along a sequential member
+=====================  ======  ========================================================================================
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from polytune.runtime.machine import machine
+from polytune.runtime.partitioned.description import Partitioned
+from polytune.runtime.partitioned.execution import CPU
+from polytune.tuner import Condition, Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
+
+__all__ = ["VERSION", "with_devices"]
+
+VERSION = "partitioned"
+"""The version that is shared among platforms."""
+
+
+def with_devices(space: Space, partitioned: Partitioned, platforms: Sequence[str]) -> Space:
+    """A kernel's space with the version that is shared among the processor and devices.
+
+    Args:
+        space: every choice that there is without devices.
+        partitioned: the version.
+        platforms: the identities of the devices.
+    """
+    parameters: list[Nominal | Ordinal | Integer | Ratio] = []
+    tiles = max(part.tiles for part in partitioned.parts)
+    for parameter in space.parameters:
+        if isinstance(parameter, Nominal) and parameter.name == "version":
+            parameter = replace(parameter, values=(*parameter.values, VERSION))
+        elif isinstance(parameter, Integer) and parameter.name in {f"tile_{number}" for number in range(tiles)}:
+            condition = Is("version", VERSION)
+            parameter = replace(parameter, when=None if parameter.when is None else parameter.when | condition)
+        parameters.append(parameter)
+    chosen = Is("version", VERSION)
+    splits = partitioned.splits
+    parameters.append(Nominal("split", tuple(range(splits + 1)), when=chosen))
+    for member in range(splits):
+        deep_enough = Is("split", *range(member + 1, splits + 1))
+        parameters.append(Ratio(f"ratio_{member}", 0.0, 1.0, when=deep_enough))
+    partitions = 2**splits
+    for number in range(partitions):
+        parameters += _partition(number, partitioned, platforms, splits)
+    return Space(parameters, (*space.constraints, *_uses_a_device(partitions)))
+
+
+def _partition(
+    number: int, partitioned: Partitioned, platforms: Sequence[str], splits: int
+) -> list[Nominal | Ordinal | Integer | Ratio]:
+    """The parameters of one partition, there where the split makes as many."""
+    codes = [part.device for part in partitioned.parts if part.device is not None]
+    exists: Condition = Is("split", *(split for split in range(splits + 1) if 2**split > number))
+    cores = machine().cores
+    platform = f"platform_{number}"
+    on_device = Is(platform, *platforms)
+    first = platforms[0] if number == 0 else CPU
+    found: list[Nominal | Ordinal | Integer | Ratio] = [
+        Nominal(platform, (CPU, *platforms), default=first, when=exists),
+        Integer(f"threads_{number}", 1, cores, default=cores, when=Is(platform, CPU)),
+        Integer(f"block_{number}", 32, 256, step=32, default=256, when=on_device),
+    ]
+    if any(code.axes > 1 for code in codes):
+        found.append(Integer(f"height_{number}", 1, 32, powers_of_two=True, default=8, when=on_device))
+    if any(code.shares for code in codes):
+        found.append(Nominal(f"shared_{number}", (True, False), when=on_device))
+        found.append(Nominal(f"unroll_copy_{number}", (False, True), when=Is(f"shared_{number}", True)))
+    found.append(Nominal(f"unroll_tile_{number}", (False, True), when=on_device))
+    found.append(Integer(f"points_x_{number}", 1, 8, powers_of_two=True, default=1, when=on_device))
+    if any(code.axes > 1 for code in codes):
+        found.append(Integer(f"points_y_{number}", 1, 8, powers_of_two=True, default=1, when=on_device))
+    if any(code.sequential for code in codes):
+        found.append(Integer(f"depth_{number}", 4, 64, powers_of_two=True, default=16, when=on_device))
+    return found
+
+
+def _uses_a_device(partitions: int) -> list[Constraint]:
+    """Not every partition runs on the processor: that is what the other versions are for."""
+    found, number = [], 1
+    while number <= partitions:
+        names = [f"platform_{index}" for index in range(number)]
+        others = "" if number == partitions else f"split != {number.bit_length() - 1} or "
+        everywhere = " and ".join(f"{name} == '{CPU}'" for name in names)
+        found.append(Constraint(f"{others}not ({everywhere})", "some partition runs on a device"))
+        number *= 2
+    return found

@@ -1,0 +1,246 @@
+"""Dependences through one array, as exactly as isl can find them within its budget.
+
+There are three ways, each a superset of the one before it, so that a schedule that respects the dependences of any of
+them respects the exact ones:
+
+1. *value-based*, by exact dataflow analysis: from the last write that must have happened before an access, and from
+   all that came after that write (Feautrier, "Dataflow Analysis of Array and Scalar References", IJPP 1991).  Sets are
+   subtracted for that, and isl may take exponential time to do so where relations have existential variables.
+2. *memory-based*: from every earlier access of the element.  Relations are only joined and intersected.
+3. *order-based*: from every earlier access of the array, whatever the element: the source order of its statements.
+
+Only the first knows which value a read sees, so only then may the array be privatisable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import partial, reduce
+
+import islpy as isl
+
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import Access, AccessKind, Scop
+from polytune.schedule.unions import domain_of, joined, maps_of, union_of
+
+OPERATIONS = 2_000_000
+"""isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
+
+
+class Precision(Enum):
+    """How the dependences through an array were found."""
+
+    VALUE_BASED = "value-based"
+    MEMORY_BASED = "memory-based"
+    ORDER_BASED = "order-based"
+
+
+@dataclass(frozen=True)
+class ArrayDependences:
+    """The dependences through one array, ``{ S[i] -> T[j] }``.
+
+    Attributes:
+        flow: from the write of a value to each read of it.
+        order: the false dependences, from each access of a value to a later write.
+        reductions: of both kinds, those among the references of one reduction; left out of the others if relaxed.
+        tagged_flow, tagged_order: ``{ [S[i] -> ref[]] -> [T[j] -> ref'[]] }``, if every read sees a value written
+            inside the SCoP for certain; else None.
+    """
+
+    precision: Precision
+    flow: isl.UnionMap
+    order: isl.UnionMap
+    reductions: isl.UnionMap
+    tagged_flow: isl.UnionMap | None = None
+    tagged_order: isl.UnionMap | None = None
+
+
+def array_dependences(accesses: Sequence[Access], scop: Scop, relax_reductions: bool) -> ArrayDependences:
+    """The dependences through one array, of which these are all accesses, in source order.
+
+    Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it, and a read after
+    it, are ordered against each of its instances, and then drops the dependences among the instances.
+    """
+    owner = {
+        reference: statement.name
+        for statement in scop.statements
+        if statement.reduction is not None
+        for reference in (statement.reduction.read, statement.reduction.write)
+    }
+    for way in (_value_based, _memory_based):
+        try:
+            work = partial(way, accesses, scop, owner, relax_reductions)
+            found = within_budget(scop.context.get_ctx(), OPERATIONS, work)
+        except isl.Error:
+            # isl fails on some relations with existential variables ("affine expression involves some of the domain
+            # dimensions").
+            continue
+        if found is not None:
+            return found
+    return _order_based(accesses, scop, owner, relax_reductions)
+
+
+def _value_based(
+    accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
+) -> ArrayDependences:
+    """By isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
+    reads = [access for access in accesses if not access.is_write]
+    writes = [access for access in accesses if access.is_write]
+    killing = [
+        access
+        for access in writes
+        if access.kind is AccessKind.MUST_WRITE and not (relax_reductions and access.reference in owner)
+    ]
+    schedule = scop.schedule.pullback_union_pw_multi_aff(_tagger(accesses, scop))
+    values = _dataflow(reads, writes, killing, schedule, scop)
+    ends = _dataflow(writes, [*reads, *writes], killing, schedule, scop)
+    flow, order = values.get_may_dependence(), ends.get_may_dependence()
+    own = _among_reductions(flow.union(order), accesses, owner, scop)
+    if relax_reductions:
+        flow, order = flow.subtract(own), order.subtract(own)
+    flow, order = flow.intersect_params(scop.context), order.intersect_params(scop.context)
+    certain = values.get_may_no_source().is_empty()
+    return ArrayDependences(
+        Precision.VALUE_BASED,
+        _untagged(flow),
+        _untagged(order),
+        _untagged(own),
+        flow if certain else None,
+        order if certain else None,
+    )
+
+
+def _memory_based(
+    accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
+) -> ArrayDependences:
+    """All pairs of accesses of one element in source order of which one writes.
+
+    With T the source order and A, B two references, ``{ s -> t : A(s) = B(t), T(s) < T(t) }``: flow where A writes and
+    B reads, order where B writes.  The value-based dependences are those of the pairs that no certain write of the
+    element lies between.
+    """
+    earlier = _earlier(accesses, scop)
+
+    def conflicts(source: Access, sink: Access) -> isl.UnionMap:
+        same_element = source.relation.apply_range(sink.relation.reverse())
+        return earlier.intersect(isl.UnionMap.from_map(same_element))
+
+    pairs = [(source, sink, conflicts(source, sink)) for source, sink in _conflicting(accesses)]
+    found = _sorted_out(Precision.MEMORY_BASED, pairs, scop, owner, relax_reductions)
+    return replace(
+        found, flow=found.flow.coalesce(), order=found.order.coalesce(), reductions=found.reductions.coalesce()
+    )
+
+
+def _order_based(
+    accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
+) -> ArrayDependences:
+    """The same without the equality of elements, ``{ s -> t : T(s) < T(t) }`` for the statements of two references.
+
+    This has no budget, as something must be had, and needs none: the time of an instance is an affine function of its
+    iterators, and nothing but times is compared.
+    """
+    before = {
+        (part.get_tuple_name(isl.dim_type.in_), part.get_tuple_name(isl.dim_type.out)): isl.UnionMap.from_map(part)
+        for part in maps_of(_earlier(accesses, scop))
+    }
+    alike = {
+        (source.statement, sink.statement, sink.is_write, _of_one_reduction(source, sink, owner)): (source, sink)
+        for source, sink in _conflicting(accesses)
+        if (source.statement, sink.statement) in before
+    }
+    pairs = [(source, sink, before[source.statement, sink.statement]) for source, sink in alike.values()]
+    return _sorted_out(Precision.ORDER_BASED, pairs, scop, owner, relax_reductions)
+
+
+def _conflicting(accesses: Sequence[Access]) -> list[tuple[Access, Access]]:
+    """The pairs of references of which one writes."""
+    return [(source, sink) for source in accesses for sink in accesses if source.is_write or sink.is_write]
+
+
+def _of_one_reduction(source: Access, sink: Access, owner: Mapping[str, str]) -> bool:
+    statement = owner.get(source.reference)
+    return statement is not None and statement == owner.get(sink.reference)
+
+
+def _earlier(accesses: Iterable[Access], scop: Scop) -> isl.UnionMap:
+    """``{ S[i] -> T[j] : S[i] before T[j] in source order }`` for the statements that make the accesses."""
+    names = {access.statement for access in accesses}
+    instances = domain_of(scop, [statement for statement in scop.statements if statement.name in names])
+    times = scop.schedule.get_map().intersect_domain(instances)
+    return times.lex_lt_union_map(times)
+
+
+def _sorted_out(
+    precision: Precision,
+    pairs: Iterable[tuple[Access, Access, isl.UnionMap]],
+    scop: Scop,
+    owner: Mapping[str, str],
+    relax_reductions: bool,
+) -> ArrayDependences:
+    """The dependences from pairs of references, each with the instances that are ordered by it."""
+    flow: list[isl.UnionMap] = []
+    order: list[isl.UnionMap] = []
+    reductions: list[isl.UnionMap] = []
+    for source, sink, relation in pairs:
+        within_reduction = _of_one_reduction(source, sink, owner)
+        if within_reduction:
+            reductions.append(relation)
+        if not (within_reduction and relax_reductions):
+            (order if sink.is_write else flow).append(relation)
+    context = scop.context
+    return ArrayDependences(
+        precision,
+        joined(flow, scop).intersect_params(context),
+        joined(order, scop).intersect_params(context),
+        joined(reductions, scop),
+    )
+
+
+def _tag(access: Access) -> isl.Map:
+    """``{ S[i] -> ref[] }`` for the instances that make the access."""
+    tag = isl.Space.set_alloc(access.relation.get_ctx(), 0, 0).set_tuple_name(isl.dim_type.set, access.reference)
+    domain = access.relation.domain()
+    return isl.Map.from_domain_and_range(domain, isl.Set.universe(tag.align_params(domain.get_space())))
+
+
+def _tagged(access: Access) -> isl.Map:
+    """``{ [S[i] -> ref[]] -> A[a] }``."""
+    return _tag(access).domain_map().apply_range(access.relation)
+
+
+def _tagger(accesses: Iterable[Access], scop: Scop) -> isl.UnionPwMultiAff:
+    """``{ [S[i] -> ref[]] -> S[i] }``."""
+    tags = (isl.UnionMap.from_map(_tag(access).domain_map()) for access in accesses)
+    return isl.UnionPwMultiAff.from_union_map(union_of(tags, scop))
+
+
+def _dataflow(
+    sinks: Sequence[Access], sources: Sequence[Access], kills: Sequence[Access], schedule: isl.Schedule, scop: Scop
+) -> isl.UnionFlow:
+    def tagged(accesses: Sequence[Access]) -> isl.UnionMap:
+        return union_of((isl.UnionMap.from_map(_tagged(access)) for access in accesses), scop)
+
+    information = isl.UnionAccessInfo.from_sink(tagged(sinks)).set_may_source(tagged(sources))
+    return information.set_schedule(schedule).set_kill(tagged(kills)).compute_flow()
+
+
+def _untagged(relation: isl.UnionMap) -> isl.UnionMap:
+    """``{ [S[i] -> r[]] -> [T[j] -> s[]] }`` to ``{ S[i] -> T[j] }``."""
+    return relation.factor_domain().coalesce()
+
+
+def _among_reductions(
+    relation: isl.UnionMap, accesses: Sequence[Access], owner: Mapping[str, str], scop: Scop
+) -> isl.UnionMap:
+    """The pairs whose two references belong to the reduction of one and the same statement."""
+    found = isl.UnionMap.empty(scop.context.get_space())
+    for statement in sorted({owner[access.reference] for access in accesses if access.reference in owner}):
+        own = [access for access in accesses if owner.get(access.reference) == statement]
+        tags = reduce(
+            lambda left, right: left.union(right), (isl.UnionSet.from_set(_tag(access).wrap()) for access in own)
+        )
+        found = found.union(relation.intersect_domain(tags).intersect_range(tags))
+    return found

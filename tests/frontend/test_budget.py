@@ -1,0 +1,68 @@
+"""isl's work is bounded, and what it was doing when it was stopped is not used."""
+
+from __future__ import annotations
+
+import islpy as isl
+import pytest
+
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend.bounds import access_bounds
+from polytune.frontend.budget import within_budget
+from tests.frontend.helpers import analysed
+
+
+def squares(context: isl.Context) -> isl.Set:
+    found = isl.Set.read_from_str(context, "{ [0, 0] }")
+    for k in range(200):
+        found = found.union(isl.Set.read_from_str(context, f"{{ [i, {k}] : 0 <= i <= {k} }}"))
+    return found
+
+
+def test_enough_gives_the_result_and_leaves_no_bound() -> None:
+    context = isl.Context()
+    found = within_budget(context, 10_000_000, lambda: squares(context))
+    assert found is not None and found.is_equal(squares(context))
+    assert context.get_max_operations() == 0
+
+
+@pytest.mark.parametrize("operations", [1, 50, 1000])
+def test_too_little_gives_nothing_and_leaves_no_bound(operations: int) -> None:
+    context = isl.Context()
+    assert within_budget(context, operations, lambda: squares(context)) is None
+    assert squares(context).count_val().to_python() == 201 * 100
+
+
+def test_result_is_not_used_if_the_failure_was_not_passed_on() -> None:
+    context = isl.Context()
+
+    def work() -> str:
+        try:
+            squares(context)
+        except isl.Error:
+            return "half of it"
+        return "all of it"
+
+    assert within_budget(context, 50, work) is None
+    assert within_budget(context, 10_000_000, work) == "all of it"
+
+
+def test_other_failures_are_raised() -> None:
+    context = isl.Context()
+    with pytest.raises(ZeroDivisionError):
+        within_budget(context, 1000, lambda: 1 // 0)
+    with pytest.raises(isl.Error):
+        within_budget(context, 1000, lambda: isl.Set.read_from_str(context, "{ [i"))
+    assert context.get_max_operations() == 0
+
+
+def many_divisions(n, A, B):
+    for i in range(0, n, 3):
+        for j in range(i % 5, n, 5):
+            for k in range((i + j) % 7, n, 7):
+                A[(i + j + k) % 13, ((i + 2 * j) % 17 + 3 * k % 19) % 23] += B[((7 * i + 5 * j) % 29 + k % 31) % 37]
+
+
+def test_access_that_cannot_be_checked_is_refused() -> None:
+    with pytest.raises(UnsupportedSourceError, match="cannot be checked before the kernel runs") as refused:
+        access_bounds(analysed(many_divisions))
+    assert "fewer divisions" in refused.value.remedy and refused.value.location.text.lstrip().startswith("A[")

@@ -1,0 +1,59 @@
+"""Whole kernels with hardly any budget for isl: less is found, but what is found is right, and something always is.
+
+Each in a process of its own, so that a crash inside isl would be seen as such.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+
+from polytune import pipeline
+from polytune.explanation import explain_loops, explain_versions
+from polytune.pipeline import Stages
+from polytune.schedule import array_dependences, candidates, dependences, legality, loop_report, regions
+from tests.codegen.test_programs import check_all_versions
+from tests.schedule.kernels import SMALL, Case, polybench_case
+
+PHASES = (array_dependences, dependences, candidates, legality, regions, loop_report, pipeline)
+KERNELS = ("reductions", "guarded", "may_write", "stencil", "gemm", "symm", "trisolv", "jacobi-1d")
+
+
+def check(case: Case, operations: int) -> None:
+    """Compile with the same budget for each phase; all versions compute what plain Python computes."""
+    for phase in PHASES:
+        phase.OPERATIONS = operations
+    stages: Stages = case.stages
+    assert "source" in [program.name for program in stages.programs]
+    assert compile(stages.source, "<generated>", "exec")
+    assert explain_loops(stages) and explain_versions(stages)
+    check_all_versions(case, runs=1)
+
+
+@pytest.mark.parametrize("operations", [1, 300, 3_000, 30_000])
+@pytest.mark.parametrize("name", KERNELS)
+def test_versions_are_right_whatever_isl_gives_up_on(name: str, operations: int) -> None:
+    case = SMALL[name] if name in SMALL else polybench_case(name)
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            check(Case(f"{case.name} within {operations}", case.function, tuple(case.arguments().values())), operations)
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = SMALL["stencil"]
+    whole = Stages(small.stages.function, small.stages.signature)
+    assert whole.given_up == ()
+    for phase in (regions, pipeline):
+        with monkeypatch.context() as patch:
+            patch.setattr(phase, "OPERATIONS", 500)
+            stages = Stages(small.stages.function, small.stages.signature)
+            assert [program.name for program in stages.programs] == ["source"]
+            assert any(line.startswith("tiled: isl could not") for line in stages.given_up)
+            assert set(stages.given_up) <= {line.strip() for line in explain_versions(stages).splitlines()}
