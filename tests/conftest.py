@@ -34,6 +34,14 @@ def fuzz(request: pytest.FixtureRequest) -> int | None:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def no_devices() -> Iterator[None]:
+    """Tests use the devices that they ask for, and no other ones that this machine or another test may have."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYTUNE_DEVICES", "none")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compiled modules and history of the tests are kept apart from the user's."""
     with pytest.MonkeyPatch.context() as patch:

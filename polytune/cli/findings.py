@@ -9,35 +9,14 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import StrEnum
-from typing import Any
 
-
-class State(StrEnum):
-    """``ok``; ``absent``: something optional is not there; ``broken``: CPU code cannot run until it is put right."""
-
-    OK = "ok"
-    ABSENT = "absent"
-    BROKEN = "broken"
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One line of the report; ``remedy`` says what to do, and is empty where nothing is to be done."""
-
-    name: str
-    state: State
-    detail: str
-    remedy: str = ""
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"name": self.name, "state": self.state.value, "detail": self.detail, "remedy": self.remedy}
+from polytune.cli.device_findings import find_cuda_compiler, find_devices
+from polytune.cli.finding import Finding, State
 
 
 def examine() -> tuple[Finding, ...]:
     """Everything that can be found out; a check that itself fails becomes a finding of its own."""
-    checks: tuple[tuple[str, Callable[[], Finding]], ...] = (
+    checks: tuple[tuple[str, Callable[[], Finding | tuple[Finding, ...]]], ...] = (
         ("python", find_python),
         *((package, lambda package=package: find_package(package)) for package in REQUIRED_PACKAGES),
         ("threads", find_threads),
@@ -45,17 +24,20 @@ def examine() -> tuple[Finding, ...]:
         ("processor caches", find_processor_caches),
         ("disk cache", find_disk_cache),
         ("NVIDIA driver", find_nvidia_driver),
-        ("pycuda", find_pycuda),
-        ("pyopencl", find_pyopencl),
+        ("CUDA compiler", find_cuda_compiler),
+        ("pycuda", lambda: find_binding("pycuda", "cuda")),
+        ("pyopencl", lambda: find_binding("pyopencl", "opencl")),
+        ("devices", find_devices),
     )
-    return tuple(_guarded(name, check) for name, check in checks)
+    return tuple(finding for name, check in checks for finding in _guarded(name, check))
 
 
-def _guarded(name: str, check: Callable[[], Finding]) -> Finding:
+def _guarded(name: str, check: Callable[[], Finding | tuple[Finding, ...]]) -> tuple[Finding, ...]:
     try:
-        return check()
+        found = check()
     except Exception as error:
-        return Finding(name, State.BROKEN, f"{type(error).__name__}: {error}")
+        return (Finding(name, State.BROKEN, f"{type(error).__name__}: {error}"),)
+    return (found,) if isinstance(found, Finding) else found
 
 
 def find_python() -> Finding:
@@ -161,40 +143,12 @@ def find_nvidia_driver() -> Finding:
     return Finding("NVIDIA driver", State.OK, "; ".join(answer))
 
 
-_CUDA_DEVICES = """
-import pycuda.driver as cuda
-cuda.init()
-for index in range(cuda.Device.count()):
-    print(cuda.Device(index).name())
-"""
-
-
-def find_pycuda() -> Finding:
-    return _find_binding("pycuda", _CUDA_DEVICES, "pip install 'polytune[cuda]', which needs the CUDA toolkit (nvcc)")
-
-
-_OPENCL_DEVICES = """
-import pyopencl
-for platform in pyopencl.get_platforms():
-    for device in platform.get_devices():
-        print(device.name.strip(), 'through', platform.name.strip())
-"""
-
-
-def find_pyopencl() -> Finding:
-    return _find_binding("pyopencl", _OPENCL_DEVICES, "pip install 'polytune[opencl]'")
-
-
-def _find_binding(package: str, program: str, install: str) -> Finding:
-    """The devices that an optional package reaches, asked in a process of its own: some drivers abort theirs."""
+def find_binding(package: str, extra: str) -> Finding:
+    """An optional package that reaches devices; which ones, ``find_devices`` tells."""
     try:
-        version = importlib.metadata.version(package)
+        return Finding(package, State.OK, importlib.metadata.version(package))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(package, State.ABSENT, "not installed; nothing needs it so far", f"optional: {install}")
-    devices = _ask([sys.executable, "-c", program])
-    if not devices:
-        return Finding(package, State.ABSENT, f"{version} is installed but finds no device")
-    return Finding(package, State.OK, f"{version}: {'; '.join(devices)}")
+        return Finding(package, State.ABSENT, "not installed", f"optional: pip install 'polytune[{extra}]'")
 
 
 def _ask(command: list[str]) -> list[str]:

@@ -78,7 +78,7 @@ from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotien
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
-from polytune.runtime.memory import {_imported("keep_alive", "view", own=own)}
+from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
 {parts}from polytune.runtime.team import {_imported("complete", "take", "wait", own=own)}
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature

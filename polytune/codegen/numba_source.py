@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode
+from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode, walk_nodes
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import (
@@ -19,7 +19,7 @@ from polytune.codegen.storage import (
     storage_of,
     used_in,
 )
-from polytune.frontend.expression import Assign, Branch, Element, Operation, While
+from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -130,6 +130,8 @@ class _VersionWriter:
                 if step != 1:
                     bounds.append(str(step))
                 with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
+                    if self.scatters(variable, body, place):
+                        writer.line("$one_by_one()")
                     self.node(body, place)
             case If(condition, then, otherwise):
                 with writer.indented(f"if {expression_text(condition, place.text)}:"):
@@ -142,6 +144,29 @@ class _VersionWriter:
                     self.operation(operation, place)
             case RegionCall():
                 self.region(node)
+
+    def scatters(self, variable: str, body: Node, place: _Place) -> bool:
+        """Whether an innermost loop stores to elements that are not next to one another."""
+        parts = list(walk_nodes(body))
+        if any(isinstance(part, For) for part in parts):
+            return False
+        operations = [operation for part in parts if isinstance(part, Compute) for operation in part.operations]
+        targets = [operation.target for operation in operations if isinstance(operation, Assign)]
+        return any(
+            isinstance(leaf, Iterator) and leaf.name == variable
+            for target in targets
+            if target.array not in place.local
+            for subscript in self.far_subscripts(target)
+            for leaf in walk(subscript)
+        )
+
+    def far_subscripts(self, element: Element) -> tuple[Expression, ...]:
+        """The subscripts along which elements do not lie next to one another."""
+        kinds = array_types(self.storage, self.scop)
+        own_layout = element.array in kinds and element.array not in self.copies
+        if own_layout and kinds[element.array].layout == "F":
+            return element.subscripts[1:]
+        return element.subscripts[:-1]
 
     def operation(self, operation: Operation, place: _Place) -> None:
         match operation:

@@ -19,7 +19,7 @@ from polytune.codegen.transfers import Transfers, find_transfers, write_transfer
 from polytune.frontend.expression import Iterator
 from polytune.frontend.scop import Scop
 from polytune.schedule.mapping import map_region
-from polytune.schedule.partition import split_depth
+from polytune.schedule.partition import Split, splits_of
 from polytune.schedule.regions import Plan
 
 PARTITIONED = "partitioned"
@@ -34,8 +34,8 @@ class Part:
         program: the code of a part for the processor.
         outer: names of the loop variables around the region.
         members: the ranges of all members of its band.
-        splits: how many members may be split.
-        limits: per shared member the names of a part's lower and upper bound in ``program`` and in ``transfers``.
+        splits: the members that may be split, the first ones of the band.
+        limits: per member that is shared or may be split the names of a part's lower and upper bound in ``transfers``.
         transfers: what a part reads and writes.
         kernel: the code of a part for a device, None where the region has no coincident member.
         arguments: what the kernel is launched with.
@@ -46,7 +46,7 @@ class Part:
     program: Program
     outer: tuple[str, ...]
     members: tuple[TiledMember, ...]
-    splits: int
+    splits: tuple[Split, ...]
     limits: tuple[tuple[str, str], ...]
     transfers: Transfers
     kernel: DeviceKernel | None
@@ -76,16 +76,17 @@ def generate_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram:
     for region, code in zip(plan.regions, program.regions, strict=True):
         mapping = map_region(plan, region)
         kernel = None if mapping is None else generate_kernel(mapping, scop)
-        limits = code.windows[: region.shared]
+        splits = splits_of(plan, region)
+        limits = code.windows[: max(region.shared, len(splits))]
         name = f"{PARTITIONED}_{region.index}"
         parts.append(
             Part(
-                _part_program(name, code, scop),
+                _part_program(name, code, len(limits)),
                 code.outer,
                 code.members,
-                split_depth(region),
+                splits,
                 limits,
-                find_transfers(region, code, scop),
+                find_transfers(region, code, len(limits), scop),
                 kernel,
                 None if kernel is None else kernel_arguments(kernel, scop),
                 () if mapping is None else mapping.positions,
@@ -95,11 +96,11 @@ def generate_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram:
     return PartitionedProgram(plan.name, program.skeleton, tuple(parts))
 
 
-def _part_program(name: str, code: RegionCode, scop: Scop) -> Program:
-    """A region as a program of its own: the shared members run between given limits."""
-    limits = tuple((f"{OWN}from_{member}", f"{OWN}to_{member}") for member in range(code.shared))
+def _part_program(name: str, code: RegionCode, limited: int) -> Program:
+    """A region as a program of its own: the first members run between given limits."""
+    limits = tuple((f"{OWN}from_{member}", f"{OWN}to_{member}") for member in range(limited))
     members = tuple(
-        TiledMember(Iterator(limits[number][0]), Iterator(limits[number][1])) if number < code.shared else member
+        TiledMember(Iterator(limits[number][0]), Iterator(limits[number][1])) if number < limited else member
         for number, member in enumerate(code.members)
     )
     region = replace(code, index=0, members=members)
@@ -148,7 +149,9 @@ def _write_part(writer: SourceWriter, number: int, part: Part, scop: Scop) -> No
         writer.line(f"run={OWN}run_{version.name},")
         writer.line(f"team={version.team},")
         writer.line(f"tiles={len(version.tiles)},")
-        writer.line(f"splits={part.splits},")
+        writer.line(f"splits={len(part.splits)},")
+        if any(split.reductions for split in part.splits):
+            writer.line(f"reductions={tuple(split.reductions for split in part.splits)!r},")
         writer.line(f"shared={len(part.limits)},")
         writer.line(f"ranges={OWN}ranges_{number},")
         writer.line(f"reads={OWN}reads_{number},")

@@ -62,8 +62,8 @@ class Transfers:
     writes: tuple[Box | Rows, ...]
 
 
-def find_transfers(region: Region, code: RegionCode, scop: Scop) -> Transfers:
-    """The transfers of a region.
+def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -> Transfers:
+    """The transfers of a region, of which a part is bounded along its first ``limited`` members.
 
     For every access ``{ S[i] -> A[a] }`` the image of ``{ S[i] : prefix(i) = c, l <= band(i) < u }``, with c, l and u
     as parameters.  Reads are moved as the box around them: reading more changes nothing.  Writes are exact: a box if
@@ -74,7 +74,7 @@ def find_transfers(region: Region, code: RegionCode, scop: Scop) -> Transfers:
     if region.prefix is not None:
         for level, name in enumerate(code.outer):
             domain = constrain(domain, region.prefix.get_union_pw_aff(level), name, 0, 0)
-    windows = code.windows[: region.shared]
+    windows = code.windows[:limited]
     context = window_context(domain, region, domain.params(), windows)
     for member, (lower, upper) in enumerate(windows):
         assert region.band is not None

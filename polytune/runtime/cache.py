@@ -55,7 +55,7 @@ class ModuleCache:
         """
         chosen = directory or os.environ.get("POLYTUNE_CACHE_DIR") or platformdirs.user_cache_dir("polytune")
         self.directory: Path | None = Path(chosen).expanduser().absolute()
-        self._limit = _limit_from_environment() if limit is None else limit
+        self._limit = limit_from_environment() if limit is None else limit
         self._modules: dict[str, ModuleType] = {}
         self._lock = threading.RLock()
         self._stores = 0
@@ -232,7 +232,7 @@ def _without_disk_cache(text: str) -> str:
     return ast.unparse(_CacheOff().visit(ast.parse(text)))
 
 
-def _limit_from_environment() -> int:
+def limit_from_environment() -> int:
     """``$POLYTUNE_CACHE_LIMIT`` in bytes."""
     text = os.environ.get("POLYTUNE_CACHE_LIMIT", "").strip()
     if not text:

@@ -210,9 +210,11 @@ class GeneratedKernel:
         named = dict(zip(module.ARGUMENTS, invocation.values, strict=True))
         scalars = {name: named[name] for name in module.SCALARS}
 
-        def run_part(part: Part, integers: tuple[int, ...], threads: int) -> None:
+        def run_part(part: Part, integers: tuple[int, ...], threads: int, replaced: Mapping[str, np.ndarray]) -> None:
             self._compile_function(part.run, part.team)
-            context = self._fill(invocation, scratch, tiles, integers)
+            values = tuple(replaced.get(name, named[name]) for name in module.ARGUMENTS)
+            own = tuple(replaced.get(name, arrays[name]) for name in module.SCRATCH)
+            context = self._fill(Invocation(values, invocation.parameters), own, tiles, integers)
             if part.team:
                 workers = min(threads or maximum_threads(), maximum_threads())
                 launch(run_team, workers, self._addresses[part.run.__name__], context.address)

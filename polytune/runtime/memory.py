@@ -25,7 +25,7 @@ from numba.core.errors import TypingError
 from numba.core.typing.templates import AbstractTemplate, infer_global, signature
 from numba.extending import intrinsic, lower_builtin, models, register_model
 
-__all__ = ["View", "keep_alive", "view"]
+__all__ = ["View", "keep_alive", "one_by_one", "view"]
 
 _BYTE = ir.IntType(8)
 
@@ -115,6 +115,21 @@ def view(typing_context, array, name, names):
 def keep_alive(typing_context, array):
     """Hold an array made in compiled code until here, so that views of it stay valid."""
     return types.void(array), lambda context, builder, sig, args: context.get_dummy_value()
+
+
+@intrinsic
+def one_by_one(typing_context):
+    """Keep the loop around this from being vectorised; for loops that would have to scatter what they store.
+
+    Processors scatter no faster than they store one by one, and compilers believe otherwise.
+    """
+
+    def emit(context, builder, sig, args):
+        # An empty piece of assembler is no instruction, but a vectoriser cannot see that.
+        builder.asm(ir.FunctionType(ir.VoidType(), []), "", "", [], True)
+        return context.get_dummy_value()
+
+    return types.void(), emit
 
 
 def _subscripts(view_type: types.Type, index: types.Type) -> tuple[types.Type, ...] | None:

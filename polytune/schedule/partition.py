@@ -7,6 +7,7 @@ the band, whose filters bound the member by a parameter, once per member that is
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import product
 
 import islpy as isl
@@ -14,7 +15,7 @@ import islpy as isl
 from polytune.errors import LegalityError
 from polytune.schedule.bands import open_dependences
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.regions import MARK, Plan, Region, below_mark, plan_parallel
+from polytune.schedule.regions import MARK, Plan, Region, RegionKind, below_mark, plan_parallel
 from polytune.schedule.unions import sets_of, union_of
 
 MOST_SPLITS = 2
@@ -33,7 +34,7 @@ def choose_plan(candidates: Sequence[Candidate]) -> Plan | None:
         plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
         if plan is None:
             continue
-        parallel = [region for region in plan.regions if split_depth(region)]
+        parallel = [region for region in plan.regions if region.kind is RegionKind.PARALLEL]
         if not parallel:
             continue
         work = {region.index: _loops(region) for region in plan.regions}
@@ -57,43 +58,121 @@ def _loops(region: Region) -> int:
     return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0)
 
 
-def split_depth(region: Region) -> int:
-    """How many members of a region's band may be split: leading coincident ones."""
-    return min(region.shared, MOST_SPLITS) if region.kind.value == "parallel" else 0
+@dataclass(frozen=True)
+class Split:
+    """A member of a band that may be split.
+
+    Attributes:
+        member: its position in ``region.band``.
+        reductions: the arrays, each with its operator, that both sides update: the upper side works on copies of its
+            own that begin with the operator's neutral element, and the two are combined where the sides join.
+    """
+
+    member: int
+    reductions: tuple[tuple[str, str], ...] = ()
 
 
-def partition(plan: Plan, region: Region, depth: int) -> isl.Schedule:
-    """The plan's schedule with a region split into ``2^depth`` parts.
+def splits_of(plan: Plan, region: Region) -> tuple[Split, ...]:
+    """The members of a region's band that may be split, two at most: coincident ones, then one that is not only because
+    of reductions, unless sums have to keep their order."""
+    if region.kind is not RegionKind.PARALLEL:
+        return ()
+    found = [Split(member) for member in range(min(region.shared, MOST_SPLITS))]
+    if len(found) < MOST_SPLITS and region.shared < region.depth and not plan.dependences.scop.strict:
+        reductions = _reductions_across(plan, region, region.shared)
+        if reductions:
+            found.append(Split(region.shared, reductions))
+    return tuple(found)
+
+
+def _reductions_across(plan: Plan, region: Region, member: int) -> tuple[tuple[str, str], ...]:
+    """The reductions that cross a split of a member, if nothing else does; else nothing.
+
+    A statement ``x op= e`` writes x alone, so that taking the dependences among its own instances away from all
+    dependences takes away no other.
+    """
+    scop, dependences = plan.dependences.scop, plan.dependences
+    node = _band_of(plan, region)
+    lower, upper = _parts(node, region, [member])
+    binding = _binding(plan, region, node)
+    if not _crossing(binding.subtract(dependences.reductions), lower, upper).is_empty():
+        return ()
+    crossing = _crossing(binding, lower, upper)
+    found: dict[str, str] = {}
+    for statement in scop.statements:
+        instances = isl.UnionSet.from_set(statement.domain)
+        if statement.reduction is not None and not crossing.intersect_domain(instances).is_empty():
+            array = next(access.array for access in statement.accesses if access.is_write)
+            if found.setdefault(array, statement.reduction.operator) != statement.reduction.operator:
+                return ()
+    for statement in scop.statements:
+        if isl.UnionSet.from_set(statement.domain).intersect(node.get_domain()).is_empty():
+            continue
+        own = statement.reduction
+        updates = set() if own is None else {own.read, own.write}
+        for access in statement.accesses:
+            alike = own is not None and own.operator == found.get(access.array)
+            if access.array in found and not (alike and access.reference in updates):
+                return ()
+    return tuple(sorted(found.items()))
+
+
+def partition(plan: Plan, region: Region, splits: Sequence[Split]) -> isl.Schedule:
+    """The plan's schedule with a region split into ``2^d`` parts.
 
     With split parameters ``R0, R1, ...`` the parts are ``{ x : B_d(x) < R_d }`` and ``{ x : B_d(x) >= R_d }`` for each
-    of the first members B_d of the band, and all their combinations.  They are the children of a set node: in any
-    order, at the same time, on different platforms.
+    of the members B_d of the splits, and all their combinations.  They are the children of a set node: in any order, at
+    the same time, on different platforms.
 
     Raises:
-        LegalityError: a dependence leads from one part to another.  It does not where the members are coincident.
+        LegalityError: a dependence leads from one part to another, other than by a reduction that is combined.
     """
-    node = below_mark(plan.schedule.get_root(), f"{MARK}{region.index}")
-    assert node is not None, "every region of a plan has a mark in its schedule"
-    assert region.band is not None and depth <= split_depth(region)
-    parts = [node.get_domain()]
-    for member in range(depth):
-        position = isl.UnionMap.from_union_pw_aff(region.band.get_union_pw_aff(member))
-        sides = [position.intersect_range(isl.UnionSet(side)).domain() for side in _sides(node.get_ctx(), member)]
-        parts = [part.intersect(side) for part, side in product(parts, sides)]
-    dependences = plan.dependences
-    kept = [relation for array, relation in dependences.order.items() if array not in region.private]
-    binding = open_dependences(union_of([dependences.all_flow, *kept], dependences.scop), node)
+    node = _band_of(plan, region)
+    parts = _parts(node, region, [split.member for split in splits])
+    binding = _binding(plan, region, node)
+    if any(split.reductions for split in splits):
+        binding = binding.subtract(plan.dependences.reductions)
     for source, sink in product(range(len(parts)), repeat=2):
-        crossing = binding.intersect_domain(parts[source]).intersect_range(parts[sink])
-        if source != sink and not crossing.is_empty():
+        crossing = _crossing(binding, parts[source], parts[sink]) if source < sink else None
+        if crossing is not None and not crossing.is_empty():
             raise LegalityError(
-                f"the parts of region {region.index} of kernel {dependences.scop.name!r} depend on one another: "
+                f"the parts of region {region.index} of kernel {plan.dependences.scop.name!r} depend on one another: "
                 f"{crossing}\nThis is a defect of polytune; please report it with the kernel's source."
             )
     filters = isl.UnionSetList.alloc(node.get_ctx(), len(parts))
     for part in parts:
         filters = filters.add(part.gist(node.get_domain()))
     return node.insert_set(filters).get_schedule()
+
+
+def _band_of(plan: Plan, region: Region) -> isl.ScheduleNode:
+    node = below_mark(plan.schedule.get_root(), f"{MARK}{region.index}")
+    assert node is not None, "every region of a plan has a mark in its schedule"
+    return node
+
+
+def _parts(node: isl.ScheduleNode, region: Region, members: Sequence[int]) -> list[isl.UnionSet]:
+    """The instances on each side of all splits, with the lower side of the last member first."""
+    assert region.band is not None
+    parts = [node.get_domain()]
+    for number, member in enumerate(members):
+        position = isl.UnionMap.from_union_pw_aff(region.band.get_union_pw_aff(member))
+        sides = [position.intersect_range(isl.UnionSet(side)).domain() for side in _sides(node.get_ctx(), number)]
+        parts = [part.intersect(side) for part, side in product(parts, sides)]
+    return parts
+
+
+def _binding(plan: Plan, region: Region, node: isl.ScheduleNode) -> isl.UnionMap:
+    """The dependences open at a region's band that copies for each worker do not break."""
+    dependences = plan.dependences
+    kept = [relation for array, relation in dependences.order.items() if array not in region.private]
+    return open_dependences(union_of([dependences.all_flow, *kept], dependences.scop), node)
+
+
+def _crossing(relation: isl.UnionMap, first: isl.UnionSet, second: isl.UnionSet) -> isl.UnionMap:
+    """What leads from either of two parts to the other."""
+    there = relation.intersect_domain(first).intersect_range(second)
+    return there.union(relation.intersect_domain(second).intersect_range(first))
 
 
 def _sides(context: isl.Context, member: int) -> tuple[isl.Set, isl.Set]:

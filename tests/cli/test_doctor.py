@@ -8,8 +8,9 @@ import sys
 
 import pytest
 
-from polytune.cli import doctor, findings
-from polytune.cli.findings import Finding, State
+from polytune.cli import device_findings, doctor, findings
+from polytune.cli.finding import Finding, State
+from polytune.errors import DeviceCompilationError
 
 
 def test_this_machine_is_healthy(run, tmp_path, monkeypatch):
@@ -74,32 +75,93 @@ def test_size_of_the_cache_is_told(tmp_path, monkeypatch):
     assert findings.find_disk_cache().detail == f"{tmp_path}, 3.0 MiB"
 
 
-@pytest.mark.parametrize(("package", "check"), [("pycuda", findings.find_pycuda), ("pyopencl", findings.find_pyopencl)])
-def test_missing_binding_says_how_to_install_it(monkeypatch, package, check):
+@pytest.mark.parametrize(("package", "extra"), [("pycuda", "cuda"), ("pyopencl", "opencl")])
+def test_missing_binding_says_how_to_install_it(monkeypatch, package, extra):
     def version(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    found = check()
+    found = findings.find_binding(package, extra)
     assert found.state is State.ABSENT
-    assert "pip install 'polytune[" in found.remedy
+    assert f"pip install 'polytune[{extra}]'" in found.remedy
 
 
-def test_binding_that_kills_its_process_only_finds_no_device(monkeypatch):
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.0")
-    found = findings._find_binding("pyopencl", "import os; os.abort()", "install it")
-    assert (found.state, found.detail) == (State.ABSENT, "1.0 is installed but finds no device")
+def test_missing_compiler_says_how_to_install_it(monkeypatch):
+    from polytune.runtime.devices import nvrtc
+
+    def compiler():
+        raise DeviceCompilationError("there is none")
+
+    monkeypatch.setattr(nvrtc, "compiler", compiler)
+    found = device_findings.find_cuda_compiler()
+    assert (found.state, found.detail) == (State.ABSENT, "there is none")
+    assert "pip install nvidia-cuda-nvrtc" in found.remedy
 
 
-def test_devices_of_a_binding_are_listed(monkeypatch):
-    monkeypatch.setattr(importlib.metadata, "version", lambda name: "1.0")
-    found = findings._find_binding("pyopencl", "print('one'); print('two')", "install it")
-    assert (found.state, found.detail) == (State.OK, "1.0: one; two")
+LIMITS = {
+    "memory": 3 << 30,
+    "multiprocessors": 2,
+    "threads_per_block": 1024,
+    "shared_memory": 48 << 10,
+    "registers_per_block": 65536,
+    "float64": False,
+}
+
+
+def found_in(monkeypatch, program):
+    monkeypatch.setattr(device_findings, "_PROGRAM", [sys.executable, "-c", program])
+    return device_findings.find_devices()
+
+
+def entry(**changes):
+    usual = {"kind": "cuda", "identity": "cuda:0", "description": "H200", "reason_if_unusable": "", "remedy": ""}
+    return {**usual, "used": True, "limits": LIMITS, **changes}
+
+
+def test_devices_are_listed_with_their_limits(monkeypatch):
+    report = [entry(), entry(identity="opencl:1", used=False), entry(identity=None, description="OpenCL")]
+    report[2] |= {"reason_if_unusable": "no driver", "remedy": "install one", "limits": None}
+    found = found_in(monkeypatch, f"import json; print(json.dumps({report!r}))")
+    assert [(one.name, one.state, one.remedy) for one in found] == [
+        ("cuda:0", State.OK, ""),
+        ("opencl:1", State.OK, "not used; POLYTUNE_DEVICES=opencl:1 chooses it"),
+        ("OpenCL", State.ABSENT, "install one"),
+    ]
+    assert found[0].detail == (
+        "H200: 3.0 GiB, 2 multiprocessors, 1024 threads and 48 KiB of shared memory a block, "
+        "65536 registers a block, no double precision"
+    )
+    assert found[2].detail == "no driver"
+
+
+@pytest.mark.parametrize("program", ["import os; os.abort()", "print('no JSON')"])
+def test_driver_that_ends_its_process_is_only_reported(monkeypatch, program):
+    (found,) = found_in(monkeypatch, program)
+    assert (found.name, found.state) == ("devices", State.ABSENT)
+    assert "POLYTUNE_DEVICES=none" in found.remedy
+
+
+def test_driver_that_does_not_answer(monkeypatch):
+    monkeypatch.setattr(device_findings, "_LONGEST", 0.2)
+    (found,) = found_in(monkeypatch, "import time; time.sleep(20)")
+    assert "did not answer within" in found.detail
+
+
+def test_report_is_of_what_can_be_found(monkeypatch):
+    """The real report, in this process."""
+    from polytune.cli.device_report import report
+
+    monkeypatch.setenv("POLYTUNE_DEVICES", "none")
+    entries = report()
+    assert {entry["kind"] for entry in entries} == {"cuda", "opencl"}
+    for found in entries:
+        assert not found["used"]
+        assert found["limits"] or found["reason_if_unusable"]
 
 
 def test_check_that_raises_becomes_a_finding():
     def check():
         raise RuntimeError("unreadable")
 
-    found = findings._guarded("processor", check)
+    (found,) = findings._guarded("processor", check)
     assert (found.state, found.detail) == (State.BROKEN, "RuntimeError: unreadable")

@@ -17,13 +17,17 @@ import builtins
 import operator
 import random
 import threading
+import warnings
 from collections.abc import Callable, Mapping, Sequence
-from types import SimpleNamespace
+from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
+from polytune.errors import DeviceWarning
 from polytune.runtime.context import STATE_LENGTH, array_words
+from polytune.runtime.partitioned.description import Part
+from polytune.runtime.partitioned.execution import Call, Execution
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
 
@@ -173,6 +177,45 @@ class Elements:
         return f"{self.name}[{', '.join(str(subscript) for subscript in position)}]"
 
 
+class _Values:
+    """The values of one call, checked: all arrays in memory, numbers, and parameters."""
+
+    def __init__(self, module: Mapping[str, Any], values: Sequence[Any]):
+        self.module, self.values = module, values
+        self.parameters: tuple[int, ...] = module["parameters"](*values)
+        given = dict(zip(module["ARGUMENTS"], values, strict=True))
+        named = zip(module["PARAMETERS"], self.parameters, strict=True)
+        self.extra = [value for name, value in named if name not in module["ARGUMENTS"]]
+        module["check"](*values, *self.extra)
+        self.scratch = module["scratch"](*values, *self.extra) if module["SCRATCH"] else ()
+        self.arrays: dict[str, np.ndarray] = {name: given[name] for name in module["ARRAYS"]}
+        self.arrays.update(zip(module["SCRATCH"], self.scratch, strict=True))
+        self.scalars = {name: given[name] for name in module["SCALARS"]}
+
+    def context(
+        self, part: Sequence[int], tiles: Sequence[int], replaced: Mapping[str, np.ndarray] = MappingProxyType({})
+    ) -> dict[int, Any]:
+        """The context of a function of the module, some arrays replaced by others."""
+        context: dict[int, Any] = {}
+        position = STATE_LENGTH
+        arrays = {**self.arrays, **replaced}
+        for array, kind in zip(arrays.values(), map(parse_type, self.module["MEMORY"]), strict=True):
+            assert isinstance(kind, ArrayType) and (array.dtype, array.ndim) == (np.dtype(kind.dtype), kind.ndim)
+            context[position] = array
+            position += array_words(kind)
+        partitioned = self.module.get("PARTITIONED")
+        unused = [0] * (0 if partitioned is None else partitioned.part_words - len(part))
+        for value in (*self.scalars.values(), *self.parameters, *part, *unused, *tiles):
+            context[position] = value
+            position += 1
+        return context
+
+    def result(self) -> Any:
+        """What the kernel returns."""
+        returned = self.module.get("result")
+        return None if returned is None else returned(*self.values, *self.extra, *self.scratch)
+
+
 class Interpreter:
     """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
@@ -193,7 +236,9 @@ class Interpreter:
                 number=lambda context, position, dtype: getattr(np, dtype)(context[position]),
             ),
             "polytune.runtime.memory": SimpleNamespace(
-                view=lambda array, name, names: Elements(array, name, True, self), keep_alive=lambda array: None
+                view=lambda array, name, names: Elements(array, name, True, self),
+                keep_alive=lambda array: None,
+                one_by_one=lambda: None,
             ),
             "polytune.runtime.arithmetic": SimpleNamespace(
                 least=min, greatest=max, quotient=operator.floordiv, remainder=operator.mod
@@ -214,37 +259,47 @@ class Interpreter:
 
     def run(self, configuration: Mapping[str, Any], values: Sequence[Any], seed: int) -> Any:
         """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns."""
-        module, version = self.module, self._versions[configuration["version"]]
-        parameters = module["parameters"](*values)
-        given = dict(zip(module["ARGUMENTS"], values, strict=True))
-        extra = [
-            value
-            for name, value in zip(module["PARAMETERS"], parameters, strict=True)
-            if name not in module["ARGUMENTS"]
-        ]
-        module["check"](*values, *extra)
-        scratch = module["scratch"](*values, *extra) if module["SCRATCH"] else ()
-        context: dict[int, Any] = {}
-        position = STATE_LENGTH
-        arrays = [*(given[name] for name in module["ARRAYS"]), *scratch]
-        for array, kind in zip(arrays, map(parse_type, module["MEMORY"]), strict=True):
-            assert isinstance(kind, ArrayType) and (array.dtype, array.ndim) == (np.dtype(kind.dtype), kind.ndim)
-            context[position] = array
-            position += array_words(kind)
+        version, call = self._versions[configuration["version"]], _Values(self.module, values)
         tiles = [configuration[f"tile_{member}"] for member in range(len(version.tiles))]
-        for value in (*(given[name] for name in module["SCALARS"]), *parameters, *tiles):
-            context[position] = value
-            position += 1
+        self._work(version.function, configuration["threads"] if version.team else 0, call.context((), tiles), seed)
+        return call.result()
+
+    def run_partitioned(
+        self, execution: Execution, configuration: Mapping[str, Any], values: Sequence[Any], seed: int
+    ) -> Any:
+        """One call shared among platforms; the processor's parts are interpreted.
+
+        A device that fails makes the test fail: its call must not be served by the processor.
+        """
+        call = _Values(self.module, values)
+        tiles = [configuration.get(f"tile_{member}", 2) for member in range(self.most_tiles)]
+
+        def run_part(part: Part, integers: tuple[int, ...], threads: int, replaced: Mapping[str, np.ndarray]) -> None:
+            self._work(part.run, threads or 2 if part.team else 0, call.context(integers, tiles, replaced), seed)
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", DeviceWarning)
+            execution.run(Call(call.arrays, call.scalars, call.parameters, configuration, run_part))
+        return call.result()
+
+    @property
+    def most_tiles(self) -> int:
+        """The largest number of tile sizes that anything in the module takes."""
+        partitioned = self.module.get("PARTITIONED")
+        parts = () if partitioned is None else partitioned.parts
+        return max((*(len(version.tiles) for version in self._versions.values()), *(part.tiles for part in parts)))
+
+    def _work(self, function: Callable[[Any], object], workers: int, context: dict[int, Any], seed: int) -> None:
+        """Run a function of a context, by a team where there are workers."""
         self._histories = {}
-        if version.team:
-            self.team = Team(configuration["threads"], seed)
+        if workers:
+            self.team = Team(workers, seed)
             try:
-                self.team.run(lambda: version.function(context))
+                self.team.run(lambda: function(context))
             finally:
                 self.team = None
         else:
-            version.function(context)
-        return module["result"](*values, *extra, *scratch) if "result" in module else None
+            function(context)
 
     def history(self, array: np.ndarray) -> tuple[dict, dict]:
         """Who wrote and who read the elements of an array; the array is kept, so that its identity stays its own."""

@@ -1,8 +1,4 @@
-"""CUDA devices, through pycuda.
-
-A CUDA context is current in a thread: the device's primary context, which all libraries of a process share, is pushed
-around every use, so that any thread may use a device.  Machine code comes from NVRTC or nvcc.
-"""
+"""CUDA devices, through pycuda, for any thread; machine code comes from NVRTC or nvcc."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import importlib
 import os
 import threading
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,7 +22,8 @@ from polytune.errors import (
     LaunchError,
 )
 from polytune.runtime.devices import nvrtc
-from polytune.runtime.devices.cubin import kernel_needs
+from polytune.runtime.devices.cuda_context import CudaContext, Recycled
+from polytune.runtime.devices.cuda_function import CudaFunction
 from polytune.runtime.devices.device import Buffer, Event, Kernel, Limits, Stream
 from polytune.runtime.devices.kernel_cache import kernel_cache, key_of_kernel
 from polytune.runtime.devices.staged import StagedDevice, StagedStream
@@ -93,7 +90,7 @@ class CudaDevice(StagedDevice):
         try:
             self._raw = self._cuda.Device(index)
             self.description = self._raw.name()
-            self._context = self._raw.retain_primary_context()
+            self._context = CudaContext(self, self._cuda, self._raw.retain_primary_context())
         except self._cuda.Error as error:
             raise DeviceUnavailableError(f"{self.identity} cannot be opened: {error}") from error
         major, minor = self._raw.compute_capability()
@@ -104,16 +101,14 @@ class CudaDevice(StagedDevice):
         self._launching = threading.Lock()
         self._events: list[Any] = []
         self._streams: list[Any] = []
-        # At exit this comes after the buffers' own finalizers, which were made later.
-        self._finalizer = weakref.finalize(self, _detach, self._cuda, self._context)
 
     def stream(self) -> CudaStream:
-        with self._current("make a stream on"):
+        with self._context("make a stream on"):
             raw = self._streams.pop() if self._streams else self._cuda.Stream()
-        return CudaStream(self, _Recycled(raw, self._streams))
+        return CudaStream(self, Recycled(raw, self._streams))
 
     def allocate(self, nbytes: int) -> Buffer:
-        with self._current(f"allocate {nbytes} bytes on"):
+        with self._context(f"allocate {nbytes} bytes on"):
             raw = self._cuda.mem_alloc(max(1, nbytes))
         return Buffer(nbytes, int(raw), int(raw), functools.partial(self._free, raw))
 
@@ -129,7 +124,7 @@ class CudaDevice(StagedDevice):
             code = self._compiler.compile(source, self.arch, options)
             cache.store(key, code)
         try:
-            with self._current(f"load {name} into"):
+            with self._context(f"load {name} into"):
                 function = self._cuda.module_from_buffer(code).get_function(name)
                 return Kernel(
                     name=name,
@@ -137,7 +132,7 @@ class CudaDevice(StagedDevice):
                     shared_memory=function.shared_size_bytes,
                     local_memory=function.local_size_bytes,
                     threads_limit=function.max_threads_per_block,
-                    handle=_Function(function, _arguments_size(code, name)),
+                    handle=CudaFunction(name, function, code),
                 )
         except (DeviceLostError, DeviceMemoryError):
             raise
@@ -153,62 +148,58 @@ class CudaDevice(StagedDevice):
         arguments: Sequence[Buffer | np.generic],
     ) -> None:
         assert isinstance(stream, CudaStream)
-        function: _Function = kernel.handle
-        layout = "".join("P" if isinstance(argument, Buffer) else argument.dtype.char for argument in arguments)
-        values = [argument.address if isinstance(argument, Buffer) else argument for argument in arguments]
-        if function.arguments_size not in (None, _size(layout)):
-            raise LaunchError(
-                f"{kernel.name} takes {function.arguments_size} bytes of arguments, and {_size(layout)} were given"
-            )
+        function: CudaFunction = kernel.handle
+        layout = "".join(["P" if isinstance(argument, Buffer) else argument.dtype.char for argument in arguments])
+        values = [argument.require() if isinstance(argument, Buffer) else argument for argument in arguments]
         try:
             # The layout and the block's shape are part of the function until it is launched.
-            with self._launching, self._current(f"launch {kernel.name} with blocks of {block} on"):
-                function.raw.prepare(layout)
+            with self._launching, self._context("launch a kernel on"):
+                function.prepare(layout)
                 function.raw.prepared_async_call(grid, block, stream.raw, *values)
-        except (DeviceLostError, DeviceMemoryError):
+        except (DeviceLostError, DeviceMemoryError, LaunchError):
             raise
         except DeviceError as error:
-            raise LaunchError(str(error)) from error.__cause__
+            raise LaunchError(f"{kernel.name} with {grid} blocks of {block} threads: {error}") from error.__cause__
 
     def record(self, stream: Stream) -> Event:
         assert isinstance(stream, CudaStream)
-        with self._current("record an event on"):
+        with self._context("record an event on"):
             raw = self._events.pop() if self._events else self._cuda.Event()
             raw.record(stream.raw)
-        return Event(_Recycled(raw, self._events))
+        return Event(Recycled(raw, self._events))
 
     def wait(self, stream: Stream, event: Event) -> None:
         assert isinstance(stream, CudaStream)
-        with self._current("wait for an event on"):
+        with self._context("wait for an event on"):
             stream.raw.wait_for_event(event.handle.raw)
 
     def seconds(self, first: Event, last: Event) -> float:
-        with self._current("read the time of an event on"):
+        with self._context("read the time of an event on"):
             last.handle.raw.synchronize()
             return first.handle.raw.time_till(last.handle.raw) * 1e-3
 
     def has_passed(self, event: Event) -> bool:
-        with self._current("look at an event on"):
+        with self._context("look at an event on"):
             return event.handle.raw.query()
 
     def wait_for(self, event: Event) -> None:
-        with self._current("wait for the work of"):
+        with self._context("wait for the work of"):
             event.handle.raw.synchronize()
 
     def memory_free(self) -> int:
-        with self._current("ask for the free memory of"):
+        with self._context("ask for the free memory of"):
             free, _ = self._cuda.mem_get_info()
         return free
 
     def close(self) -> None:
         self.staging.clear()
-        with contextlib.suppress(DeviceError), self._current("close"):
+        with contextlib.suppress(DeviceError), self._context("close"):
             self._events.clear()
             self._streams.clear()
-        self._finalizer()
+        self._context.detach()
 
     def _allocate_staging(self, nbytes: int) -> Staging:
-        with self._current(f"lock {nbytes} bytes of host memory for"):
+        with self._context(f"lock {nbytes} bytes of host memory for"):
             locked = self._cuda.pagelocked_empty(nbytes, np.uint8)
         staging = Staging(locked, locked.base)
         weakref.finalize(staging, self._free, locked.base)
@@ -216,12 +207,12 @@ class CudaDevice(StagedDevice):
 
     def _free(self, raw: Any) -> None:
         """Free memory, from whatever thread; what a lost device had is gone already."""
-        with contextlib.suppress(DeviceError), self._current("free memory of"):
+        with contextlib.suppress(DeviceError), self._context("free memory of"):
             raw.free()
 
     def _copy_in(self, stream: Stream, buffer: Buffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
         assert isinstance(stream, CudaStream)
-        with self._current("copy to"):
+        with self._context("copy to"):
             for part in parts:
                 host = staging.bytes[part.host_offset :]
                 place = buffer.address + part.device_offset
@@ -238,7 +229,7 @@ class CudaDevice(StagedDevice):
 
     def _copy_out(self, stream: Stream, staging: Staging, buffer: Buffer, parts: Iterable[Rectangle]) -> None:
         assert isinstance(stream, CudaStream)
-        with self._current("copy from"):
+        with self._context("copy from"):
             for part in parts:
                 host = staging.bytes[part.host_offset :]
                 place = buffer.address + part.device_offset
@@ -253,57 +244,13 @@ class CudaDevice(StagedDevice):
                 copy.width_in_bytes, copy.height, copy.depth = part.width, part.rows, part.slices
                 copy(stream.raw)
 
-    @contextlib.contextmanager
-    def _current(self, what: str) -> Iterator[None]:
-        """The device's context in this thread, and pycuda's exceptions as errors that say what could not be done.
-
-        Raises:
-            DeviceError: or the subclass that fits.
-        """
-        if self.lost:
-            raise DeviceLostError(f"{self.identity} ({self.description}) has stopped answering and is not used again")
-        try:
-            self._context.push()
-        except self._cuda.Error as error:
-            raise self._error(what, error) from error
-        try:
-            yield
-        except self._cuda.Error as error:
-            raise self._error(what, error) from error
-        finally:
-            self._leave()
-
-    def _leave(self) -> None:
-        """Take the context off this thread's stack, whatever has happened to it."""
-        try:
-            self._cuda.Context.pop()
-        except self._cuda.Error:
-            self.lost = True
-        # pycuda ends the process at its exit if its own stack still holds a context, and complains about everything
-        # that it cannot destroy in one: a context that it counts as dead is spared both.
-        if self.lost and self._finalizer.detach() is not None:
-            with contextlib.suppress(self._cuda.Error):
-                self._context.detach()
-
-    def _error(self, what: str, error: Exception) -> DeviceError:
-        text = f"cannot {what} {self.identity} ({self.description}): {error}"
-        if isinstance(error, self._cuda.MemoryError):
-            return DeviceMemoryError(text)
-        # After an error of a kernel, such as an access out of bounds, the driver refuses everything in this process.
-        try:
-            self._cuda.Event().record()
-        except self._cuda.Error:
-            self.lost = True
-            return DeviceLostError(f"{text}; the device is not used again in this process")
-        return DeviceError(text)
-
 
 class CudaStream(StagedStream):
     """A CUDA stream."""
 
     device: CudaDevice
 
-    def __init__(self, device: CudaDevice, handle: _Recycled):
+    def __init__(self, device: CudaDevice, handle: Recycled):
         super().__init__(device)
         self._handle = handle
 
@@ -314,57 +261,12 @@ class CudaStream(StagedStream):
 
     def _finish(self) -> None:
         try:
-            with self.device._current("finish the work of"):
+            with self.device._context("finish the work of"):
                 self.raw.synchronize()
         except (DeviceLostError, DeviceMemoryError):
             raise
         except DeviceError as error:
             raise LaunchError(str(error)) from error.__cause__
-
-
-class _Function:
-    """A ``pycuda.driver.Function``, and the bytes of its arguments where they are known."""
-
-    def __init__(self, raw: Any, arguments_size: int | None):
-        self.raw, self.arguments_size = raw, arguments_size
-
-
-class _Recycled:
-    """A pycuda object that goes back to a list when it is no longer used.
-
-    Making one takes longer than using it, and pycuda cannot destroy one in another thread than the context's own.
-    """
-
-    def __init__(self, raw: Any, pool: list[Any]):
-        self.raw, self._pool = raw, pool
-
-    def __del__(self) -> None:
-        self._pool.append(self.raw)
-
-
-def _detach(cuda: Any, context: Any) -> None:
-    """Let go of a primary context: pycuda does it wrongly when the object is destroyed."""
-    with contextlib.suppress(cuda.Error):
-        context.push()
-        context.detach()
-
-
-def _arguments_size(code: bytes, name: str) -> int | None:
-    """The bytes of a kernel's arguments, if the code is a cubin, which a compiler of the user's own may not give."""
-    try:
-        return kernel_needs(code, name).arguments
-    except DeviceCompilationError:
-        return None
-
-
-@functools.cache
-def _size(layout: str) -> int:
-    """The bytes of arguments of given types, each aligned to its own size."""
-    size = 0
-    for character in layout:
-        width = 8 if character == "P" else np.dtype(character).itemsize
-        size = -(-size // width) * width + width
-    return size
 
 
 def _limits(cuda: Any, raw: Any) -> Limits:

@@ -14,6 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import DeviceError
+
 __all__ = ["Box", "Buffer", "Device", "Event", "Kernel", "Limits", "Stream"]
 
 Box = tuple[tuple[int, int, int], ...]
@@ -53,7 +55,7 @@ class Buffer:
     Attributes:
         nbytes: its size in bytes.
         address: where it is, in the device's own terms.
-        handle: what the backend launches kernels with.
+        handle: what the backend launches kernels with; None once the memory has been freed.
     """
 
     def __init__(self, nbytes: int, address: int, handle: Any, release: Callable[[], None] | None):
@@ -72,6 +74,16 @@ class Buffer:
         self.handle = None
         if self._finalizer is not None:
             self._finalizer()
+
+    def require(self) -> Any:
+        """The handle.
+
+        Raises:
+            DeviceError: the memory has been freed.
+        """
+        if self.handle is None:
+            raise DeviceError(f"a buffer of {self.nbytes} bytes is used after it has been freed")
+        return self.handle
 
     def __enter__(self) -> Buffer:
         return self
@@ -236,4 +248,4 @@ class Device(ABC):
         """Let go of the device; nothing of it may be used afterwards."""
 
     def __repr__(self) -> str:
-        return f"<{self.identity}: {self.description}>"
+        return f"{self.identity} ({self.description})"

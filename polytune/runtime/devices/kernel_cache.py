@@ -112,7 +112,10 @@ _caches: dict[str | None, KernelCache] = {}
 
 def kernel_cache() -> KernelCache:
     """The cache that devices use: one for each directory that ``$POLYTUNE_CACHE_DIR`` has named in this process."""
-    return _caches.setdefault(os.environ.get("POLYTUNE_CACHE_DIR"), KernelCache())
+    place = os.environ.get("POLYTUNE_CACHE_DIR")
+    if place not in _caches:
+        _caches.setdefault(place, KernelCache())
+    return _caches[place]
 
 
 def _write(path: Path, content: bytes) -> None:

@@ -1,4 +1,7 @@
-"""OpenCL devices, through pyopencl."""
+"""OpenCL devices, through pyopencl.
+
+Programs are not kept on disk here: every driver that is used keeps them itself.
+"""
 
 from __future__ import annotations
 
@@ -125,10 +128,10 @@ class OpenCLDevice(StagedDevice):
     ) -> None:
         assert isinstance(stream, OpenCLStream)
         size = tuple(blocks * threads for blocks, threads in zip(grid, block, strict=True))
-        values = [argument.handle if isinstance(argument, Buffer) else argument for argument in arguments]
+        values = [argument.require() if isinstance(argument, Buffer) else argument for argument in arguments]
         try:
             # The arguments are part of the kernel until it is enqueued.
-            with self._launching, self._translated(f"launch {kernel.name} with blocks of {block} on"):
+            with self._launching, self._translated("launch a kernel on"):
                 try:
                     kernel.handle.set_args(*values)
                 except TypeError as error:
@@ -138,7 +141,7 @@ class OpenCLDevice(StagedDevice):
         except (DeviceLostError, DeviceMemoryError, LaunchError):
             raise
         except DeviceError as error:
-            raise LaunchError(str(error)) from error.__cause__
+            raise LaunchError(f"{kernel.name} with {grid} blocks of {block} threads: {error}") from error.__cause__
 
     def record(self, stream: Stream) -> Event:
         assert isinstance(stream, OpenCLStream)
@@ -225,14 +228,14 @@ class OpenCLDevice(StagedDevice):
             DeviceError: or the subclass that fits.
         """
         if self.lost:
-            raise DeviceLostError(f"{self.identity} ({self.description}) has stopped answering and is not used again")
+            raise DeviceLostError(f"{self} has stopped answering and is not used again")
         try:
             yield
         except self._cl.Error as error:
             raise self._error(what, error) from error
 
     def _error(self, what: str, error: Any) -> DeviceError:
-        text = f"cannot {what} {self.identity} ({self.description}): {error}"
+        text = f"cannot {what} {self}: {error}"
         status = self._cl.status_code
         if error.code in (status.DEVICE_NOT_AVAILABLE, status.INVALID_CONTEXT, status.INVALID_COMMAND_QUEUE):
             self.lost = True
@@ -275,9 +278,7 @@ class OpenCLStream(StagedStream):
         self.copying.clear()
         if failed:
             code = failed[0].command_execution_status
-            raise LaunchError(
-                f"a kernel failed on {self.device.identity} ({self.device.description}): OpenCL status {code}"
-            )
+            raise LaunchError(f"a kernel failed on {self.device}: OpenCL status {code}")
 
 
 class _Count:

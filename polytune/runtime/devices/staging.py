@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ import numpy as np
 
 __all__ = ["Staging", "StagingPool"]
 
-_SMALLEST = 1 << 16
+_SMALLEST = 1 << 12
 _KEPT = 1 << 28
 
 
@@ -28,8 +29,7 @@ class Staging:
 
     def packed(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         """Its beginning as a dense array in C order."""
-        count = int(np.prod(shape, dtype=np.int64))
-        return self.bytes[: count * dtype.itemsize].view(dtype).reshape(shape)
+        return self.bytes[: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
 
 
 class StagingPool:

@@ -66,8 +66,9 @@ def check_box(host: np.ndarray, buffer: Buffer, box: Box) -> None:
     """Refuse what would touch memory outside the array or its image.
 
     Raises:
-        DeviceError: the box is not one of this array, or the buffer is too small for it.
+        DeviceError: the box is not one of this array, or the buffer is too small for it or has been freed.
     """
+    buffer.require()
     inside = len(box) == host.ndim and all(
         0 <= start <= stop <= extent and step >= 1 for (start, stop, step), extent in zip(box, host.shape, strict=False)
     )
@@ -126,13 +127,13 @@ def rectangles(shape: Sequence[int], itemsize: int, box: Box, largest_pitch: int
     ]
     axes = _merged([*axes, _Axis(itemsize, 1, 1)])
     width = axes.pop().count
-    rows, slices = _Axis(1, width, width), None
-    if axes and _is_pitch(axes[-1], width, width, 1, largest_pitch):
+    rows = _Axis(1, width, width)
+    if axes and max(axes[-1].host, axes[-1].device) <= largest_pitch:
         rows = axes.pop()
-        if axes and _is_pitch(axes[-1], rows.host, rows.device, rows.count, None):
-            slices = axes.pop()
-    if slices is None:
-        slices = _Axis(1, rows.host * rows.count, rows.device * rows.count)
+    slices = _Axis(1, rows.host * rows.count, rows.device * rows.count)
+    # With steps, the next group on the device may begin between two rows of this one; on the packed side it never does.
+    if axes and axes[-1].device % rows.device == 0:
+        slices = axes.pop()
     for steps in itertools.product(*(range(axis.count) for axis in axes)):
         yield Rectangle(
             host_offset=sum(step * axis.host for step, axis in zip(steps, axes, strict=True)),
@@ -159,11 +160,3 @@ def _merged(axes: list[_Axis]) -> list[_Axis]:
         else:
             merged.insert(0, axis)
     return merged
-
-
-def _is_pitch(axis: _Axis, host: int, device: int, count: int, largest: int | None) -> bool:
-    """Whether an axis can be the next one of a rectangle over an inner one of ``count`` steps of given strides."""
-    return all(
-        outer >= inner * count and outer % inner == 0 if largest is None else count * inner <= outer <= largest
-        for outer, inner in ((axis.host, host), (axis.device, device))
-    )

@@ -56,6 +56,8 @@ class Part:
         tiles: how many tile sizes it takes.
         splits: how many members of its band may be split.
         shared: how many members have limits; the first ``splits`` are among them.
+        reductions: per member that may be split, the arrays with the operators (``+ * min max``) by which both sides
+            update them; empty where there are none at all.
         ranges: of parameters and loops around it, the range (start, stop) of every member of the band.
         reads: of the same and the limits of a part, boxes that hold all it reads.
         writes: likewise exactly what it may write.
@@ -71,6 +73,7 @@ class Part:
     reads: Callable[..., list[Transfer]]
     writes: Callable[..., list[Transfer]]
     device: DeviceCode | None = None
+    reductions: tuple[tuple[tuple[str, str], ...], ...] = ()
 
 
 @dataclass(frozen=True)

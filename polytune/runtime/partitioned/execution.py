@@ -19,6 +19,7 @@ import numpy as np
 from polytune.errors import DeviceError, DeviceWarning
 from polytune.runtime.devices.device import Box, Device, Event
 from polytune.runtime.devices.discovery import device as open_device
+from polytune.runtime.partitioned.combination import combine, neutral_copy
 from polytune.runtime.partitioned.description import Part, Partitioned, Transfer
 from polytune.runtime.partitioned.holdings import Holdings
 from polytune.runtime.partitioned.launches import KernelCache, arguments_of, grid_of, shape_of
@@ -30,8 +31,9 @@ __all__ = ["CPU", "Call", "Execution", "Report"]
 CPU = "cpu"
 """The platform that is the processor."""
 
-RunPart = Callable[[Part, tuple[int, ...], int], None]
-"""Runs a region's part on the processor: the region, the integers that say which part, the number of threads."""
+RunPart = Callable[[Part, tuple[int, ...], int, Mapping[str, np.ndarray]], None]
+"""Runs a region's part on the processor: the region, the integers that say which part, the number of threads, and
+arrays to use in place of those of the call."""
 
 Limits = tuple[tuple[int, int], ...]
 """Per shared member of a band, the range of a part."""
@@ -72,11 +74,24 @@ class Report:
 
 @dataclass(frozen=True)
 class _Piece:
-    """A part of a region for one platform."""
+    """A part of a region for one platform; ``reductions`` are the arrays, with their operators, that it updates in
+    copies of its own."""
 
     partition: int
     platform: str
     limits: Limits
+    reductions: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """What a piece has added up in a copy of an array: by the name under which devices hold it, and where."""
+
+    name: str
+    array: str
+    operator: str
+    copy: np.ndarray
+    boxes: list[Box]
 
 
 @dataclass
@@ -133,7 +148,7 @@ class Execution:
         for number, around in self._partitioned.steps(*call.parameters):
             part = self._partitioned.parts[number]
             limits = part.ranges(*call.parameters, *around)[: part.shared]
-            call.run_part(part, _integers(around, limits), call.configuration.get("threads_0", 0))
+            call.run_part(part, _integers(around, limits), call.configuration.get("threads_0", 0), {})
 
     def pool(self, device: Device) -> BufferPool:
         """The memory kept on a device."""
@@ -179,7 +194,13 @@ def pieces(part: Part, ranges: Limits, configuration: Mapping[str, Any]) -> list
         if all(start < stop for start, stop in limits):
             partition = sum(side << (split - 1 - member) for member, side in enumerate(sides))
             platform = chosen[partition] if part.device is not None else CPU
-            found.append(_Piece(partition, platform, limits))
+            reductions = tuple(
+                reduction
+                for member, side in enumerate(sides)
+                if side and part.reductions
+                for reduction in part.reductions[member]
+            )
+            found.append(_Piece(partition, platform, limits, reductions))
     return found
 
 
@@ -227,14 +248,34 @@ class _Attempt:
             limits = _integers(around, piece.limits)
             reads = _by_array(part.reads(*call.parameters, *limits))
             writes = _by_array(part.writes(*call.parameters, *limits))
-            touched.append((piece, reads, writes))
+            partials = []
+            for array, operator in piece.reductions:
+                reads.pop(array, None)
+                name, copy = f"{array} of partition {piece.partition}", neutral_copy(call.arrays[array], operator)
+                partials.append(_Partial(name, array, operator, copy, writes.pop(array)))
+            touched.append((piece, reads, writes, partials))
             self.fetch_for(piece.platform, reads, writes)
-        for piece, reads, writes in touched:
+        for piece, reads, writes, partials in touched:
             if piece.platform != CPU:
-                self.launch(part, piece, around, ranges, reads, writes)
-        for piece, _, writes in touched:
+                self.launch(part, piece, around, ranges, reads, writes, partials)
+        for piece, _, writes, partials in touched:
             if piece.platform == CPU:
-                self.compute(part, piece, around, writes)
+                self.compute(part, piece, around, writes, partials)
+        for piece, _, _, partials in touched:
+            self.join(piece.platform, partials)
+
+    def join(self, platform: str, partials: list[_Partial]) -> None:
+        """Combine what a piece has added up on its own with what the others have."""
+        for partial in partials:
+            wanted = {identity: [partial.name] for identity in self.devices if identity == platform}
+            self.bring_home(wanted)
+            self.fetch_for(CPU, {}, {partial.array: partial.boxes})
+            self.undo.save(self.call.arrays[partial.array], partial.boxes)
+            combine(self.call.arrays[partial.array], partial.copy, partial.operator, partial.boxes)
+            for identity, state in self.devices.items():
+                state.holdings.host_wrote(partial.array, partial.boxes)
+                if identity == platform:
+                    state.holdings.drop(partial.name)
 
     def fetch_for(self, platform: str, reads: dict[str, list[Box]], writes: dict[str, list[Box]]) -> None:
         """Bring home what a platform needs, or overwrites, and another one has."""
@@ -261,7 +302,8 @@ class _Attempt:
         for identity, names in chosen.items():
             holdings = self.devices[identity].holdings
             for name in names if not last else ():
-                self.undo.save(self.call.arrays[name], holdings.dirty_boxes(name))
+                if name in self.call.arrays:
+                    self.undo.save(self.call.arrays[name], holdings.dirty_boxes(name))
             holdings.commit(names)
 
     def launch(
@@ -272,6 +314,7 @@ class _Attempt:
         ranges: Limits,
         reads: dict[str, list[Box]],
         writes: dict[str, list[Box]],
+        partials: list[_Partial],
     ) -> None:
         """Enqueue a part on a device: what it reads, and its kernel."""
         call, code = self.call, part.device
@@ -279,15 +322,19 @@ class _Attempt:
         state = self.state(piece.platform)
         holdings, device = state.holdings, state.holdings.device
         first = device.record(holdings.stream)
+        copied = {partial.array: partial for partial in partials}
         for name in code.arrays:
-            holdings.upload(name, call.arrays[name], reads.get(name, []))
+            if name in copied:
+                holdings.upload(copied[name].name, copied[name].copy, copied[name].boxes)
+            else:
+                holdings.upload(name, call.arrays[name], reads.get(name, []))
         shape = shape_of(code, call.configuration, piece.partition)
         kernel = self.execution.kernels.kernel(device, code, shape)
         limits = (*piece.limits, *ranges[part.shared :])
         own = tuple(limits[position] for position in code.positions)
         grid = grid_of(code, shape, own, device)
         threads = int(np.prod(grid)) * int(np.prod(shape.block))
-        buffers = {name: holdings.buffer(name) for name in code.arrays}
+        buffers = {name: holdings.buffer(copied[name].name if name in copied else name) for name in code.arrays}
         for name in code.private:
             buffers[name] = self.execution.pool(device).take(max(8, call.arrays[name].nbytes * threads))
             state.private.append(buffers[name])
@@ -295,20 +342,30 @@ class _Attempt:
         arguments = arguments_of(code, buffers, shapes, call.scalars, (*call.parameters, *around), own)
         device.launch(holdings.stream, kernel, grid, shape.block, arguments)
         state.events.append((piece.partition, first, device.record(holdings.stream)))
+        for partial in partials:
+            holdings.wrote(partial.name, partial.boxes)
         for name, boxes in writes.items():
             holdings.wrote(name, boxes)
             for identity, other in self.devices.items():
                 if identity != piece.platform:
                     other.holdings.host_wrote(name, boxes)
 
-    def compute(self, part: Part, piece: _Piece, around: tuple[int, ...], writes: dict[str, list[Box]]) -> None:
+    def compute(
+        self,
+        part: Part,
+        piece: _Piece,
+        around: tuple[int, ...],
+        writes: dict[str, list[Box]],
+        partials: list[_Partial],
+    ) -> None:
         """Run a part on the processor."""
         call = self.call
         for name, boxes in writes.items():
             self.undo.save(call.arrays[name], boxes)
         start = time.perf_counter()
         threads = call.configuration.get(f"threads_{piece.partition}", 0)
-        call.run_part(part, _integers(around, piece.limits), threads)
+        copies = {partial.array: partial.copy for partial in partials}
+        call.run_part(part, _integers(around, piece.limits), threads, copies)
         elapsed = time.perf_counter() - start
         self.seconds[piece.partition] = self.seconds.get(piece.partition, 0.0) + elapsed
         for name, boxes in writes.items():

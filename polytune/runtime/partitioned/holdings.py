@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Buffer, Device, Stream
+from polytune.runtime.devices.transfers import box_shape, view
 from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
-from polytune.runtime.partitioned.pool import BufferPool
+from polytune.runtime.partitioned.pool import BufferPool, shadows
 
 __all__ = ["Holding", "Holdings"]
 
@@ -26,6 +28,7 @@ class Holding:
         host: the array.
         valid: boxes whose elements on the device are the newest there are.
         dirty: boxes, disjoint or equal, whose newest elements are on the device alone.
+        kept: whether it outlives the call, so that neither its memory nor what the host lacks goes back at its end.
         shadow: where downloads arrive before they are known to be complete.
     """
 
@@ -33,6 +36,7 @@ class Holding:
     host: np.ndarray
     valid: list[Box] = field(default_factory=list)
     dirty: list[Box] = field(default_factory=list)
+    kept: bool = False
     shadow: np.ndarray | None = None
 
     def missing(self, box: Box) -> list[Box]:
@@ -63,12 +67,23 @@ class Holding:
         pieces = [piece for held in self.valid for piece in remainder(held, [box])]
         self.valid = [piece for piece in pieces if not overlap(piece, box)]
 
+    def forget(self) -> None:
+        """What the device has counts no longer."""
+        self.valid, self.dirty = [], []
+
 
 class Holdings:
-    """The arrays on one device."""
+    """The arrays on one device.
+
+    Attributes:
+        device: the device.
+        stream: where all that happens to them is enqueued.
+        uploaded, downloaded: bytes moved so far.
+    """
 
     def __init__(self, device: Device, stream: Stream, pool: BufferPool):
         self.device, self.stream, self._pool = device, stream, pool
+        self.uploaded = self.downloaded = 0
         self._arrays: dict[str, Holding] = {}
 
     def array(self, name: str, host: np.ndarray) -> Holding:
@@ -94,6 +109,7 @@ class Holdings:
                 continue
             for piece in holding.missing(box):
                 self.device.upload(self.stream, holding.buffer, host, piece)
+                self.uploaded += _size(host, piece)
             holding.add_valid(box)
 
     def wrote(self, name: str, boxes: Iterable[Box]) -> None:
@@ -104,7 +120,7 @@ class Holdings:
                 holding.add_dirty(box)
 
     def host_wrote(self, name: str, boxes: Iterable[Box]) -> None:
-        """The processor has written boxes of an array."""
+        """The host has new elements in boxes of an array, none of which it lacked."""
         holding = self._arrays.get(name)
         if holding is not None:
             for box in boxes:
@@ -128,18 +144,24 @@ class Holdings:
         return [piece for piece in missing if any(overlap(piece, changed) for changed in holding.dirty)]
 
     @property
-    def dirty(self) -> list[str]:
-        """The arrays of which the host lacks elements."""
-        return [name for name, holding in self._arrays.items() if holding.dirty]
+    def is_dirty(self) -> bool:
+        """Whether the host lacks any element."""
+        return any(holding.dirty for holding in self._arrays.values())
+
+    @property
+    def leaving(self) -> list[str]:
+        """The arrays that do not outlive the call and of which the host lacks elements."""
+        return [name for name, holding in self._arrays.items() if holding.dirty and not holding.kept]
 
     def fetch(self, names: Iterable[str]) -> None:
         """Enqueue the downloads of what the host lacks of some arrays, into their shadows."""
         for name in names:
             holding = self._arrays[name]
             if holding.shadow is None:
-                holding.shadow = np.empty(holding.host.shape, holding.host.dtype)
+                holding.shadow = shadows().take(holding.host.shape, holding.host.dtype)
             for box in holding.dirty:
                 self.device.download(self.stream, holding.shadow, holding.buffer, box)
+                self.downloaded += _size(holding.host, box)
 
     def commit(self, names: Iterable[str]) -> None:
         """After the stream has been synchronized: put what was downloaded into the arrays."""
@@ -147,9 +169,18 @@ class Holdings:
             holding = self._arrays[name]
             assert holding.shadow is not None
             for box in holding.dirty:
-                where = tuple(slice(*axis) for axis in box)
-                holding.host[where] = holding.shadow[where]
-            holding.dirty = []
+                copy(view(holding.host, box), view(holding.shadow, box))
+            shadows().give(holding.shadow)
+            holding.shadow, holding.dirty = None, []
+
+    @property
+    def dirty(self) -> list[str]:
+        """The arrays of which the host lacks elements."""
+        return [name for name, holding in self._arrays.items() if holding.dirty]
+
+    def drop(self, name: str) -> None:
+        """Forget an array of which the host lacks nothing, and give its memory back."""
+        self._pool.give(self._arrays.pop(name).buffer)
 
     def dirty_boxes(self, name: str) -> list[Box]:
         """What the host lacks of an array."""
@@ -159,10 +190,17 @@ class Holdings:
         """The memory of an array."""
         return self._arrays[name].buffer
 
-    def release(self, keep: Iterable[str] = ()) -> None:
+    def release(self) -> None:
         """Give the memory back to the pool, but for holdings that outlive the call."""
-        kept = set(keep)
-        for name, holding in self._arrays.items():
-            if name not in kept:
+        for holding in self._arrays.values():
+            holding.shadow = None
+            if not holding.kept:
                 self._pool.give(holding.buffer)
         self._arrays = {}
+
+
+def _size(host: np.ndarray, box: Box) -> int:
+    size = host.itemsize
+    for count in box_shape(box):
+        size *= count
+    return size

@@ -1,0 +1,363 @@
+"""One try to run a call as its configuration says, and what is done when a device fails in it.
+
+Each region: what its pieces need is brought to where they run, devices begin, then the processor runs its own pieces.
+After the last region everything comes home.
+
+A device may fail at any moment, and the call must still give the right result.
+
+- What a device refuses at once, for want of memory or because a kernel cannot be launched so, the processor does
+  instead, and all that follows; what the devices have done until then stands.
+- What goes wrong while a device works shows later, and what it has written since is worth nothing.  Then the call goes
+  back to its last *checkpoint*, the last moment between two regions at which no device had anything that the host
+  lacked, and the processor does the rest: of the region after the checkpoint the pieces that are *owed*, and all of the
+  later ones.  What the host's arrays held before those were begun is in a log.  Nothing that devices have written
+  reaches the host before all of it has arrived.
+- Elements that are on a device alone when a call begins, of arrays that are kept there, cannot be had again: then the
+  caller is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import math
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polytune.errors import DeviceError, DeviceLostError, LaunchError
+from polytune.runtime.devices.device import Box, Buffer, Device
+from polytune.runtime.partitioned.boxes import whole
+from polytune.runtime.partitioned.call import Call, Report
+from polytune.runtime.partitioned.clock import DeviceClock, shares_of
+from polytune.runtime.partitioned.combination import combine, neutral_copy
+from polytune.runtime.partitioned.description import Part, Partitioned
+from polytune.runtime.partitioned.holdings import Holdings
+from polytune.runtime.partitioned.launches import arguments_of, grid_of
+from polytune.runtime.partitioned.pieces import CPU, Boxes, Limits, Piece, Transfers, integers, pieces
+from polytune.runtime.partitioned.pool import pool_of
+from polytune.runtime.partitioned.undo import UndoLog
+
+__all__ = ["Attempt"]
+
+
+@dataclass(frozen=True)
+class _Partial:
+    """What a piece has added up in a copy of an array: by the name under which devices hold it, and where."""
+
+    name: str
+    array: str
+    operator: str
+    copy: np.ndarray
+    boxes: list[Box]
+
+
+@dataclass(frozen=True, eq=False)
+class _Work:
+    """A piece of a region, and what it reads, writes and adds up."""
+
+    number: int
+    around: tuple[int, ...]
+    ranges: Limits
+    piece: Piece
+    reads: Boxes
+    writes: Boxes
+    partials: tuple[_Partial, ...] = ()
+
+
+@dataclass
+class _OnDevice:
+    """A device during a call."""
+
+    holdings: Holdings
+    clock: DeviceClock
+    private: list[Buffer] = field(default_factory=list)
+
+    @property
+    def device(self) -> Device:
+        return self.holdings.device
+
+
+class Attempt:
+    """One call, run once; ``release`` it afterwards."""
+
+    def __init__(self, partitioned: Partitioned, transfers: Transfers, call: Call):
+        self._partitioned, self._transfers, self._call = partitioned, transfers, call
+        self._devices: dict[str, _OnDevice] = {}
+        self._processor: dict[int, float] = {}
+        self._undo = UndoLog()
+        self._failure: DeviceError | None = None
+        self._checkpoint = 0
+        self._is_first = True
+        self._owed: list[_Work] = []
+        self._irreplaceable = [name for name, residence in call.residences.items() if residence.holding.dirty]
+
+    def run(self) -> Report:
+        """Run the call, on the processor alone as soon as a device fails.
+
+        Raises:
+            DeviceLostError: or another DeviceError, where elements that were on a device alone are lost with it.
+        """
+        try:
+            for name, residence in self._call.residences.items():
+                self._on(residence.device).holdings.adopt(name, residence.holding)
+            for index, (number, around) in enumerate(self._partitioned.steps(*self._call.parameters)):
+                self._step(index, number, around)
+            self._finish()
+        except DeviceError as error:
+            self._go_back(error)
+            return Report((), error)
+        if self._failure is not None:
+            return Report((), self._failure)
+        try:
+            return Report(shares_of(self._processor, {name: on.clock for name, on in self._devices.items()}))
+        except DeviceError as error:
+            return Report((), error)
+
+    def release(self) -> None:
+        """Give all device memory back to the pools."""
+        for on in self._devices.values():
+            # Memory that a kernel may still be using is not for the next call.
+            with contextlib.suppress(DeviceError):
+                on.holdings.stream.synchronize()
+            for buffer in on.private:
+                pool_of(on.device).give(buffer)
+            on.holdings.release()
+
+    # ---- one region
+
+    def _step(self, index: int, number: int, around: tuple[int, ...]) -> None:
+        call, part = self._call, self._partitioned.parts[number]
+        ranges = part.ranges(*call.parameters, *around)
+        works = [self._work(number, around, ranges, piece) for piece in pieces(part, ranges, call.plan.configuration)]
+        works.sort(key=lambda work: work.piece.platform == CPU)
+        adds_up = any(work.partials for work in works)
+        if not any(on.holdings.is_dirty for on in self._devices.values()):
+            self._undo = UndoLog()
+            self._checkpoint, self._owed, self._is_first = index, list(works), not adds_up
+        else:
+            self._is_first = False
+        for work in works:
+            self._fetch_for(work.piece.platform, work.reads, work.writes)
+        mine = []
+        for platform, group in itertools.groupby(works, key=lambda work: work.piece.platform):
+            mine += list(group) if platform == CPU or self._failure else self._enqueue(part, platform, list(group))
+        for work in mine:
+            if work.piece.platform != CPU:
+                self._fetch_for(CPU, work.reads, work.writes)
+            self._compute(part, work)
+        for work in works:
+            self._join(work, on_device=work not in mine)
+
+    def _work(self, number: int, around: tuple[int, ...], ranges: Limits, piece: Piece) -> _Work:
+        call = self._call
+        reads, writes = self._transfers.of(number, (*call.parameters, *integers(around, piece.limits)))
+        if not piece.reductions:
+            return _Work(number, around, ranges, piece, reads, writes)
+        added = dict(piece.reductions)
+        partials = tuple(
+            _Partial(
+                f"{array} of partition {piece.partition}",
+                array,
+                operator,
+                neutral_copy(call.arrays[array], operator),
+                writes[array],
+            )
+            for array, operator in added.items()
+        )
+        reads = {array: boxes for array, boxes in reads.items() if array not in added}
+        writes = {array: boxes for array, boxes in writes.items() if array not in added}
+        return _Work(number, around, ranges, piece, reads, writes, partials)
+
+    def _fetch_for(self, platform: str, reads: Boxes, writes: Boxes) -> None:
+        """Bring home what a platform needs, or overwrites, and another one has."""
+        wanted: dict[str, list[str]] = {}
+        for identity, on in self._devices.items():
+            for array in {**reads, **writes}:
+                boxes = [*reads.get(array, []), *writes.get(array, [])]
+                if identity == platform:
+                    boxes = on.holdings.clashes(array, reads.get(array, []))
+                if on.holdings.is_needed(array, boxes):
+                    wanted.setdefault(identity, []).append(array)
+        self._bring_home(wanted)
+
+    def _enqueue(self, part: Part, platform: str, works: list[_Work]) -> list[_Work]:
+        """Enqueue pieces on a device: first all that they read, then their kernels.
+
+        Returns:
+            The pieces that the device does not take.
+        """
+        waiting = list(works)
+        first = works[0].piece.partition
+        try:
+            on = self._on(self._call.plan.devices[platform])
+            since = on.clock.start(first)
+            staged = [self._stage(on, part, work) for work in works]
+            since = on.clock.stop(first, since, moved=True)
+            for grid, arguments in staged:
+                work = waiting[0]
+                kernel, shape = self._call.plan.kernels[work.number, work.piece.partition]
+                # A member that is not shared may have no points: then there is nothing to do.
+                if 0 not in grid:
+                    on.device.launch(on.holdings.stream, kernel, grid, shape.block, arguments)
+                    self._wrote_there(on, work)
+                waiting.pop(0)
+                since = on.clock.stop(work.piece.partition, since, moved=False)
+        except DeviceLostError:
+            raise
+        except DeviceError as error:
+            self._failure = error
+        return waiting
+
+    def _stage(
+        self, on: _OnDevice, part: Part, work: _Work
+    ) -> tuple[tuple[int, int, int], Sequence[Buffer | np.generic]]:
+        """Move what a piece needs; the grid and the arguments of its kernel."""
+        call, code, holdings = self._call, part.device, on.holdings
+        assert code is not None
+        copied = {partial.array: partial for partial in work.partials}
+        for name in code.arrays:
+            if name in copied:
+                holdings.upload(copied[name].name, copied[name].copy, copied[name].boxes)
+            else:
+                holdings.upload(name, call.arrays[name], work.reads.get(name, []))
+        _, shape = call.plan.kernels[work.number, work.piece.partition]
+        limits = (*work.piece.limits, *work.ranges[part.shared :])
+        own = tuple(limits[position] for position in code.positions)
+        grid = grid_of(code, shape, own, on.device)
+        threads = math.prod(grid) * math.prod(shape.block)
+        buffers = {name: holdings.buffer(copied[name].name if name in copied else name) for name in code.arrays}
+        for name in code.private:
+            buffers[name] = pool_of(on.device).take(max(8, call.arrays[name].nbytes * threads))
+            on.private.append(buffers[name])
+        shapes = {name: call.arrays[name].shape for name in (*code.arrays, *code.private)}
+        return grid, arguments_of(code, buffers, shapes, call.scalars, (*call.parameters, *work.around), own)
+
+    def _wrote_there(self, on: _OnDevice, work: _Work) -> None:
+        for partial in work.partials:
+            on.holdings.wrote(partial.name, partial.boxes)
+        for name, boxes in work.writes.items():
+            on.holdings.wrote(name, boxes)
+            for other in self._devices.values():
+                if other is not on:
+                    other.holdings.host_wrote(name, boxes)
+
+    def _compute(self, part: Part, work: _Work) -> None:
+        """Run a piece on the processor."""
+        call, partition = self._call, work.piece.partition
+        if not self._is_first:
+            for name, boxes in work.writes.items():
+                self._save(name, boxes)
+        start = time.perf_counter()
+        copies = {partial.array: partial.copy for partial in work.partials}
+        call.run_part(part, integers(work.around, work.piece.limits), self._threads(partition), copies)
+        self._processor[partition] = self._processor.get(partition, 0.0) + time.perf_counter() - start
+        if self._is_first:
+            self._owed.remove(work)
+        for name, boxes in work.writes.items():
+            self._wrote_here(name, boxes)
+
+    def _join(self, work: _Work, *, on_device: bool) -> None:
+        """Combine what a piece has added up on its own with what the others have."""
+        for partial in work.partials:
+            holdings = self._devices[work.piece.platform].holdings if on_device else None
+            if holdings is not None:
+                self._bring_home({work.piece.platform: [partial.name]})
+                holdings.drop(partial.name)
+            self._fetch_for(CPU, {}, {partial.array: partial.boxes})
+            self._save(partial.array, partial.boxes)
+            combine(self._call.arrays[partial.array], partial.copy, partial.operator, partial.boxes)
+            self._wrote_here(partial.array, partial.boxes)
+
+    def _wrote_here(self, name: str, boxes: list[Box]) -> None:
+        for on in self._devices.values():
+            on.holdings.host_wrote(name, boxes)
+
+    # ---- coming home
+
+    def _finish(self) -> None:
+        """Everything is where it belongs; what fails here fails before any of it is put in place."""
+        for name, residence in self._call.residences.items():
+            if residence.at_home:
+                everything = {name: [whole(residence.host.shape)]}
+                self._fetch_for(residence.device.identity, everything, {})
+                self._on(residence.device).holdings.upload(name, residence.host, everything[name])
+        temporary = self._call.temporary
+        leaving = {
+            identity: [name for name in on.holdings.leaving if name not in temporary]
+            for identity, on in self._devices.items()
+        }
+        self._fetch(leaving)
+        for on in self._devices.values():
+            on.holdings.stream.synchronize()
+        for identity, names in leaving.items():
+            self._devices[identity].holdings.commit(names)
+
+    def _bring_home(self, wanted: Mapping[str, list[str]]) -> None:
+        """Download what the host lacks of arrays."""
+        chosen = {identity: names for identity, names in wanted.items() if names}
+        self._fetch(chosen)
+        for identity in chosen:
+            self._devices[identity].holdings.stream.synchronize()
+        for identity, names in chosen.items():
+            holdings = self._devices[identity].holdings
+            for name in names:
+                self._save(name, holdings.dirty_boxes(name))
+            holdings.commit(names)
+
+    def _fetch(self, wanted: Mapping[str, list[str]]) -> None:
+        for identity, names in wanted.items():
+            on = self._devices[identity]
+            if names and on.clock.first is not None:
+                since = on.clock.start(on.clock.first)
+                on.holdings.fetch(names)
+                on.clock.stop(on.clock.first, since, moved=True)
+            elif names:
+                on.holdings.fetch(names)
+
+    # ---- when a device fails
+
+    def _save(self, name: str, boxes: list[Box]) -> None:
+        """Keep what an array of the call holds, where going back is possible at all."""
+        if name in self._call.arrays and not self._irreplaceable:
+            self._undo.save(self._call.arrays[name], boxes)
+
+    def _go_back(self, error: DeviceError) -> None:
+        """Go back to the checkpoint and have the processor do the rest.
+
+        Raises:
+            DeviceError: elements that were on a device alone are lost.
+        """
+        if self._irreplaceable:
+            kind = type(error) if isinstance(error, DeviceLostError) else LaunchError
+            arrays = ", ".join(self._irreplaceable)
+            raise kind(
+                f"{error}; what only the device had of {arrays} is lost, and must be made anew before it is used again"
+            ) from error
+        self._undo.restore()
+        call, parts = self._call, self._partitioned.parts
+        for residence in call.residences.values():
+            residence.holding.forget()
+        for work in self._owed:
+            threads = self._threads(work.piece.partition)
+            call.run_part(parts[work.number], integers(work.around, work.piece.limits), threads, {})
+        # Without a region to begin with, the failure was there before the first one.
+        begun = self._checkpoint + 1 if self._owed or not self._is_first else self._checkpoint
+        for number, around in itertools.islice(self._partitioned.steps(*call.parameters), begun, None):
+            part = parts[number]
+            limits = part.ranges(*call.parameters, *around)[: part.shared]
+            call.run_part(part, integers(around, limits), self._threads(0), {})
+
+    def _threads(self, partition: int) -> int:
+        """How many threads a partition has on the processor; 0 where the configuration says nothing."""
+        return self._call.plan.configuration.get(f"threads_{partition}", 0)
+
+    def _on(self, device: Device) -> _OnDevice:
+        found = self._devices.get(device.identity)
+        if found is None:
+            holdings = Holdings(device, device.stream(), pool_of(device))
+            found = self._devices[device.identity] = _OnDevice(holdings, DeviceClock(holdings))
+        return found
