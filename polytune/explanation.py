@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import islpy as isl
 
 from polytune.frontend.scop import Scop
-from polytune.pipeline import Stages
+from polytune.runtime.learned import explain_tuner
 from polytune.schedule.bands import Obstacle
 from polytune.schedule.loop_report import LoopReport, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
-    from polytune.tuner.ledger import Statistics
+    from polytune.pipeline import Stages
 
 
 def explain(kernel: Kernel) -> str:
@@ -30,10 +30,9 @@ def explain(kernel: Kernel) -> str:
         parts.append(explain_loops(stages))
         parts.append(explain_versions(stages))
         names = [parameter.name for parameter in stages.scop.parameters]
-        for (tuned, values), tuner in tuners.items():
-            if tuned == signature:
-                sizes = ", ".join(f"{name}={value}" for name, value in zip(names, values, strict=True))
-                parts.append(explain_statistics(sizes, tuner.best, tuner.statistics()))
+        parts += [
+            explain_tuner(names, values, tuner) for (tuned, values), tuner in tuners.items() if tuned == signature
+        ]
     return "\n".join(parts)
 
 
@@ -119,34 +118,3 @@ def _member_text(member: isl.UnionPwAff, statement: str) -> str:
             match = re.search(r"\[\((.*?)\)\]", str(part))
             return match[1] if match else str(part)
     return "0"
-
-
-def explain_statistics(sizes: str, best: tuple | None, statistics: Statistics) -> str:
-    """What tuning has done for one problem size."""
-    if best is None:
-        return f"tuning for {sizes or 'all sizes'}: no call yet"
-    configuration, seconds = best
-    chosen = ", ".join(f"{name}={value}" for name, value in configuration.items())
-    state = "converged" if statistics.converged else "still exploring"
-    lines = [
-        f"tuning for {sizes or 'all sizes'}: {state} after {statistics.calls} calls",
-        f"  best: {chosen}: {_time(seconds)}",
-    ]
-    if statistics.default_seconds:
-        lines.append(
-            f"  first choice: {_time(statistics.default_seconds)} "
-            f"({statistics.default_seconds / seconds if seconds else 1:.2f} x the best)"
-        )
-    lines.append(
-        f"  {statistics.explored} configurations measured, {statistics.failed} failed; "
-        f"tuning has cost {_time(statistics.lost_seconds)} "
-        f"(of it compiling {_time(statistics.compile_seconds)}), and saved {_time(statistics.saved_seconds)} on balance"
-    )
-    return "\n".join(lines)
-
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if abs(seconds) * factor >= 1 or unit == "us":
-            return f"{seconds * factor:.3g} {unit}"
-    raise AssertionError

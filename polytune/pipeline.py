@@ -21,9 +21,17 @@ from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.counts import Counts, count
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import check_legality, is_proven_legal
-from polytune.schedule.partition import choose_plan, partition, split_depth
+from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
+from polytune.show_devices import (
+    View,
+    reason_for_processor_only,
+    show_device_code,
+    show_device_space,
+    show_partition,
+    show_transfers,
+)
 from polytune.signature import Signature
 
 OPERATIONS = 4_000_000
@@ -104,7 +112,12 @@ class Stages:
     @cached_property
     def partitioned(self) -> PartitionedProgram | None:
         """The version that is shared among the processor and devices; None where nothing can run on a device."""
-        return make_partitioned(self.candidates, self.scop)
+        return None if self.device_plan is None else make_partitioned(self.device_plan, self.scop)
+
+    @cached_property
+    def device_plan(self) -> Plan | None:
+        """The plan that suits devices best; None where no schedule has a coincident band."""
+        return choose_plan(self.candidates)
 
     @cached_property
     def counts(self) -> Counts:
@@ -117,13 +130,19 @@ class Stages:
         partitioned = self.partitioned if self.devices else None
         return write_module(self.scop, self.programs, self.bounds, self.counts, partitioned)
 
-    def show(self, what: str) -> str:
-        """A stage as text, for people: one of ``SHOWN``.
+    def show(self, what: str, view: View | None = None) -> str:
+        """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
 
         Raises:
             KeyError: there is no such stage.
+            PolytuneError: the view asks for a region that is not there.
         """
-        return SHOWN[what](self)
+        if what in SHOWN:
+            return SHOWN[what](self)
+        show = SHOWN_OF_DEVICES[what]
+        if self.device_plan is None or self.partitioned is None:
+            return reason_for_processor_only(self.dependences)
+        return show(self.device_plan, self.partitioned, view or View())
 
 
 def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
@@ -187,22 +206,27 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop) -> Attempted[Program]:
     return Attempted(tuple(found), tuple(given_up))
 
 
-def make_partitioned(candidates: tuple[Candidate, ...], scop: Scop) -> PartitionedProgram | None:
-    """The version shared among platforms, from the schedule that suits devices best; every split is proven legal.
+def make_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram | None:
+    """The version shared among platforms; every split is proven legal.
 
-    None where no schedule has a coincident band, or isl takes too long to generate the code.
+    None where isl takes too long to generate the code.
     """
-    plan = choose_plan(candidates)
-    if plan is None:
-        return None
 
     def generate() -> PartitionedProgram:
         for region in plan.regions:
-            for depth in range(1, split_depth(region) + 1):
-                partition(plan, region, depth)
+            splits = splits_of(plan, region)
+            for depth in range(1, len(splits) + 1):
+                partition(plan, region, splits[:depth])
         return generate_partitioned(plan, scop)
 
     return within_budget(scop.context.get_ctx(), 4 * OPERATIONS, generate)
+
+
+def _show_space(stages: Stages) -> str:
+    """The choices there are, and those that devices add."""
+    program = stages.partitioned
+    own = show_space(stages.programs)
+    return own if program is None else f"{own}\n{show_device_space(program)}"
 
 
 SHOWN: dict[str, Callable[[Stages], str]] = {
@@ -211,10 +235,18 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "schedule": lambda stages: show_schedules(stages.candidates, stages.given_up),
     "loops": lambda stages: show_programs(stages.programs),
     "cpu": lambda stages: stages.source,
-    "space": lambda stages: show_space(stages.programs),
+    "space": _show_space,
     "counts": lambda stages: str(stages.counts),
 }
 """How each stage is printed."""
+
+SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, View], str]] = {
+    "partition": lambda plan, program, view: show_partition(plan, view),
+    "cuda": lambda plan, program, view: show_device_code(program, plan.dependences.scop, "cuda", view),
+    "opencl": lambda plan, program, view: show_device_code(program, plan.dependences.scop, "opencl", view),
+    "transfers": lambda plan, program, view: show_transfers(program, view),
+}
+"""How the stages of the version for devices are printed."""
 
 
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:

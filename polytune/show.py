@@ -53,10 +53,10 @@ def show_dependences(dependences: Dependences) -> str:
 
 def show_schedules(candidates: Sequence[Candidate], given_up: Sequence[str]) -> str:
     """The schedule tree of every candidate, and why others are missing."""
-    return "\n".join([*(f"{candidate.name}:\n{_tree(candidate.schedule)}" for candidate in candidates), *given_up])
+    return "\n".join([*(f"{candidate.name}:\n{show_tree(candidate.schedule)}" for candidate in candidates), *given_up])
 
 
-def _tree(schedule: isl.Schedule) -> str:
+def show_tree(schedule: isl.Schedule) -> str:
     """A schedule tree in isl's block style, a node a line."""
     printer = isl.Printer.to_str(schedule.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK)
     return printer.print_schedule(schedule).get_str().rstrip()

@@ -1,0 +1,225 @@
+"""The version that is shared with devices as text, for ``polytune inspect``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polytune.codegen.loops import Block, Compute, For, If, Node
+from polytune.codegen.own_names import OWN
+from polytune.codegen.partitioned import Part, PartitionedProgram
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.transfers import Axis, Box, Rows
+from polytune.errors import PolytuneError
+from polytune.explanation import obstacle_text
+from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
+from polytune.frontend.scop import Scop
+from polytune.runtime.partitioned.description import DeviceCode
+from polytune.runtime.partitioned.launches import shape_of, source_of
+from polytune.schedule.dependences import Dependences
+from polytune.schedule.loop_report import report_loops
+from polytune.schedule.partition import partition, splits_of
+from polytune.schedule.regions import Plan
+from polytune.schedule.unions import sets_of
+from polytune.show import show_tree
+
+
+@dataclass(frozen=True)
+class View:
+    """Which part of the device version is shown.
+
+    Attributes:
+        region: the only region; None for all.
+        choices: parameters of a partition, without its number: ``{"block": 128, "shared": False}``.
+    """
+
+    region: int | None = None
+    choices: Mapping[str, Any] = field(default_factory=dict)
+
+
+def reason_for_processor_only(dependences: Dependences) -> str:
+    """Why no loop of a kernel can run on a device, a sentence that names a loop and what stands in its way."""
+    scop = dependences.scop
+    name = scop.name
+    # An inner loop's obstacles say most: outer loops are held up by them too.
+    for report in reversed(report_loops(dependences)):
+        loop = report.loop
+        where = f"the loop over {loop.variable} at {loop.location}"
+        if report.parallel is None:
+            return f"{name} runs on the CPU only: isl gave up on the dependences between the iterations of {where}"
+        if report.obstacles:
+            obstacle = obstacle_text(report.obstacles[0], scop)
+            return f"{name} runs on the CPU only: no schedule found has independent iterations; in {where}, {obstacle}"
+    return f"{name} runs on the CPU only: isl could not generate code for devices within its budget"
+
+
+def show_partition(plan: Plan, view: View) -> str:
+    """Per region the schedule tree that it leads to when as many members are split as may be: the set node's children
+    are the partitions."""
+    lines = []
+    for region in plan.regions:
+        if view.region in (None, region.index):
+            splits = splits_of(plan, region)
+            where = _place([part.get_tuple_name() for part in sets_of(region.domain)], plan.dependences.scop)
+            if not splits:
+                lines.append(f"region {region.index}, {where}: not split, for the CPU")
+                continue
+            names = " and ".join(f"R{number}" for number in range(len(splits)))
+            copied = [f"{array} ({operator})" for split in splits for array, operator in split.reductions]
+            then = f", which combine their copies of {', '.join(copied)}" if copied else ""
+            lines.append(f"region {region.index}, {where}: split at {names} into {2 ** len(splits)} partitions{then}")
+            lines.append(show_tree(partition(plan, region, splits)))
+    return "\n".join(lines)
+
+
+def show_device_code(program: PartitionedProgram, scop: Scop, dialect: str, view: View) -> str:
+    """The text that a device compiler is given, region by region.
+
+    Args:
+        program: the version.
+        scop: the kernel.
+        dialect: ``cuda`` or ``opencl``.
+        view: which region, and the choices that become macros.
+
+    Raises:
+        PolytuneError: the region that is asked for does not run on devices.
+    """
+    texts = []
+    for number, part in _chosen(program, view):
+        code = device_code(number, part, scop)
+        if code is not None:
+            choices = {f"{name}_0": value for name, value in view.choices.items()}
+            texts.append(source_of(code, shape_of(code, choices, 0), dialect).rstrip("\n"))
+        elif view.region is not None:
+            raise PolytuneError(f"region {number} of {scop.name} is serial and runs on the CPU; {_mapped(program)}")
+    return "\n\n".join(texts)
+
+
+def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
+    """A region's kernel as the run time has it; None where it has none."""
+    kernel, arguments = part.kernel, part.arguments
+    if kernel is None or arguments is None:
+        return None
+    return DeviceCode(
+        name=f"region_{number}",
+        text=part.text,
+        arrays=tuple(arguments.arrays),
+        private=tuple(arguments.private),
+        extents=tuple(arguments.extents),
+        scalars=tuple((name, scop.signature[name].dtype) for name in arguments.scalars),
+        positions=part.positions,
+        sequential=kernel.sequential,
+        shares=bool(kernel.shared),
+    )
+
+
+def show_transfers(program: PartitionedProgram, view: View) -> str:
+    """Per region what a part of it reads and writes, as ranges of the subscripts, ``start:stop:step``."""
+    writer = SourceWriter()
+    for number, part in _chosen(program, view):
+        around = f", in each iteration of {', '.join(part.outer)}" if part.outer else ""
+        with writer.indented(f"region {number}{around}:"):
+            for (lower, upper), member in zip(part.limits, part.members, strict=False):
+                whole = f"{_text(member.lower)} to {_text(member.upper)}"
+                writer.line(f"a part has {lower} <= member < {upper}, within {whole}")
+            for heading, boxes in (("reads", part.transfers.reads), ("writes", part.transfers.writes)):
+                with writer.indented(f"{heading}:" if boxes else f"{heading}: nothing"):
+                    _write_boxes(writer, boxes)
+    return writer.text().replace(OWN, "").rstrip("\n")
+
+
+def _write_boxes(writer: SourceWriter, boxes: Sequence[Box | Rows]) -> None:
+    for part in boxes:
+        match part:
+            case Box(array, condition, axes):
+                when = _text(condition)
+                writer.line(f"{array}[{_ranges(axes)}]" + ("" if when in ("1", "True") else f" if {when}"))
+            case Rows(array, loops):
+                _write_rows(writer, array, loops)
+
+
+def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
+    match node:
+        case Block(children):
+            for child in children:
+                _write_rows(writer, array, child)
+        case If(condition, then, otherwise):
+            with writer.indented(f"if {_text(condition)}:"):
+                _write_rows(writer, array, then)
+            if otherwise is not None:
+                with writer.indented("else:"):
+                    _write_rows(writer, array, otherwise)
+        case For(variable, start, stop, step, Compute(operations=(Assign(target),))) if _is_last(variable, target):
+            places = [*(_text(subscript) for subscript in target.subscripts[:-1]), _ranges([Axis(start, stop, step)])]
+            writer.line(f"{array}[{', '.join(places)}]")
+        case For(variable, start, stop, step, body):
+            with writer.indented(f"for {variable} in {_ranges([Axis(start, stop, step)])}:"):
+                _write_rows(writer, array, body)
+        case Compute(operations=(Assign(target),)):
+            writer.line(f"{array}[{', '.join(_text(subscript) for subscript in target.subscripts)}]")
+
+
+def _is_last(variable: str, target: Element) -> bool:
+    """Whether a loop variable is the last subscript of an element, and occurs in no other."""
+    *others, last = target.subscripts
+    return last == Iterator(variable) and not any(Iterator(variable) in walk(subscript) for subscript in others)
+
+
+def _ranges(axes: Sequence[Axis]) -> str:
+    ranges = [f"{_text(axis.start)}:{_text(axis.stop)}" + (f":{axis.step}" if axis.step != 1 else "") for axis in axes]
+    return ", ".join(ranges) or "the scalar"
+
+
+def show_device_space(program: PartitionedProgram) -> str:
+    """What devices add to the choices, a parameter a line."""
+    parts = [part for part in program.parts if part.kernel is not None]
+    splits = max(len(part.splits) for part in parts)
+    tiled = any(part.kernel is not None and part.kernel.axes > 1 for part in parts)
+    shares = any(part.kernel is not None and part.kernel.shared for part in parts)
+    sequential = any(part.kernel is not None and part.kernel.sequential for part in parts)
+    rows: list[tuple[bool, str]] = [
+        (True, "where there are devices, version may also be partitioned, and then:"),
+        (True, f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions"),
+        *((True, f"ratio_{d}: from 0 to 1, when split is {d + 1} or more") for d in range(splits)),
+        (True, f"and for each partition, from 0 to {2**splits - 1}:"),
+        (True, "  platform: cpu, or one of the devices"),
+        (True, "  threads: from 1 to the number of cores, when platform is cpu"),
+        (True, "  block: from 32 to 256 by 32, when platform is a device, as all that follow"),
+        (tiled, "  height: 1, 2, 4, ..., 32"),
+        (shares, "  shared: one of True, False"),
+        (shares, "  unroll_copy: one of False, True, when shared is True"),
+        (True, "  unroll_tile: one of False, True"),
+        (True, "  points_x: 1, 2, 4, 8"),
+        (tiled, "  points_y: 1, 2, 4, 8"),
+        (sequential, "  depth: 4, 8, 16, 32, 64"),
+    ]
+    return "\n".join(text for is_there, text in rows if is_there)
+
+
+def _chosen(program: PartitionedProgram, view: View) -> list[tuple[int, Part]]:
+    """The regions that a view shows.
+
+    Raises:
+        PolytuneError: there is no such region.
+    """
+    count = len(program.parts)
+    if view.region is not None and not 0 <= view.region < count:
+        raise PolytuneError(f"there is no region {view.region}; there are {count}, from 0")
+    return [(number, part) for number, part in enumerate(program.parts) if view.region in (None, number)]
+
+
+def _mapped(program: PartitionedProgram) -> str:
+    numbers = [str(number) for number, part in enumerate(program.parts) if part.kernel is not None]
+    return f"on devices run {', '.join(numbers)}"
+
+
+def _place(statements: Sequence[str], scop: Scop) -> str:
+    """The source lines of statements, by their names."""
+    lines = sorted({scop.statement(name).location.line for name in statements})
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
+
+
+def _text(expression: Expression) -> str:
+    return expression_text(expression, compiled=False)
