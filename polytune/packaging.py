@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,23 @@ if TYPE_CHECKING:
     from polytune.kernel import Kernel
 
 
-def build(kernels: Sequence[Kernel], directory: Path) -> None:
+def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -> None:
     """Write a package with one module per kernel, for the types that its annotations and its source give.
 
     The package needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner``, and nothing of the compiler.  All is
     generated before anything is written.
 
+    Args:
+        kernels: what it holds.
+        directory: where to.
+        devices: whether kernels have a version for devices too.  It is used where the application finds any, whether or
+            not the machine that builds has one.
+
     Raises:
         UnsupportedSourceError: a kernel's source cannot be compiled.
         OSError: the directory cannot be written.
     """
-    modules = {kernel.__name__: kernel.stages().source for kernel in kernels}
+    modules = {kernel.__name__: replace(kernel.stages(), devices=devices).source for kernel in kernels}
     names = sorted(modules)
     lines = [f'"""Kernels compiled by polytune {__version__}: {", ".join(names)}."""', ""]
     lines += ["from polytune.runtime.embedded import EmbeddedKernel", ""]

@@ -7,10 +7,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from types import FunctionType
 
+from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
+from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program
+from polytune.codegen.windows import Names
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import within_budget
@@ -189,7 +192,7 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
 
 
 def make_programs(plans: tuple[Plan, ...], scop: Scop) -> Attempted[Program]:
-    """The programs of plans, in their order, without repetitions.
+    """The programs of plans, in their order, each as it is and with its loops jammed, without repetitions.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
@@ -201,8 +204,10 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop) -> Attempted[Program]:
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
         if program is None:
             given_up.append(plan.name)
-        elif not any(replace(program, name=other.name) == other for other in found):
-            found.append(program)
+            continue
+        for version in (program, jam_program(program, Names(own_prefix(scop)).loop)):
+            if version is not None and not any(replace(version, name=other.name) == other for other in found):
+                found.append(version)
     return Attempted(tuple(found), tuple(given_up))
 
 

@@ -21,6 +21,9 @@ def build(
         list[str], typer.Argument(metavar="FILE[:KERNEL,...]...", help="The kernels; all of a file if none is named.")
     ],
     output: Annotated[Path, typer.Option("--output", "-o", metavar="PACKAGE", help="The package's folder.")],
+    devices: Annotated[
+        bool, typer.Option("--devices/--no-devices", help="Whether it can use GPUs, where the application has any.")
+    ] = True,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -36,7 +39,7 @@ def build(
     from polytune.packaging import build as build_package
 
     with progress.status(f"building {output.name}: {', '.join(names)}"):
-        build_package(kernels, output)
+        build_package(kernels, output, devices=devices)
     if as_json:
         print_json({"package": str(output), "kernels": names})
     else:

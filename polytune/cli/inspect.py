@@ -13,7 +13,7 @@ from polytune.cli.target import load_kernel
 from polytune.signature import ArgumentType, Signature, parse_type
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 
 class Stage(StrEnum):
@@ -24,8 +24,31 @@ class Stage(StrEnum):
     SCHEDULE = "schedule"
     LOOPS = "loops"
     CPU = "cpu"
+    PARTITION = "partition"
+    CUDA = "cuda"
+    OPENCL = "opencl"
+    TRANSFERS = "transfers"
     SPACE = "space"
     COUNTS = "counts"
+
+
+OF_DEVICES = (Stage.PARTITION, Stage.CUDA, Stage.OPENCL, Stage.TRANSFERS)
+"""The stages that go region by region."""
+
+_FLAGS = ("true", "false")
+_POINTS = ("1", "2", "4", "8")
+
+CHOICES = {
+    "block": tuple(str(threads) for threads in range(32, 257, 32)),
+    "height": ("1", "2", "4", "8", "16", "32"),
+    "shared": _FLAGS,
+    "unroll_copy": _FLAGS,
+    "unroll_tile": _FLAGS,
+    "points_x": _POINTS,
+    "points_y": _POINTS,
+    "depth": ("4", "8", "16", "32", "64"),
+}
+"""What can be chosen of a device kernel's text, with the values that the tuner tries."""
 
 
 def inspect(
@@ -34,25 +57,56 @@ def inspect(
     signature: Annotated[
         str, typer.Option(metavar="TYPES", help='Types of arguments, as in "C: float64[:, ::1], n: int".')
     ] = "",
+    region: Annotated[
+        int | None, typer.Option(metavar="N", help="Only region N of partition, cuda, opencl or transfers.")
+    ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A choice for cuda or opencl, as in block=128; repeatable."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Keep the source order of every sum.")] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print one stage of a kernel's compilation: scop, deps, schedule, loops, cpu, space or counts.
+    """Print one stage of a kernel's compilation, among them the device code as a compiler gets it (cuda, opencl).
 
     Arguments whose type is neither annotated nor given are taken for what their use suggests: what is
     subscripted is a contiguous float64 array, what bounds a loop an int, and the rest a float.
     """
+    chosen = read_choices(show, choices or [])
+    if region is not None and show not in OF_DEVICES:
+        raise typer.BadParameter(f"--region is for {', '.join(OF_DEVICES)}, not for {show.value}")
     kernel = load_kernel(target)
     if strict:
         kernel = kernel.strict
     with progress.status(f"analysing {kernel.__name__}"):
         types = complete_signature(kernel.__wrapped__, signature)
-        text = kernel.stages(types).show(show.value)
+        from polytune.show_devices import View
+
+        text = kernel.stages(types).show(show.value, View(region, chosen))
     if as_json:
         print_json({"kernel": kernel.__name__, "show": show.value, "text": text})
     else:
         print(text)
+
+
+def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
+    """The choices that ``NAME=VALUE`` pairs make for the text of a device kernel.
+
+    Raises:
+        typer.BadParameter: the stage has no choices, or one is unknown or has no such value.
+    """
+    if pairs and show not in (Stage.CUDA, Stage.OPENCL):
+        raise typer.BadParameter(f"--set is for cuda and opencl, not for {show.value}")
+    found = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in CHOICES:
+            raise typer.BadParameter(f"--set: there is no choice {name!r}; there are {', '.join(CHOICES)}")
+        if value not in CHOICES[name]:
+            raise typer.BadParameter(f"--set: {name} is one of {', '.join(CHOICES[name])}, not {value!r}")
+        found[name] = value == "true" if value in _FLAGS else int(value)
+    return found
 
 
 def complete_signature(function: Callable, text: str) -> Signature:

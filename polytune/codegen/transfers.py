@@ -80,12 +80,15 @@ def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -
         assert region.band is not None
         position = region.band.get_union_pw_aff(member)
         domain = constrain(constrain(domain, position, lower, 0, None), position, upper, None, -1)
+    accessed: dict[str, isl.Set] = {}
     reads: dict[str, list[isl.Set]] = {}
     writes: dict[str, list[isl.Set]] = {}
     for statement in scop.statements:
         for access in statement.accesses:
             if access.array in code.private or access.array in code.local:
                 continue
+            everything = access.relation.range().intersect_params(scop.context)
+            accessed[access.array] = accessed.get(access.array, everything).union(everything)
             image = isl.UnionMap.from_map(access.relation).intersect_domain(domain).range()
             if image.is_empty():
                 continue
@@ -95,7 +98,11 @@ def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -
             if access.is_write:
                 writes.setdefault(access.array, []).append(elements)
     return Transfers(
-        tuple(_hull(array, elements, context) for array, sets in reads.items() for elements in _largest(sets)),
+        tuple(
+            _hull(array, elements, context, _eased(elements, accessed[array]))
+            for array, sets in reads.items()
+            for elements in _largest(sets)
+        ),
         tuple(
             _exact(array, elements, context, names, scop)
             for array, sets in writes.items()
@@ -113,16 +120,51 @@ def _largest(sets: Sequence[isl.Set]) -> list[isl.Set]:
     return kept
 
 
-def _hull(array: str, elements: isl.Set, context: isl.Set) -> Box:
-    """The least box with strides that holds a set of elements."""
+def _eased(elements: isl.Set, accessed: isl.Set) -> isl.Set:
+    """A superset of elements whose bounds are far easier to find: without integer divisions.
+
+    The elements themselves if they have a stride along any axis, or if their superset might leave the array, of which
+    the kernel is known to access the given part.
+    """
+    superset = elements.remove_divs()
+    moved = superset.intersect_params(elements.params())
+    for axis in range(elements.dim(isl.dim_type.set)):
+        if _stride(elements, axis) != 1 or not _only(moved, axis).is_subset(_filled(_only(accessed, axis), axis)):
+            return elements
+    return superset
+
+
+def _filled(elements: isl.Set, axis: int) -> isl.Set:
+    """``{ [..., y, ...] : exists x, z: [..., x, ...] and [..., z, ...] in elements and x <= y <= z }``"""
+    count = elements.dim(isl.dim_type.set)
+    space = elements.get_space().map_from_set()
+    same = isl.Map.universe(space)
+    for other in range(count):
+        if other != axis:
+            same = same.equate(isl.dim_type.in_, other, isl.dim_type.out, other)
+    above = same.order_le(isl.dim_type.in_, axis, isl.dim_type.out, axis)
+    below = same.order_ge(isl.dim_type.in_, axis, isl.dim_type.out, axis)
+    return elements.apply(above).intersect(elements.apply(below))
+
+
+def _stride(elements: isl.Set, axis: int) -> int:
+    """The stride along an axis alone; isl's own is that for given subscripts along the others."""
+    return _only(elements, axis).get_stride(axis).to_python()
+
+
+def _hull(array: str, elements: isl.Set, context: isl.Set, bounding: isl.Set | None = None) -> Box:
+    """The least box with strides that holds a set of elements; or, if that is given, a superset of them."""
     nonempty = elements.params()
-    condition = isl.AstBuild.from_context(context).expr_from_set(nonempty.gist(context).coalesce())
-    build = isl.AstBuild.from_context(nonempty)
+    bounding = elements if bounding is None else bounding
+    known = bounding.params()
+    # All is simplified by what is known already; a build that knows it as well takes ten times as long.
+    build = isl.AstBuild.from_context(isl.Set.universe(context.get_space()))
+    condition = build.expr_from_set(nonempty.gist(context).coalesce())
     axes = []
     for dimension in range(elements.dim(isl.dim_type.set)):
-        least = convert_expression(build.expr_from_pw_aff(elements.dim_min(dimension).gist(nonempty).coalesce()))
-        greatest = convert_expression(build.expr_from_pw_aff(elements.dim_max(dimension).gist(nonempty).coalesce()))
-        axes.append(Axis(least, add_constant(greatest, 1), elements.get_stride(dimension).to_python()))
+        least = convert_expression(build.expr_from_pw_aff(bounding.dim_min(dimension).gist(known).coalesce()))
+        greatest = convert_expression(build.expr_from_pw_aff(bounding.dim_max(dimension).gist(known).coalesce()))
+        axes.append(Axis(least, add_constant(greatest, 1), _stride(elements, dimension)))
     return Box(array, convert_expression(condition), tuple(axes))
 
 

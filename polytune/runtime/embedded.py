@@ -10,6 +10,7 @@ from types import ModuleType
 from polytune.errors import ArgumentError
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.learned import explain_tuner
 from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
 
 __all__ = ["EmbeddedKernel"]
@@ -33,6 +34,14 @@ class EmbeddedKernel(CallableKernel):
 
     def __repr__(self) -> str:
         return f"<polytune embedded kernel {self.__name__}({self._wanted})>"
+
+    def explain(self) -> str:
+        """What the tuners have learned, for all sizes called so far; what is parallel and why the compiler says where
+        the package is built."""
+        lines = [f"{self.__name__}({self._wanted})"]
+        names = self._module.PARAMETERS
+        lines += [explain_tuner(names, values, tuner) for (_, values), tuner in self.tuners.items()]
+        return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):

@@ -185,4 +185,8 @@ def _greatest_extent(
             lengths = lengths.project_out(isl.dim_type.param, position, 1)
     if lengths.is_empty() or not lengths.dim_has_upper_bound(isl.dim_type.set, 0):
         return None
-    return lengths.coalesce().dim_max(0)
+    try:
+        return lengths.coalesce().dim_max(0)
+    except isl.Error:
+        # Constraints with integer divisions may bound the length of none of the tiles: isl finds out only here.
+        return None

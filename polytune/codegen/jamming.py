@@ -1,0 +1,130 @@
+"""Unroll-and-jam: several iterations of an outer loop in one iteration of the loops inside it.
+
+What the iterations have in common is then loaded once, and what they all update stays in a register: in
+``C[i, j] += A[i, k] * B[k, j]`` with j innermost, four iterations of k load and store C once, and two of i load B once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
+
+from polytune.codegen.ast_conversion import add_constant, block, integer
+from polytune.codegen.loops import Block, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.frontend.expression import Binary, Expression, Iterator, map_children, walk
+
+FACTORS = (4, 4)
+"""How many iterations of the last loops but one, and but two, are jammed: the latter first."""
+
+
+def jam_program(program: Program, loop_name: Callable[[int], str]) -> Program | None:
+    """The program with the loops of its tiled bands jammed; None where there is nothing to jam.
+
+    Only loops over members of one tiled band are jammed with one another: the band is permutable, so that the points of
+    a tile may run in any order in which no member goes backwards.  Here the points of some iterations of one loop move
+    inside the loops in it, each statement after the same statement of an earlier iteration.
+
+    Args:
+        program: the program.
+        loop_name: the name of the loop variable at a depth.
+    """
+    regions = tuple(_jam_region(region, loop_name) for region in program.regions)
+    if regions == program.regions:
+        return None
+    return replace(program, name=f"{program.name}_jammed", regions=regions)
+
+
+def _jam_region(region: RegionCode, loop_name: Callable[[int], str]) -> RegionCode:
+    first = len(region.outer)
+    band = frozenset(loop_name(first + member) for member in range(len(region.members)))
+    return replace(region, body=_jam_nests(region.body, band))
+
+
+def _jam_nests(node: Node, band: frozenset[str]) -> Node:
+    """The node with every perfect nest of loops of the band, down to innermost loops, jammed."""
+    match node:
+        case Block(children):
+            return block(*(_jam_nests(child, band) for child in children))
+        case If(then=then, otherwise=otherwise):
+            other = None if otherwise is None else _jam_nests(otherwise, band)
+            return replace(node, then=_jam_nests(then, band), otherwise=other)
+        case For(body=body):
+            nest = _perfect_nest(node, band)
+            return replace(node, body=_jam_nests(body, band)) if len(nest) < 2 else _jam_nest(nest[-3:], node)
+    return node
+
+
+def _perfect_nest(node: Node, band: frozenset[str]) -> list[For]:
+    """The loops of a perfect nest that are all of the band, if it ends in an innermost loop; else nothing."""
+    loops: list[For] = []
+    while isinstance(node, For) and node.variable in band and node.step == 1:
+        loops.append(node)
+        node = node.body
+    return [] if any(isinstance(part, For) for part in walk_nodes(node)) else loops
+
+
+def _jam_nest(nest: list[For], outermost: For) -> Node:
+    """The nest with its last loops jammed, the loops around them as they are."""
+    if outermost is not nest[0]:
+        return replace(outermost, body=_jam_nest(nest, outermost.body))  # type: ignore[arg-type]
+    jammed: Node = outermost
+    # The inner loop first: then all updates of one element stand together, and a compiler need not ask whether what
+    # lies between them is the same element.
+    for loop, factor in zip(reversed(nest[:-1]), reversed(FACTORS), strict=False):
+        jammed = _at_loop(jammed, loop.variable, partial(_jam, factor))
+    return jammed
+
+
+def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
+    """The node with its loops over a variable changed."""
+    match node:
+        case Block(children):
+            return block(*(_at_loop(child, variable, change) for child in children))
+        case For() if node.variable == variable:
+            return change(node)
+        case For(body=body):
+            return replace(node, body=_at_loop(body, variable, change))
+    return node
+
+
+def _jam(factor: int, loop: For) -> Node:
+    """A loop by ``factor`` iterations at a time, and then the rest; as it is where the loops inside depend on it."""
+    inner = [part for part in walk_nodes(loop.body) if isinstance(part, For)]
+    if loop.step != 1 or any(_mentions(bound, loop.variable) for part in inner for bound in (part.start, part.stop)):
+        return loop
+    whole = For(
+        loop.variable,
+        loop.start,
+        add_constant(loop.stop, 1 - factor),
+        factor,
+        _repeat_innermost(loop.body, loop.variable, factor),
+    )
+    extent = Binary("max", integer(0), Binary("-", loop.stop, loop.start, "int64"), "int64")
+    done = Binary("*", Binary("//", extent, integer(factor), "int64"), integer(factor), "int64")
+    return Block((whole, replace(loop, start=Binary("+", loop.start, done, "int64"))))
+
+
+def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
+    """The loops of a nest with the work inside for several values of a variable, one after another."""
+    match node:
+        case Block(children) if any(isinstance(part, For) for part in walk_nodes(node)):
+            return block(*(_repeat_innermost(child, variable, factor) for child in children))
+        case For(body=body):
+            return replace(node, body=_repeat_innermost(body, variable, factor))
+    return block(*(_shift(node, variable, offset) for offset in range(factor)))
+
+
+def _shift(node: Node, variable: str, offset: int) -> Node:
+    """The node with ``variable + offset`` for a variable."""
+
+    def change(part):
+        if isinstance(part, Iterator) and part.name == variable:
+            return add_constant(part, offset)
+        return map_children(part, change)
+
+    return node if offset == 0 else change(node)
+
+
+def _mentions(expression: Expression, variable: str) -> bool:
+    return any(isinstance(part, Iterator) and part.name == variable for part in walk(expression))
