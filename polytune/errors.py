@@ -71,7 +71,7 @@ class MeasurementError(PolytuneError, ValueError):
 
 
 class RecordingError(PolytuneError, ValueError):
-    """A recorded space, or what a simulation left, cannot be read; the message names the file, the line and the field."""
+    """A recorded space, or what a simulation left, cannot be read; the message names file, line and field."""
 
 
 class SearchError(PolytuneError, ValueError):

@@ -22,7 +22,7 @@ def explain(kernel: Kernel) -> str:
     """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and
     saved."""
     tuners = kernel.tuners
-    signatures = list(dict.fromkeys(signature for signature, _ in tuners)) or [kernel.stages().signature]
+    signatures = list(dict.fromkeys(case.signature for case in tuners)) or [kernel.stages().signature]
     parts = []
     for signature in signatures:
         stages = kernel.stages(signature)
@@ -31,7 +31,9 @@ def explain(kernel: Kernel) -> str:
         parts.append(explain_versions(stages))
         names = [parameter.name for parameter in stages.scop.parameters]
         parts += [
-            explain_tuner(names, values, tuner) for (tuned, values), tuner in tuners.items() if tuned == signature
+            explain_tuner(names, case, tuner, kernel.shared.get(case))
+            for case, tuner in tuners.items()
+            if case.signature == signature
         ]
     return "\n".join(parts)
 

@@ -19,7 +19,9 @@ from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.rules import Thresholds
 from polytune.signature import Signature
+from polytune.tuner import Budget
 
 __all__ = ["Kernel", "kernel"]
 
@@ -27,9 +29,16 @@ __all__ = ["Kernel", "kernel"]
 @overload
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
-def kernel(*, strict: bool = False) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(
-    function: Callable[..., Any] | None = None, /, *, strict: bool = False
+    *, strict: bool = False, budget: Budget | int | str | None = None, thresholds: Thresholds | None = None
+) -> Callable[[Callable[..., Any]], Kernel]: ...
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    strict: bool = False,
+    budget: Budget | int | str | None = None,
+    thresholds: Thresholds | None = None,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -37,9 +46,14 @@ def kernel(
         function: a function of arrays and numbers, in the language of ``docs/language.md``.
         strict: keep the source order of every sum, so that results are those of the interpreted function bit for bit.
             Without it sums may be reassociated, as NumPy and BLAS do.
+        budget: how much tuning may cost: a number of calls, a time such as ``"2 s"``, by how much all calls may be
+            slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
+        thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
+            given.
 
     Raises:
         PolytuneError: what is decorated is no plain function.
+        SpaceError: the budget cannot be read.
 
     >>> import numpy, polytune
     >>> @polytune.kernel
@@ -52,8 +66,8 @@ def kernel(
     array([0., 2., 4.])
     """
     if function is None:
-        return functools.partial(Kernel, strict=strict)
-    return Kernel(function, strict=strict)
+        return functools.partial(Kernel, strict=strict, budget=budget, thresholds=thresholds)
+    return Kernel(function, strict=strict, budget=budget, thresholds=thresholds)
 
 
 class Kernel(CallableKernel):
@@ -64,13 +78,22 @@ class Kernel(CallableKernel):
         is_strict: whether sums keep their source order.
     """
 
-    def __init__(self, function: Callable[..., Any], *, strict: bool = False):
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        *,
+        strict: bool = False,
+        budget: Budget | int | str | None = None,
+        thresholds: Thresholds | None = None,
+    ):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
         self.__wrapped__ = function
         self.is_strict = strict
         functools.update_wrapper(self, function)
-        super().__init__(function.__name__, inspect.signature(function), self._provide)
+        super().__init__(
+            function.__name__, inspect.signature(function), self._provide, budget=budget, thresholds=thresholds
+        )
 
     def __repr__(self) -> str:
         return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
@@ -78,7 +101,9 @@ class Kernel(CallableKernel):
     @functools.cached_property
     def strict(self) -> Kernel:
         """The same kernel, with every sum in source order."""
-        return self if self.is_strict else Kernel(self.__wrapped__, strict=True)
+        if self.is_strict:
+            return self
+        return Kernel(self.__wrapped__, strict=True, budget=self._budget, thresholds=self._thresholds)
 
     def stages(self, signature: Signature | None = None) -> Any:
         """The compiler's stages for argument types (inferred from the source where not given), see

@@ -9,20 +9,47 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
-from polytune.errors import ArgumentError, CompilationError, SpaceError
+from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
 from polytune.history.store import Store, default_store
 from polytune.runtime.arguments import signature_of
-from polytune.runtime.generated import GeneratedKernel, Invocation
+from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.partitioned.device_arrays import taken_in
+from polytune.runtime.partitioned.residency import Residence
+from polytune.runtime.rules import Thresholds
+from polytune.runtime.rules_of_calls import refused_values
 from polytune.signature import Signature
-from polytune.tuner import OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, OnlineTuner, Space
 
-__all__ = ["CallableKernel", "Provider"]
+__all__ = ["CallableKernel", "Case", "Provider"]
 
 Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
 """Gives for a type signature a name that is the same in every process, and the generated kernel."""
+
+
+class Case(NamedTuple):
+    """What calls have in common that are tuned together.
+
+    Attributes:
+        signature: the types of the arguments.
+        parameters: the sizes, and whatever else the module computes of the arguments.
+        places: the arrays that are kept on devices, and on which.
+    """
+
+    signature: Signature
+    parameters: tuple[int, ...]
+    places: tuple[tuple[str, str], ...] = ()
+
+
+class _Accepted(NamedTuple):
+    """A call's arguments in order, host arrays in place of those at home on devices, and their types."""
+
+    signature: Signature
+    values: tuple[Any, ...]
+    at_home: dict[str, Residence]
 
 
 class CallableKernel:
@@ -32,14 +59,36 @@ class CallableKernel:
     types and sizes chooses; the time of the run is what the tuner learns from.
     """
 
-    def __init__(self, name: str, signature: inspect.Signature, provider: Provider, store: Store | None = None):
+    def __init__(
+        self,
+        name: str,
+        signature: inspect.Signature,
+        provider: Provider,
+        store: Store | None = None,
+        *,
+        budget: Budget | int | str | None = None,
+        thresholds: Thresholds | None = None,
+    ):
+        """
+        Args:
+            name: the kernel's name.
+            signature: its arguments.
+            provider: makes it for types of arguments.
+            store: keeps what is learned.
+            budget: how much time tuning may take, as `OnlineTuner` takes it.
+            thresholds: from when on a device may pay; measured where they are not given.
+        """
+        self._budget = Budget.of(budget)
+        self._thresholds = thresholds
         self.__name__ = name
         self._names = tuple(signature.parameters)
         self._python_signature = signature
         self._provider = provider
         self._store = store
         self._generated: dict[Signature, tuple[str, GeneratedKernel]] = {}
-        self._tuners: dict[tuple[Signature, tuple[int, ...]], OnlineTuner] = {}
+        self._tuners: dict[Case, OnlineTuner] = {}
+        self._last: dict[Case, Configuration] = {}
+        self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
@@ -49,13 +98,11 @@ class CallableKernel:
             ArgumentError: the arguments do not fit; nothing has been written.
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
-        values = self._bind(arguments, keywords)
-        signature = signature_of(self._names, values)
+        signature, values, at_home = self._accept(arguments, keywords)
         name, generated = self._generated.get(signature) or self._generate(signature)
-        invocation = generated.prepare(values)
-        tuner = self._tuners.get((signature, invocation.parameters)) or self._tuner(
-            signature, name, generated, invocation
-        )
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, invocation.places)
+        tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
         failure: CompilationError | None = None
         while True:
             try:
@@ -66,17 +113,53 @@ class CallableKernel:
                 outcome = generated.run(configuration, invocation)
             except CompilationError as error:
                 # Nothing has been written: another configuration serves the call, unless none is left.
-                tuner.fail(configuration, str(error))
+                if isinstance(error.__cause__, DeviceError):
+                    generated.warn(error.__cause__, configuration)
+                if generated.has_lost_devices:
+                    tuner.abandon(configuration)
+                    generated = self._without_lost_devices(signature, generated)
+                    tuner = self._tuner(case, name, generated, invocation)
+                else:
+                    tuner.fail(configuration, str(error))
                 failure = error
                 continue
             except BaseException:
                 tuner.abandon(configuration)
                 raise
-            if outcome.failure is None:
-                tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds)
-            else:
-                tuner.fail(configuration, outcome.failure)
+            self._learn(case, tuner, generated, configuration, outcome, moves=invocation.has_residents)
             return outcome.result
+
+    def _learn(
+        self,
+        case: Case,
+        tuner: OnlineTuner,
+        generated: GeneratedKernel,
+        configuration: Configuration,
+        outcome: Outcome,
+        *,
+        moves: bool,
+    ) -> None:
+        """Tell the tuner what became of a call.
+
+        Args:
+            case, tuner, generated, configuration, outcome: the call.
+            moves: whether arrays that stay on devices first have to come to where a configuration wants them.
+        """
+        if outcome.failure is not None:
+            if generated.has_lost_devices:
+                # It is the device that has failed, perhaps until the next start of the machine.
+                tuner.abandon(configuration)
+                self._without_lost_devices(case.signature, generated)
+            else:
+                tuner.fail(configuration, outcome.failure, compile_seconds=outcome.compile_seconds)
+            return
+        if moves and self._last.get(case) != configuration:
+            self._last[case] = configuration
+            tuner.abandon(configuration)
+            return
+        tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds)
+        if outcome.shares:
+            self._shared[case] = configuration, outcome
 
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
@@ -85,33 +168,45 @@ class CallableKernel:
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.
         """
-        values = self._bind(arguments, keywords)
-        signature = signature_of(self._names, values)
+        signature, values, at_home = self._accept(arguments, keywords)
         _, generated = self._generated.get(signature) or self._generate(signature)
         generated.space.validate(configuration)
-        return generated.run(configuration, generated.prepare(values)).result
+        return generated.run(configuration, generated.prepare(values, at_home)).result
 
     def space(self, *arguments: Any, **keywords: Any) -> Space:
         """Every tunable choice for arguments of these types."""
         return self.generated(*arguments, **keywords).space
 
+    def space_of(self, signature: Signature) -> Space:
+        """Every tunable choice for arguments of these types."""
+        return (self._generated.get(signature) or self._generate(signature))[1].space
+
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
-        signature = signature_of(self._names, self._bind(arguments, keywords))
+        signature = self._accept(arguments, keywords).signature
         return (self._generated.get(signature) or self._generate(signature))[1]
 
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
         """The tuner that a call with such arguments would ask."""
-        values = self._bind(arguments, keywords)
-        signature = signature_of(self._names, values)
+        signature, values, at_home = self._accept(arguments, keywords)
         name, generated = self._generated.get(signature) or self._generate(signature)
-        return self._tuner(signature, name, generated, generated.prepare(values))
+        invocation = generated.prepare(values, at_home)
+        return self._tuner(Case(signature, invocation.parameters, invocation.places), name, generated, invocation)
 
     @property
-    def tuners(self) -> dict[tuple[Signature, tuple[int, ...]], OnlineTuner]:
-        """The tuners so far, by types and sizes."""
+    def tuners(self) -> dict[Case, OnlineTuner]:
+        """The tuners so far, by what the calls have in common."""
         with self._lock:
             return dict(self._tuners)
+
+    @property
+    def shared(self) -> dict[Case, tuple[Configuration, Outcome]]:
+        """The last run that was shared among platforms, and its configuration, by what the calls have in common."""
+        return dict(self._shared)
+
+    def _accept(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> _Accepted:
+        values, at_home = taken_in(self._names, self._bind(arguments, keywords))
+        return _Accepted(signature_of(self._names, values), values, at_home)
 
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         if not keywords and len(arguments) == len(self._names):
@@ -130,19 +225,42 @@ class CallableKernel:
                 found = self._generated[signature] = self._provider(signature)
             return found
 
-    def _tuner(
-        self, signature: Signature, name: str, generated: GeneratedKernel, invocation: Invocation
-    ) -> OnlineTuner:
+    def _without_lost_devices(self, signature: Signature, generated: GeneratedKernel) -> GeneratedKernel:
+        """The generated kernel with the devices that are left, and no tuner that knows of more."""
         with self._lock:
-            key = (signature, invocation.parameters)
-            tuner = self._tuners.get(key)
+            name, newest = self._generated[signature]
+            if newest is not generated:  # another thread was here before
+                return newest
+            newest = GeneratedKernel(generated.module)
+            self._generated[signature] = name, newest
+            for case in [case for case in self._tuners if case.signature == signature]:
+                # The device may be back when the next process starts.
+                self._tuners.pop(case).save()
+            return newest
+
+    def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
+        with self._lock:
+            tuner = self._tuners.get(case)
             if tuner is None:
                 sizes = ", ".join(
                     f"{parameter}={value}"
-                    for parameter, value in zip(generated.module.PARAMETERS, invocation.parameters, strict=True)
+                    for parameter, value in zip(generated.module.PARAMETERS, case.parameters, strict=True)
                 )
+                places = "".join(f"; {array} on {device}" for array, device in case.places)
                 store = self._store or default_store()
-                key_in_history = (name, sizes, machine_key())
-                tuner = OnlineTuner(generated.space, key=key_in_history, store=store, starts=generated.starts)
-                self._tuners[key] = tuner
+                space = generated.space_for(invocation)
+                starts = generated.starts if space is generated.space else ()
+                key_in_history = (name, sizes + places, machine_key())
+                refused = refused_values(
+                    generated.module,
+                    space,
+                    case.parameters,
+                    store,
+                    resident=bool(case.places),
+                    thresholds=self._thresholds,
+                )
+                tuner = OnlineTuner(
+                    space, key=key_in_history, store=store, starts=starts, refused=refused, budget=self._budget
+                )
+                self._tuners[case] = tuner
             return tuner

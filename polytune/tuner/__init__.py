@@ -8,6 +8,7 @@ from polytune.tuner.budget import Budget
 from polytune.tuner.condition import Condition, Is
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.constraint import Constraint
+from polytune.tuner.graph import SpaceGraph
 from polytune.tuner.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
@@ -37,6 +38,7 @@ __all__ = [
     "Result",
     "Searcher",
     "Space",
+    "SpaceGraph",
     "Statistics",
     "Trial",
     "tune",

@@ -74,7 +74,8 @@ class RatioAxis:
         return float(_RATIO_UNITS)
 
     def decode(self, coordinate: float) -> Value:
-        return self.parameter.between(mirror(coordinate, self.extent) / self.extent)
+        extent = self.extent
+        return self.parameter.between(mirror(coordinate, extent) / extent)
 
     def encode(self, value: Value) -> float:
         low, high = self.parameter.low, self.parameter.high

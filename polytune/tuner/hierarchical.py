@@ -1,4 +1,4 @@
-"""Hierarchical search: one searcher chooses the structural values, each combination keeps a numeric search of its own.
+"""Hierarchical search: every node of the search space graph is searched on its own, by a walk from the root.
 
 After Pfaffe et al., "Efficient Hierarchical Online-Autotuning" (ICS 2019), section 3.1, with what an application
 needs besides: what has been measured is never measured again but to settle noise, and nothing that failed is
@@ -8,48 +8,49 @@ proposed again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
+from polytune.tuner.arms import Order
+from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
+from polytune.tuner.leftovers import Remaining, dismissed
 from polytune.tuner.samples import Samples
-from polytune.tuner.searchers import EpsilonGreedy
 from polytune.tuner.space import Space
-from polytune.tuner.subspace import Subspace
+from polytune.tuner.subspace import restored_point
+from polytune.tuner.walk import Path, Walk
 
 Reject = Callable[[Configuration], str | None]
 """Says why a configuration is not worth measuring, or None."""
 
-Order = Callable[[Configuration], float]
-"""A prior on structural combinations: those with smaller values are tried earlier."""
-
-_MAX_ARMS = 4096
 _MAX_NOISE = 0.25
 _FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that asking stays quick
-_RANDOM_DRAWS = 20
 
 
 @dataclass(frozen=True)
 class _Proposal:
-    """What is being measured, and who asked: a numeric search of an arm, or, with no point, a random draw."""
+    """What is being measured, and who asked: the search at the end of a path, or, with no path, nobody."""
 
     configuration: Configuration
-    arm: int | None
-    point: tuple[float, ...] | None
+    path: Path | None = None
+    point: Any = None
+    again: bool = False  # measured although what is known seems enough
 
 
 class HierarchicalTuner:
     """Finds the configuration with the least cost by ask and tell.
 
-    Each ask is to be answered by `tell` with a measurement or by `fail`.  The first configuration asked for is the
-    default (or the first of `starts`); then every structural combination is tried once, and the promising ones are
-    searched numerically, the best first.  A configuration that looks better than the best, or as good within the
-    noise, is asked for again until it has `repeats` measurements: only then is it believed.  Not thread-safe.
+    Each ask is to be answered by `tell` with a measurement or by `fail`.  The first configurations asked for are the
+    `starts` and the default.  Then the graph of the space is walked from its root: a node of nominal parameters
+    tries each of its arms once, with everything beyond at its defaults, and then mostly the best; so every version is
+    seen before any is looked at more closely.  At the end of each walk the numeric parameters are searched, with a
+    state for each combination of nominal values.  A configuration that looks better than the best, or as good
+    within the noise, is asked for again until it has `repeats` measurements: only then is it believed.  Not
+    thread-safe.
 
     Once `converged`, asking goes on with random configurations that have not been measured, and searches around any
     that turns out to be better; when nothing is left, with the best one.
@@ -58,12 +59,23 @@ class HierarchicalTuner:
         space: what to search.
         rng: where random choices come from; the search is a function of it and of what is told.
         reject: rules that save measurements; a rejected configuration is never asked for.
-        order: a prior on the structural combinations, each given with its numeric values at their defaults; without
-            one, those that differ least from the default come first.  The default itself is always first.
-        starts: configurations known to be good, the best first: their structural combinations are tried first, and
-            searched from there.
+        refused: by parameter, values that are never asked for, with the reason; arms with them do not exist.
+        order: a prior on the structural combinations, each given with what is beyond at its defaults; without one,
+            those that differ least from the default come first.  The default itself is always first.
+        starts: configurations known to be good, the best first: they are measured first, and searched from.
+        searchers: the names of the search methods: under ``"nominal"`` for all nodes of nominal parameters, under
+            ``"numeric"`` for all others, or under the name of a parameter for the node that it is in.  All of
+            `polytune.tuner.searchers.SEARCHES` can search any node; without a name it is ``"epsilon_greedy"`` for
+            nominal and ``"nelder_mead"`` for numeric ones.
         repeats: how many measurements make a configuration believed.
-        promise: structural combinations slower than `promise` times the best are not searched.
+        promise: arms of the root that are slower than `promise` times the best are not searched; further down the
+            factor is smaller, its square root at the second level and so on, as ever finer choices matter less.
+        memory: how many numeric searches are kept at once; beyond, the one not used for the longest time is dropped,
+            and begun again from what has been measured if it is ever needed.
+
+    Raises:
+        SpaceError: `searchers` names something that the space does not have.
+        SearchError: a search method is unknown.
     """
 
     def __init__(
@@ -72,26 +84,29 @@ class HierarchicalTuner:
         *,
         rng: np.random.Generator,
         reject: Reject | None = None,
+        refused: Mapping[str, Mapping[Value, str]] | None = None,
         order: Order | None = None,
         starts: Sequence[Configuration] = (),
+        searchers: Mapping[str, str] | None = None,
         repeats: int = 3,
         promise: float = 2.0,
+        memory: int = 1024,
     ):
         self.space = space
         self._rng = rng
         self._reject = reject
+        self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
-        self._arms = _arms(space, rng, order, starts)
-        self._arm_of = {space.structural_values(start): arm for arm, start in enumerate(self._arms)}
-        self._top = EpsilonGreedy(len(self._arms), rng, promise=promise)
-        self._subspaces: dict[int, Subspace] = {}
+        self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory)
+        self._starts = list(dict.fromkeys((*starts, space.default())))
         self._samples: dict[Configuration, Samples] = {}
         self._infeasible: dict[Configuration, str] = {}
         self._failures: dict[Configuration, str] = {}
         self._best: Configuration | None = None
         self._best_is_in_doubt = False
         self._pending: _Proposal | None = None
-        self._rest: Iterator[Configuration] | None = None
+        self._second_looks: list[Configuration] | None = None  # None: not needed yet
+        self._remaining = Remaining(space, rng)
 
     # ---- asking
 
@@ -106,7 +121,7 @@ class HierarchicalTuner:
                 self._pending = self._propose()
                 if self._pending is None:
                     break
-            if not self._is_settled(self._pending.configuration):
+            if self._pending.again or not self._is_settled(self._pending.configuration):
                 return self._pending.configuration
             self._conclude(self._pending)
         if self._best is None:
@@ -117,32 +132,24 @@ class HierarchicalTuner:
         if self._best_is_in_doubt:
             better = [c for c in self._samples if not self._is_settled(c)]
             if better:
-                return _Proposal(min(better, key=lambda c: self._samples[c].estimate), None, None)
+                return _Proposal(min(better, key=lambda c: self._samples[c].estimate))
             self._best_is_in_doubt = False
-        if not self._top.converged:
-            arm = self._top.ask()
-            subspace = self._subspaces.get(arm)
-            if subspace is None:
-                subspace = self._subspaces[arm] = Subspace(self.space, self._arms[arm])
-            point = subspace.searcher.ask()
-            return _Proposal(subspace.configuration(point), arm, point)
+        if self._starts:
+            return _Proposal(self._starts.pop(0))
+        path = self._walk.path()
+        if path is None and self._second_looks is None:
+            self._second_looks = dismissed(self._samples, self._best, self._walk.first_arm)
+        if path is None and self._second_looks:
+            return _Proposal(self._second_looks.pop(0), again=True)
+        if path is not None:
+            point = path.subspace.ask()
+            return _Proposal(path.subspace.configuration(point), path, point)
         configuration = self._unmeasured()
-        return None if configuration is None else _Proposal(configuration, None, None)
+        return None if configuration is None else _Proposal(configuration)
 
     def _unmeasured(self) -> Configuration | None:
         """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
-        for _ in range(_RANDOM_DRAWS):
-            configuration = self.space.sample(self._rng)
-            if self._is_unknown(configuration):
-                return configuration
-        if not self.space.is_discrete:
-            return None
-        if self._rest is None:
-            self._rest = self.space.enumerate()
-        return next(filter(self._is_unknown, self._rest), None)
-
-    def _is_unknown(self, configuration: Configuration) -> bool:
-        return configuration not in self._samples and configuration not in self._infeasible
+        return self._remaining.next(lambda c: c not in self._samples and c not in self._infeasible)
 
     def _is_settled(self, configuration: Configuration) -> bool:
         """Whether enough is known of the configuration: that it is infeasible, that it is slow, or what it costs."""
@@ -162,7 +169,14 @@ class HierarchicalTuner:
     def _why_not(self, configuration: Configuration) -> str | None:
         if not self.space.satisfies_constraints(configuration):
             return "it breaks a constraint of the space"
-        return self._reject(configuration) if self._reject is not None else None
+        return self._why_refused(configuration) or (None if self._reject is None else self._reject(configuration))
+
+    def _why_refused(self, configuration: Configuration) -> str | None:
+        for name, values in self._refused.items():
+            reason = values.get(configuration.get(name))
+            if reason is not None:
+                return reason
+        return None
 
     # ---- telling
 
@@ -187,7 +201,7 @@ class HierarchicalTuner:
         before = samples.estimate
         samples.add(float(seconds))
         self._update_best(configuration, has_risen=samples.estimate > before)
-        if pending is not None and is_pending and self._is_settled(configuration):
+        if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
             self._conclude(pending)
 
     def fail(self, configuration: Configuration, reason: str) -> None:
@@ -197,8 +211,8 @@ class HierarchicalTuner:
             configuration: what was tried.
             reason: why it failed, for people.
         """
-        self._infeasible[configuration] = reason
         self._failures[configuration] = reason
+        self._infeasible[configuration] = reason
         self._samples.pop(configuration, None)
         if configuration == self._best:
             self._replace_best()
@@ -235,28 +249,21 @@ class HierarchicalTuner:
     def _conclude(self, proposal: _Proposal) -> None:
         """Tell the searchers what is now known of a proposal."""
         self._pending = None
-        samples = self._samples.get(proposal.configuration)
-        cost = math.inf if samples is None or proposal.configuration in self._infeasible else samples.estimate
-        if proposal.arm is not None and proposal.point is not None:
-            self._subspaces[proposal.arm].searcher.tell(proposal.point, cost)
-            self._top.tell(proposal.arm, cost)
-            if self._subspaces[proposal.arm].searcher.converged:
-                self._top.close(proposal.arm)
-        elif proposal.configuration == self._best:
-            self._search_around(proposal.configuration, cost)
-
-    def _search_around(self, configuration: Configuration, cost: float) -> None:
-        """A random draw has become the best: start a numeric search from it."""
-        arm = self._arm_of.get(self.space.structural_values(configuration))
-        if arm is not None:
-            self._subspaces[arm] = Subspace(self.space, configuration)
-            self._top.tell(arm, cost)
-            self._top.reopen(arm)
+        configuration = proposal.configuration
+        samples = self._samples.get(configuration)
+        cost = math.inf if samples is None or configuration in self._infeasible else samples.estimate
+        if proposal.path is not None:
+            self._walk.tell(proposal.path, proposal.point, cost, failed=configuration in self._failures)
+        elif configuration == self._best:
+            self._walk.search_around(configuration, cost)
+        elif cost < math.inf:
+            self._walk.learn(configuration, cost)
 
     def _why_nothing_is_left(self) -> str:
         reasons = list(self._infeasible.items())
         if not reasons:
-            return "the space has no configuration that could be measured"
+            refused = [reason for values in self._refused.values() for reason in values.values()]
+            return f"the space has no configuration that could be measured{': ' if refused else ''}{'; '.join(refused)}"
         configuration, reason = reasons[-1]
         return (
             f"no configuration is feasible: all {len(reasons)} tried failed or were rejected, the last, "
@@ -272,9 +279,14 @@ class HierarchicalTuner:
 
     @property
     def converged(self) -> bool:
-        """Whether every structural combination has been tried and every promising one searched to its end."""
+        """Whether every arm worth trying has been tried and every promising one searched to its end."""
         return (
-            self._top.converged and not self._best_is_in_doubt and (self._pending is None or self._pending.arm is None)
+            self._walk.converged
+            and not self._starts
+            and self._second_looks is not None
+            and not self._second_looks
+            and not self._best_is_in_doubt
+            and (self._pending is None or (self._pending.path is None and not self._pending.again))
         )
 
     @property
@@ -287,59 +299,52 @@ class HierarchicalTuner:
         """Every configuration that failed, with the reason."""
         return self._failures
 
+    @property
+    def refused(self) -> Mapping[str, Mapping[Value, str]]:
+        """By parameter, the values that are never asked for, with the reason."""
+        return self._refused
+
     def state(self) -> dict[str, Any]:
         """The whole search as JSON keeps it; `restore` on a tuner over the same space continues exactly from there."""
         pending = self._pending
         return {
-            "arms": [dict(arm) for arm in self._arms],
-            "top": self._top.state(),
-            "subspaces": [[arm, subspace.state()] for arm, subspace in self._subspaces.items()],
+            "walk": self._walk.state(),
+            "starts": [dict(start) for start in self._starts],
             "samples": [[dict(c), list(samples.values)] for c, samples in self._samples.items()],
             "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
+            "refused": [[name, value] for name, values in self._refused.items() for value in values],
             "best": self._best and dict(self._best),
             "best_is_in_doubt": self._best_is_in_doubt,
-            "pending": pending and [dict(pending.configuration), pending.arm, pending.point],
+            "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
+            "pending": pending
+            and [dict(pending.configuration), pending.path is not None, pending.point, pending.again],
             "rng": self._rng.bit_generator.state,
         }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Continue from a state that `state` returned, of a tuner over the same space."""
-        self._arms = [Configuration(values) for values in state["arms"]]
-        self._arm_of = {self.space.structural_values(start): arm for arm, start in enumerate(self._arms)}
-        self._top.restore(state["top"])
-        self._subspaces = {}
-        for arm, entry in state["subspaces"]:
-            self._subspaces[arm] = Subspace(self.space, Configuration(entry["start"]))
-            self._subspaces[arm].searcher.restore(entry["search"])
+        """Continue from a state that `state` returned, of a tuner over the same space with the same settings.
+
+        Raises:
+            ValueError: other values were refused then, so that the searches had other arms.
+        """
+        if sorted(map(repr, state["refused"])) != sorted(
+            repr([name, value]) for name, values in self._refused.items() for value in values
+        ):
+            raise ValueError("the state is of a search in which other values were refused")
+        self._walk.restore(state["walk"])
+        self._starts = [Configuration(values) for values in state["starts"]]
         self._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
         self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
         self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}
         self._best = None if state["best"] is None else Configuration(state["best"])
         self._best_is_in_doubt = state["best_is_in_doubt"]
+        looks = state["second_looks"]
+        self._second_looks = None if looks is None else [Configuration(values) for values in looks]
         self._pending = None
         if state["pending"] is not None:
-            values, arm, point = state["pending"]
-            self._pending = _Proposal(Configuration(values), arm, None if point is None else tuple(point))
+            values, walked, point, again = state["pending"]
+            configuration = Configuration(values)
+            path = self._walk.path_to(configuration) if walked else None
+            self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
-        self._rest = None
-
-
-def _arms(
-    space: Space, rng: np.random.Generator, order: Order | None, starts: Sequence[Configuration]
-) -> list[Configuration]:
-    """The structural combinations in the order in which they are tried, each with the numeric values to start from."""
-    default = space.default()
-
-    def distance(configuration: Configuration) -> float:
-        return sum(default.get(name) != value for name, value in space.structural_values(configuration))
-
-    arms = list(islice(space.enumerate_nominal(), _MAX_ARMS + 1))
-    if len(arms) > _MAX_ARMS:  # too many to list: a sample, in the order in which it is drawn, stands for all
-        arms = [space.sample(rng) for _ in range(_MAX_ARMS)]
-        arms = arms if order is None else sorted(arms, key=order)
-    else:
-        arms.sort(key=order or distance)
-    first: dict[tuple, Configuration] = {}
-    for configuration in (*starts, default, *arms):
-        first.setdefault(space.structural_values(configuration), configuration)
-    return list(first.values())
+        self._remaining = Remaining(self.space, self._rng)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
+
+from polytune.tuner.amortisation import Amortisation
+
+_TRIALS_REMEMBERED = 8  # whose losses tell what the next trial may lose
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,8 @@ class Statistics:
             time; negative while tuning has not paid yet, 0 while the default has not been measured.
         best_seconds: what the best configuration takes; None before the first measurement.
         default_seconds: what the default configuration takes; None while it has not been measured.
+        repaid_after: how many more calls with the best configuration make tuning pay; 0 where it has paid, None where
+            it will not or that is not known.
         converged: whether the tuner has settled on its best configuration.
         reopened: how often it has started again because the machine had changed.
     """
@@ -36,13 +42,19 @@ class Statistics:
     saved_seconds: float
     best_seconds: float | None
     default_seconds: float | None
+    repaid_after: int | None
     converged: bool
     reopened: int
 
 
 @dataclass
 class Ledger:
-    """The running account of an online tuner; the fields are those of `Statistics`."""
+    """The running account of an online tuner; most fields are those of `Statistics`.
+
+    Attributes:
+        losses: what the last trials lost, in seconds.
+        amortisation: whether trials still pay.
+    """
 
     calls: int = 0
     trials: int = 0
@@ -50,6 +62,15 @@ class Ledger:
     compile_seconds: float = 0.0
     lost_seconds: float = 0.0
     reopened: int = 0
+    losses: list[float] = field(default_factory=list)
+    amortisation: Amortisation = field(default_factory=Amortisation)
+
+    def add_trial(self, lost: float, best: float | None) -> None:
+        """Enter a trial that lost so much, after which the best configuration takes `best` seconds."""
+        self.trials += 1
+        self.losses = [*self.losses[1 - _TRIALS_REMEMBERED :], lost]
+        if best is not None:
+            self.amortisation.note(lost, best, self.calls)
 
     def saved_seconds(self, default_seconds: float | None) -> float:
         """How much more time all calls would have taken with the default, less the compile time."""
@@ -58,5 +79,14 @@ class Ledger:
         return self.calls * default_seconds - self.total_seconds - self.compile_seconds
 
     def to_json(self) -> dict[str, Any]:
-        """The account as a dictionary of numbers; ``Ledger(**document)`` reads it back."""
+        """The account as plain dictionaries and lists; `from_json` reads it back."""
         return asdict(self)
+
+    @classmethod
+    def from_json(cls, document: dict[str, Any]) -> Ledger:
+        """The account that `to_json` wrote.
+
+        Raises:
+            TypeError: it is not one.
+        """
+        return cls(**{**document, "amortisation": Amortisation(**document["amortisation"])})

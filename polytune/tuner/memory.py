@@ -27,6 +27,9 @@ class RememberedMeasurement(Protocol):
     """One configuration's record; `status` is ``"ok"`` or ``"failed"``."""
 
     @property
+    def shape(self) -> str: ...
+
+    @property
     def configuration(self) -> Mapping[str, Any]: ...
 
     @property
@@ -45,8 +48,8 @@ class RememberedMeasurement(Protocol):
 class Memory(Protocol):
     """Keeps measurements and the state of searches.  Its methods do not raise because of a disk."""
 
-    def all(self, kernel: str, shape: str, machine: str) -> Sequence[RememberedMeasurement]:
-        """Every record under the key."""
+    def all(self, kernel: str, shape: str | None, machine: str) -> Sequence[RememberedMeasurement]:
+        """Every record under the key; of all shapes where none is given."""
 
     def record(
         self,

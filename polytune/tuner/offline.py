@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -51,6 +51,7 @@ def tune(
     reject: Reject | None = None,
     order: Order | None = None,
     starts: Sequence[Configuration] = (),
+    searchers: Mapping[str, str] | None = None,
     repeats: int = 3,
     stop_when_converged: bool = True,
 ) -> Result:
@@ -62,7 +63,7 @@ def tune(
         space: the configurations.
         budget: how many calls to make at most.
         seed: makes the search reproducible.
-        reject, order, starts, repeats: as for `HierarchicalTuner`.
+        reject, order, starts, searchers, repeats: as for `HierarchicalTuner`.
         stop_when_converged: whether to leave the rest of the budget when the search has come to its end; otherwise
             the rest goes to configurations not measured yet.
 
@@ -76,7 +77,13 @@ def tune(
     (Configuration(tile=128), 28.0)
     """
     search = HierarchicalTuner(
-        space, rng=np.random.default_rng(seed), reject=reject, order=order, starts=starts, repeats=repeats
+        space,
+        rng=np.random.default_rng(seed),
+        reject=reject,
+        order=order,
+        starts=starts,
+        searchers=searchers,
+        repeats=repeats,
     )
     trials: list[Trial] = []
     interrupted = False

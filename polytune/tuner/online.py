@@ -4,20 +4,22 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from typing import TypeVar
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
+from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
+from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.drift import DriftDetector
 from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.ledger import Ledger, Statistics
-from polytune.tuner.memory import Key, Memory
-from polytune.tuner.persistence import Persistence, Snapshot
+from polytune.tuner.memory import Key, Memory, RememberedMeasurement
+from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.space import Space
 
 Result = TypeVar("Result")
@@ -40,17 +42,19 @@ class OnlineTuner:
     1.75
 
     One trial is under way at a time; other calls meanwhile run the best configuration known.  Trials are paid from a
-    `Budget`.  Once the search has converged, `choose` is an attribute read, and `report` watches for a machine that
-    has become more than a quarter slower or a fifth faster for good: then the search starts again, from the best
-    configurations known.  All methods may be called from several threads.
+    `Budget`, and pause where they cost more than they can still save (`Amortisation`).  Once the search has
+    converged, `choose` is an attribute read, and `report` watches for a machine that has become more than a quarter
+    slower or a fifth faster for good: then the search starts again, from the best configurations known.  All methods
+    may be called from several threads; several processes learn from each other through a store.
 
     Args:
         space: what to choose from.
         key: under what the store keeps the measurements; needed with `store`.
         store: keeps measurements and the state of the search between processes.  It is written from a thread of its
             own, seconds apart, and when the process ends.
-        budget: how much time trials may take.
-        reject, order, repeats: as for `HierarchicalTuner`.
+        budget: how much time trials may take: a `Budget`, or what `Budget.of` reads: ``200`` calls, ``"2 s"``,
+            ``"5 %"``.
+        reject, refused, order, searchers, repeats: as for `HierarchicalTuner`.
         starts: configurations to try first, for example the best ones of a similar shape; what the store remembers
             of this one has precedence.
         seed: the search is a function of it and of the measurements.
@@ -63,10 +67,12 @@ class OnlineTuner:
         *,
         key: Key | tuple[str, str, str] | None = None,
         store: Memory | None = None,
-        budget: Budget | None = None,
+        budget: Budget | int | str | None = None,
         reject: Reject | None = None,
+        refused: Mapping[str, Mapping[Value, str]] | None = None,
         order: Order | None = None,
         starts: Sequence[Configuration] = (),
+        searchers: Mapping[str, str] | None = None,
         repeats: int = 3,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
@@ -74,7 +80,7 @@ class OnlineTuner:
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
         self.space = space
-        self._budget = budget or Budget()
+        self._budget = Budget.of(budget)
         self._clock = clock
         self._lock = threading.Lock()
         self._ledger = Ledger()
@@ -86,12 +92,21 @@ class OnlineTuner:
 
         def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
-            return HierarchicalTuner(space, rng=rng, reject=reject, order=order, starts=starts, repeats=repeats)
+            return HierarchicalTuner(
+                space,
+                rng=rng,
+                reject=reject,
+                refused=refused,
+                order=order,
+                starts=starts,
+                searchers=searchers,
+                repeats=repeats,
+            )
 
         self._new_search = search
         self._persistence: Persistence | None = None
         if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot)
+            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
             if converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
@@ -113,13 +128,13 @@ class OnlineTuner:
             return self._choose()
 
     def _choose(self) -> Configuration:
-        search, ledger = self._search, self._ledger
+        search = self._search
         best = search.best
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
-        elif best is not None and not self._budget.allows(ledger.trials, ledger.lost_seconds, self._total_seconds()):
+        elif best is not None and not self._may_try(best[1]):
             return best[0]
         configuration = search.ask()
         if search.converged:
@@ -127,6 +142,14 @@ class OnlineTuner:
             return self._settled or configuration
         self._trial, self._choices_since_trial = configuration, 0
         return configuration
+
+    def _may_try(self, best: float) -> bool:
+        """Whether something other than the best, which takes `best` seconds, may be tried now."""
+        ledger, budget = self._ledger, self._budget
+        expected = max(ledger.losses, default=best)
+        if not budget.allows(ledger.trials, ledger.lost_seconds, self._total_seconds(), expected):
+            return False
+        return ledger.trials < budget.trials or ledger.amortisation.allows(ledger.calls)
 
     def report(self, configuration: Configuration, seconds: float, *, compile_seconds: float = 0.0) -> None:
         """What a call took.
@@ -143,7 +166,7 @@ class OnlineTuner:
             if not (0 <= seconds < float("inf") and 0 <= compile_seconds < float("inf")):
                 raise MeasurementError(f"a call cannot have taken {seconds!r} s, nor compiling {compile_seconds!r} s")
             if self._settled is None or configuration != self._settled:
-                self._learn(configuration, seconds)
+                self._learn(configuration, seconds, compile_seconds)
             elif self._drift.observe(seconds, self._reference):
                 self._reopen()
             ledger = self._ledger
@@ -153,16 +176,20 @@ class OnlineTuner:
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
-    def _learn(self, configuration: Configuration, seconds: float) -> None:
+    def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
         best = self._search.best
         self._search.tell(configuration, seconds)
-        if best is not None and configuration != best[0]:
-            self._ledger.lost_seconds += max(0.0, seconds - best[1])
+        lost = max(0.0, seconds - best[1]) if best is not None and configuration != best[0] else 0.0
+        self._ledger.lost_seconds += lost
         if configuration == self._trial:
-            self._trial = None
-            self._ledger.trials += 1
+            self._end_trial(lost + compile_seconds)
         if best is None or configuration != best[0]:
             self._changed(configuration)
+
+    def _end_trial(self, lost: float) -> None:
+        self._trial = None
+        best = self._search.best
+        self._ledger.add_trial(lost, None if best is None else best[1])
 
     def fail(self, configuration: Configuration, reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.
@@ -177,8 +204,7 @@ class OnlineTuner:
             self._ledger.compile_seconds += compile_seconds
             self._ledger.lost_seconds += compile_seconds
             if configuration == self._trial:
-                self._trial = None
-                self._ledger.trials += 1
+                self._end_trial(compile_seconds)
             if configuration == self._settled:
                 self._settled = None
             self._changed(configuration)
@@ -219,6 +245,14 @@ class OnlineTuner:
         self._settled, self._trial = None, None
         self._ledger.reopened += 1
 
+    def _take_over(self, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:
+        """Learn what other processes have measured."""
+        with self._lock:
+            take_over(self._search, records)
+            best = self._search.best
+            if self._settled is not None and best is not None and best[0] != self._settled:
+                self._settled, self._reference = best
+
     def _total_seconds(self) -> float:
         return self._ledger.total_seconds + self._ledger.compile_seconds
 
@@ -233,7 +267,7 @@ class OnlineTuner:
                 state=search.state(),
                 measured={c: search.measurements[c].estimate for c in configurations if c in search.measurements},
                 failed={c: search.failures[c] for c in configurations if c in search.failures},
-                ledger=replace(self._ledger),
+                ledger=deepcopy(self._ledger),
                 converged=self.converged,
             )
 
@@ -264,6 +298,8 @@ class OnlineTuner:
             ledger, search = self._ledger, self._search
             default = search.measurements.get(self.space.default())
             default_seconds = None if default is None else default.estimate
+            best_seconds = None if search.best is None else search.best[1]
+            saved_seconds = ledger.saved_seconds(default_seconds)
             return Statistics(
                 calls=ledger.calls,
                 trials=ledger.trials,
@@ -272,12 +308,18 @@ class OnlineTuner:
                 total_seconds=ledger.total_seconds,
                 compile_seconds=ledger.compile_seconds,
                 lost_seconds=ledger.lost_seconds,
-                saved_seconds=ledger.saved_seconds(default_seconds),
-                best_seconds=None if search.best is None else search.best[1],
+                saved_seconds=saved_seconds,
+                best_seconds=best_seconds,
                 default_seconds=default_seconds,
+                repaid_after=calls_until_repaid(saved_seconds, default_seconds, best_seconds),
                 converged=self.converged,
                 reopened=ledger.reopened,
             )
+
+    @property
+    def refused(self) -> Mapping[str, Mapping[Value, str]]:
+        """By parameter, the values that are never chosen, with the reason."""
+        return self._search.refused
 
     def save(self) -> None:
         """Write everything learned to the store now; without a store, nothing."""

@@ -14,11 +14,12 @@ from polytune.tuner.configuration import Configuration
 from polytune.tuner.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
+from polytune.tuner.similar import starts_of_similar
 from polytune.tuner.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
-_STATE_VERSION = 1
+_STATE_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -45,19 +46,29 @@ class Persistence:
 
     The store holds every configuration's record, which several processes add to, and the state of the search, which
     the last one to write replaces.  A new process takes over the state and then what others have measured besides;
-    where the space has changed since, the records of what is still a configuration of it.
+    where the space has changed since, the records of what is still a configuration of it.  Each time something is
+    written, what other processes have measured meanwhile is taken over too.  Where nothing is known under the key,
+    the search starts from what was best for the nearest size.
 
     Args:
         store: where to.
         key: under what.
         snapshot: gives what is to be written, for the configurations measured since the last time.
+        learn: takes what other processes have measured, a configuration and its record each.
     """
 
-    def __init__(self, store: Memory, key: Key, snapshot: Callable[[Sequence[Configuration]], Snapshot]):
+    def __init__(
+        self,
+        store: Memory,
+        key: Key,
+        snapshot: Callable[[Sequence[Configuration]], Snapshot],
+        learn: Callable[[Sequence[tuple[Configuration, RememberedMeasurement]]], None],
+    ):
         self._store = store
         self._key = key
         self._snapshot = snapshot
-        self._fingerprint = ""
+        self._learn = learn
+        self._space = Space([])
         self._lock = threading.Lock()
         self._unsaved: dict[Configuration, int] = {}
 
@@ -68,35 +79,34 @@ class Persistence:
         starts: Sequence[Configuration],
     ) -> tuple[HierarchicalTuner, Ledger, bool]:
         """The search as it was left, the account, and whether it had converged."""
-        self._fingerprint = space.fingerprint
-        records = [r for r in self._store.all(*self._key) if space.contains(r.configuration)]
+        self._space = space
+        records = self._records()
         saved = self._store.load_search(*self._key)
         resumed = self._resume(saved, new_search)
         if resumed is None:
-            ran = [r for r in records if r.status == "ok" and r.median_seconds is not None]
-            best_first = [_member(space, r) for r in sorted(ran, key=lambda r: r.median_seconds or 0.0)]
+            ran = [(r.median_seconds, c) for c, r in records if r.status == "ok" and r.median_seconds is not None]
+            best_first: Sequence[Configuration] = [c for _, c in sorted(ran, key=lambda entry: entry[0])]
+            if not best_first:
+                best_first = starts_of_similar(self._store, self._key, space)
             resumed = new_search([*best_first[:_REMEMBERED_STARTS], *starts]), Ledger(), False
-        search = resumed[0]
-        for record in records:
-            configuration = _member(space, record)
-            if configuration in search.measurements or configuration in search.failures:
-                continue
-            if record.status == "ok" and record.median_seconds is not None:
-                search.remember(configuration, record.median_seconds, record.count)
-            elif record.status == "failed":
-                search.fail(configuration, record.reason)
+        take_over(resumed[0], records)
         return resumed
+
+    def _records(self) -> list[tuple[Configuration, RememberedMeasurement]]:
+        """What is known under the key of configurations of the space."""
+        records = [record for record in self._store.all(*self._key) if self._space.contains(record.configuration)]
+        return [(self._space.configuration(**record.configuration), record) for record in records]
 
     def _resume(
         self, saved: dict[str, Any] | None, new_search: Callable[[Sequence[Configuration]], HierarchicalTuner]
     ) -> tuple[HierarchicalTuner, Ledger, bool] | None:
         """The state as saved; None if there is none, or it is of another space or another version of polytune."""
-        if saved is None or saved.get("version") != _STATE_VERSION or saved.get("space") != self._fingerprint:
+        if saved is None or saved.get("version") != _STATE_VERSION or saved.get("space") != self._space.fingerprint:
             return None
         search = new_search(())
         try:
             search.restore(saved["search"])
-            return search, Ledger(**saved["ledger"]), bool(saved["converged"])
+            return search, Ledger.from_json(saved["ledger"]), bool(saved["converged"])
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not as we write it: the records alone are enough to go on
 
@@ -107,7 +117,7 @@ class Persistence:
         _WRITER.schedule(self)
 
     def flush(self) -> None:
-        """Write what has not been written yet."""
+        """Write what has not been written yet, and read what others have written."""
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
@@ -119,16 +129,24 @@ class Persistence:
             self._store.record(*self._key, configuration, None, "failed", reason=reason)
         state = {
             "version": _STATE_VERSION,
-            "space": self._fingerprint,
+            "space": self._space.fingerprint,
             "search": snapshot.state,
             "ledger": snapshot.ledger.to_json(),
             "converged": snapshot.converged,
         }
         self._store.save_search(*self._key, state)
+        self._learn(self._records())
 
 
-def _member(space: Space, record: RememberedMeasurement) -> Configuration:
-    return space.configuration(**record.configuration)
+def take_over(search: HierarchicalTuner, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:
+    """Have a search know what others have measured and it has not."""
+    for configuration, record in records:
+        if configuration in search.measurements or configuration in search.failures:
+            continue
+        if record.status == "ok" and record.median_seconds is not None:
+            search.remember(configuration, record.median_seconds, record.count)
+        elif record.status == "failed":
+            search.fail(configuration, record.reason)
 
 
 class _Writer:

@@ -20,10 +20,12 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.tuner.assignments import assignments
 from polytune.tuner.condition import Value, plain_value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.constraint import Constraint
 from polytune.tuner.counting import count
+from polytune.tuner.graph import SpaceGraph, decompose
 from polytune.tuner.parameters import Nominal, Ordinal, Parameter, Ratio, is_active, parameter_from_json
 from polytune.tuner.validation import check_conditions, check_constraints, check_names
 
@@ -107,6 +109,14 @@ class Space:
     def active_numeric(self, values: Mapping[str, Value]) -> tuple[Parameter, ...]:
         """The non-structural parameters that exist under the structural values given."""
         return tuple(parameter for parameter in self.numeric if is_active(parameter, values))
+
+    def graph(self) -> SpaceGraph:
+        """The space as a graph of disjoint subspaces, for walking and for pictures."""
+        return self._graph
+
+    @cached_property
+    def _graph(self) -> SpaceGraph:
+        return decompose(self.parameters, self.structural)
 
     # ---- single configurations
 
@@ -227,16 +237,49 @@ class Space:
         def all_levels(parameter: Parameter) -> Iterable[Value]:
             return () if isinstance(parameter, Ratio) else parameter.levels
 
+        completed = map(self.completion, self._walk(self.structural, all_levels))
+        return (configuration for configuration in completed if configuration is not None)
+
+    def combinations(
+        self,
+        parameters: Sequence[Parameter],
+        chosen: Mapping[str, Value],
+        refused: Mapping[str, Mapping[Value, Any]],
+    ) -> Iterator[dict[str, Value]]:
+        """The values of some discrete parameters that go together with those chosen before, which are among them.
+
+        Args:
+            parameters: whose values are listed, those that are inactive left out.
+            chosen: values of other parameters.
+            refused: by parameter, values that are passed over.
+        """
+
+        def admissible(parameter: Parameter) -> Iterable[Value]:
+            without = refused.get(parameter.name, ())
+            return (level for level in parameter.levels if level not in without)  # type: ignore[union-attr]
+
+        return self._walk(parameters, admissible, chosen)
+
+    def completion(self, structural: Mapping[str, Value]) -> Configuration | None:
+        """The configuration with these structural values and the others at their defaults.
+
+        Where the defaults break a constraint, the first valid values stand for them; None where there are none.
+        """
+        configuration = self._fill(structural)
+        if self.satisfies_constraints(configuration):
+            return configuration
+
         def default_first(parameter: Parameter) -> Iterable[Value]:
             levels = parameter.grid(_FEASIBILITY_LEVELS) if isinstance(parameter, Ratio) else parameter.levels
             return (parameter.default, *(level for level in levels if level != parameter.default))
 
         constrained = {name for constraint in self.constraints for name in constraint.names}
         searched = [parameter for parameter in self.numeric if parameter.name in constrained]
-        for structural in self._walk(self.structural, all_levels):
-            values = next(self._walk(searched, default_first, structural), None)
-            if values is not None:
-                yield self._fill(values)
+        values = next(self._walk(searched, default_first, structural), None)
+        if values is None:
+            return None
+        configuration = self._fill(values)
+        return configuration if self.satisfies_constraints(configuration) else None
 
     def structural_values(self, configuration: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
         """The configuration's nominal part: what names its subspace."""
@@ -259,38 +302,12 @@ class Space:
         candidates: Callable[[Parameter], Iterable[Value]],
         chosen: Mapping[str, Value] | None = None,
     ) -> Iterator[dict[str, Value]]:
-        """Depth-first over `parameters`, on top of the values already chosen.
-
-        A constraint is tested as soon as the last of its parameters has its value; one that names a parameter which
-        is neither chosen nor walked is left out.
-        """
-        position = {parameter.name: index for index, parameter in enumerate(parameters)}
-        known = position.keys() | (chosen or {}).keys()
-        checks: list[list[Constraint]] = [[] for _ in parameters]
-        for constraint in self.constraints:
-            walked = [position[name] for name in constraint.names if name in position]
-            if walked and constraint.names <= known:
-                checks[max(walked)].append(constraint)
-
-        def extend(index: int, values: dict[str, Value]) -> Iterator[dict[str, Value]]:
-            if index == len(parameters):
-                yield dict(values)
-                return
-            parameter = parameters[index]
-            if not is_active(parameter, values):
-                yield from extend(index + 1, values)
-                return
-            for value in candidates(parameter):
-                values[parameter.name] = value
-                if all(c.holds(values) for c in checks[index] if c.names <= values.keys()):
-                    yield from extend(index + 1, values)
-            values.pop(parameter.name, None)
-
-        return extend(0, dict(chosen or {}))
+        return assignments(parameters, self.constraints, candidates, chosen or {})
 
     def _broken_constraint(self, values: Mapping[str, Value]) -> Constraint | None:
+        present = set(values) if self.constraints else set()  # a set compares faster than the keys of a mapping
         for constraint in self.constraints:
-            if constraint.names <= values.keys() and not constraint.holds(values):
+            if constraint.names <= present and not constraint.holds(values):
                 return constraint
         return None
 

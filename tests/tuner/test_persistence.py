@@ -105,7 +105,7 @@ def test_what_another_process_measured_is_taken_over(tmp_path):
         lambda state: {**state, "search": {}},
         lambda state: {**state, "version": 99},
         lambda state: {**state, "ledger": {"unknown": 1}},
-        lambda state: {**state, "search": {**state["search"], "subspaces": [["x"]]}},
+        lambda state: {**state, "search": {**state["search"], "walk": {"root": [["x"]]}}},
     ],
 )
 def test_a_state_that_cannot_be_read_is_left_aside(tmp_path, spoil):

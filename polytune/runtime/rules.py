@@ -1,0 +1,176 @@
+"""Runtime feedback rules: what the counts of a call say is not worth measuring.
+
+After Pfaffe, Grosser and Tillmann (ICS 2019), section 3.2.2.  A rule looks at the counts of a partition, maximised
+over the positions R of the splits; because a partition can be made as large as the whole region, and the counts are
+linear in R, that maximum is the count of the whole.  So a rule is a statement about values of nominal parameters
+alone: a value that it rejects is left out of the space before anything is tried.
+
+Compute-Intensity is printed there with its inequality the other way round, which contradicts its own words ("GPU
+kernels are compute bound"): rejected is what computes too *little* for what it moves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from types import ModuleType
+from typing import Any
+
+from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.partitioned.space import VERSION
+from polytune.tuner import Constraint, Nominal, Space
+
+__all__ = ["PUBLISHED", "RULES", "Refused", "Rule", "Thresholds", "counts_of", "refusals"]
+
+Refused = dict[str, dict[Any, str]]
+"""By parameter, the values that are rejected, each with a sentence that says why."""
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """What the rules compare counts with.
+
+    Attributes:
+        rho: the fewest statement instances for which a device may pay.
+        alpha: the fewest statement instances for each element moved.
+    """
+
+    rho: float
+    alpha: float
+
+    def __str__(self) -> str:
+        return f"rho = {self.rho:.3g}, alpha = {self.alpha:.3g}"
+
+
+PUBLISHED = Thresholds(rho=150e6, alpha=2.0)
+"""The values of the paper (section 4.3), for a Tesla P100 beside a Xeon of 2 x 12 cores."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When values of a nominal parameter are rejected.
+
+    Attributes:
+        name: as in the paper.
+        parameter: what it rejects: ``platform``, the devices of a partition; ``shared``, its use of shared memory.
+        rejects: an expression over the counts ``compute``, ``memory`` and ``reuse`` and the thresholds ``rho`` and
+            ``alpha``; where a count is not known, nothing is rejected.
+        sentence: why, with the numbers in braces.
+        counts_transfers: whether it supposes that arrays have to be moved to the device and back.
+    """
+
+    name: str
+    parameter: str
+    rejects: str
+    sentence: str
+    counts_transfers: bool = True
+
+    def reason(self, numbers: Mapping[str, Any]) -> str | None:
+        """Why the rule rejects a call with these numbers; None where it does not."""
+        condition = Constraint(self.rejects)
+        if not condition.names <= numbers.keys() or not condition.holds(numbers):
+            return None
+        shown = {name: f"{float(value):.4g}" for name, value in numbers.items()}
+        return f"{self.name}: {self.sentence.format(**shown)}"
+
+
+RULES = (
+    Rule(
+        "Min-Compute",
+        "platform",
+        "compute < rho",
+        "{compute} statement instances are too few for a device, which may pay from {rho} on",
+    ),
+    Rule(
+        "Compute-Intensity",
+        "platform",
+        "compute < alpha * memory",
+        "{compute} statement instances on {memory} elements are too few for each element moved; from {alpha} on a "
+        "device may pay",
+    ),
+    Rule(
+        "Min-Reuse",
+        "shared",
+        "reuse <= 1",
+        "no element is accessed more than once (reuse {reuse}), so that shared memory saves nothing",
+        counts_transfers=False,
+    ),
+)
+
+
+def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float | Fraction]:
+    """The counts that a generated module knows, for given values of its parameters.
+
+    Returns:
+        ``compute``, ``memory`` and ``reuse`` (the largest of any array argument), as far as each is known.
+    """
+    values = dict(zip(module.PARAMETERS, parameters, strict=True))
+
+    def evaluate(name: str) -> int | None:
+        function = getattr(module, name, None)
+        if function is None:
+            return None
+        code = function.__code__
+        return function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
+
+    found: dict[str, float | Fraction] = {}
+    for name in ("compute", "memory"):
+        count = evaluate(name)
+        if count is not None:
+            found[name] = count
+    reuses = []
+    for array in module.ARRAYS:
+        accesses, elements = evaluate(f"accesses_{array}"), evaluate(f"elements_{array}")
+        if accesses is None or elements is None:
+            return found
+        reuses.append(Fraction(accesses, elements) if elements else Fraction(0))
+    if reuses:
+        found["reuse"] = max(reuses)
+    return found
+
+
+def refusals(
+    space: Space, counts: Mapping[str, Any], thresholds: Mapping[str, Thresholds], *, resident: bool = False
+) -> Refused:
+    """The values of a kernel's space that the rules reject for a call.
+
+    Args:
+        space: every choice.
+        counts: of the call, see `counts_of`.
+        thresholds: per device.
+        resident: whether arrays are on devices already, so that nothing has to be moved.
+    """
+    rules = [rule for rule in RULES if not (resident and rule.counts_transfers)]
+    version = space["version"]
+    # Where there is no other version, the arrays are where only a device can reach them.
+    has_choice = isinstance(version, Nominal) and version.values != (VERSION,)
+    without = {device: _first_reason(rules, "platform", counts, limits) for device, limits in thresholds.items()}
+    without = without if has_choice else {}
+    sharing = _first_reason(rules, "shared", counts, None)
+    found: Refused = {}
+    for parameter in space.parameters:
+        kind, _, number = parameter.name.rpartition("_")
+        if not isinstance(parameter, Nominal) or not number.isdigit():
+            continue
+        if kind == "platform":
+            rejected = {device: reason for device, reason in without.items() if reason and parameter.accepts(device)}
+            if rejected:
+                found[parameter.name] = rejected
+        elif kind == "shared" and sharing is not None:
+            found[parameter.name] = {True: sharing}
+    platforms = [p for p in space.parameters if isinstance(p, Nominal) and p.name.startswith("platform_")]
+    if platforms and all(set(p.values) - {CPU} <= found.get(p.name, {}).keys() for p in platforms):
+        # No partition is left that a device may run: the version goes as a whole, and nothing has to find that out.
+        found["version"] = {VERSION: next(reason for reason in without.values() if reason)}
+    return found
+
+
+def _first_reason(
+    rules: Sequence[Rule], parameter: str, counts: Mapping[str, Any], thresholds: Thresholds | None
+) -> str | None:
+    numbers = dict(counts)
+    if thresholds is not None:
+        numbers |= {"rho": thresholds.rho, "alpha": thresholds.alpha}
+    reasons = (rule.reason(numbers) for rule in rules if rule.parameter == parameter)
+    return next((reason for reason in reasons if reason is not None), None)

@@ -1,0 +1,32 @@
+"""Libraries that only some searches need: loaded when used, with a sentence where they are missing."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from polytune.errors import MissingLibraryError
+
+_PACKAGES = {"sklearn": "scikit-learn"}
+
+
+def library(module: str, user: str) -> Any:
+    """The module of a library that belongs to the extra ``search``.
+
+    Args:
+        module: its dotted name, such as ``scipy.stats``.
+        user: what needs it, for people, such as ``the random forest search``.
+
+    Raises:
+        MissingLibraryError: it is not installed.
+    """
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        top = module.partition(".")[0]
+        if error.name is None or error.name.partition(".")[0] != top:
+            raise  # it is there, but broken: that is for its own words to say
+        package = _PACKAGES.get(top, top)
+        raise MissingLibraryError(
+            f'{user} needs {package}, which is not installed: pip install "polytune[search]", or {package} alone'
+        ) from None

@@ -1,0 +1,1 @@
+"""What the model-based searches learn from measurements: designs, regressions, surrogates, hardware counters."""
