@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
+from polytune.cli.space_picture import write_space
 from polytune.cli.target import load_kernel
 from polytune.signature import ArgumentType, Signature, parse_type
 
@@ -64,6 +66,10 @@ def inspect(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A choice for cuda or opencl, as in block=128; repeatable."),
     ] = None,
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the space as a graph, .svg or .dot, or for other tuners, T1 .json."),
+    ] = None,
     strict: Annotated[bool, typer.Option("--strict", help="Keep the source order of every sum.")] = False,
     as_json: Json = False,
     debug: Debug = False,
@@ -76,6 +82,8 @@ def inspect(
     chosen = read_choices(show, choices or [])
     if region is not None and show not in OF_DEVICES:
         raise typer.BadParameter(f"--region is for {', '.join(OF_DEVICES)}, not for {show.value}")
+    if picture is not None and show is not Stage.SPACE:
+        raise typer.BadParameter(f"--picture is for space, not for {show.value}")
     kernel = load_kernel(target)
     if strict:
         kernel = kernel.strict
@@ -84,6 +92,8 @@ def inspect(
         from polytune.show_devices import View
 
         text = kernel.stages(types).show(show.value, View(region, chosen))
+        if picture is not None:
+            write_space(kernel.space_of(types), kernel.__name__, picture)
     if as_json:
         print_json({"kernel": kernel.__name__, "show": show.value, "text": text})
     else:

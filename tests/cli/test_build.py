@@ -32,6 +32,14 @@ def test_package_holds_only_the_kernels_named(run, kernels_file, tmp_path):
     assert ran.json["kernels"] == ["shift"]
 
 
+def test_device_code_is_in_the_package_unless_it_is_not_wanted(run, kernels_file, tmp_path):
+    for option, is_there in (("--devices", True), ("--no-devices", False)):
+        package = tmp_path / f"with{option.replace('-', '_')}"
+        ran = run("build", f"{kernels_file}:scale", "-o", package, option)
+        assert ran.code == 0, ran.err
+        assert ("PARTITIONED" in (package / "_scale.py").read_text()) is is_there
+
+
 def test_name_that_cannot_be_imported(run, kernels_file, tmp_path):
     ran = run("build", kernels_file, "-o", tmp_path / "my-kernels")
     assert ran.code == 2

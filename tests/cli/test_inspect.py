@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 import typer
 
 from polytune.cli.inspect import Stage, complete_signature, split_pairs
+from polytune.errors import DeviceCompilationError
+from polytune.runtime.devices import nvrtc
+from polytune.runtime.devices.cubin import kernel_needs
+from polytune.runtime.devices.dialects import PRELUDES
 from polytune.signature import ArrayType, ScalarType
 
 
@@ -73,3 +79,93 @@ def test_bad_signature(text, message):
 )
 def test_pairs_are_split_outside_brackets(text, pairs):
     assert split_pairs(text) == pairs
+
+
+TRIANGLE = """
+import polytune
+
+@polytune.kernel
+def lower(C, A):
+    for i in range(A.shape[0]):
+        for j in range(i + 1):
+            C[i, j] = 2.0 * A[i, j]
+
+@polytune.kernel
+def chain(x):
+    for i in range(1, x.shape[0]):
+        x[i] = x[i - 1] * x[i]
+"""
+
+
+@pytest.fixture
+def triangle_file(tmp_path):
+    file = tmp_path / "triangle.py"
+    file.write_text(TRIANGLE)
+    return file
+
+
+@pytest.mark.parametrize("dialect", ["cuda", "opencl"])
+def test_device_code_is_the_whole_text_in_the_shape_chosen(run, kernels_file, dialect):
+    choices = ("--set", "block=64", "--set", "height=4", "--set", "points_x=2")
+    text = run("inspect", f"{kernels_file}:scale", "--show", dialect, *choices).out
+    defined = dict(re.findall(r"^#define (\w+) (\d+)$", text, re.MULTILINE))
+    assert (defined["BLOCK_X"], defined["BLOCK_Y"], defined["POINTS_X"]) == ("16", "4", "2")
+    assert PRELUDES[dialect] in text
+    assert len(re.findall(r"^PT_KERNEL\(.*\) region_0\(", text, re.MULTILINE)) == 1
+
+
+def test_device_code_is_accepted_by_a_compiler(run, kernels_file):
+    text = run("inspect", f"{kernels_file}:scale", "--show", "cuda", "--region", "0").out
+    try:
+        nvrtc.compiler()
+    except DeviceCompilationError as problem:
+        pytest.skip(str(problem))
+    assert kernel_needs(nvrtc.compile(text, "sm_90"), "region_0").registers > 0
+
+
+def test_transfers_of_a_triangle_are_rows(run, triangle_file):
+    text = run("inspect", f"{triangle_file}:lower", "--show", "transfers").out
+    reads, writes = text.split("writes:")
+    assert re.search(r"A\[.*l0.*:.*u0.*, .*l1.*:.*u1.*\]", reads)
+    assert re.search(r"for a0 in .*:u0:\n +C\[a0, l1:min\(.*a0 \+ 1.*\)\]", writes)
+
+
+def test_partition_is_a_set_node_with_a_child_for_each_part(run, triangle_file):
+    text = run("inspect", f"{triangle_file}:lower", "--show", "partition").out
+    assert "split at R0 and R1 into 4 partitions" in text
+    assert text.count("- filter:") >= 4
+    assert "i < R0 and j < R1" in text
+
+
+@pytest.mark.parametrize("stage", ["cuda", "opencl", "transfers", "partition"])
+def test_reason_for_the_processor_alone_names_the_loop_and_the_obstacle(run, triangle_file, stage):
+    text = run("inspect", f"{triangle_file}:chain", "--show", stage).out
+    assert text.startswith("chain runs on the CPU only: ")
+    assert "the loop over i at " in text
+    assert text.endswith("line 13 reads x that line 13 computes in an earlier iteration\n")
+
+
+def test_space_has_what_devices_add_only_where_they_add_something(run, triangle_file):
+    assert "platform: cpu, or one of the devices" in run("inspect", f"{triangle_file}:lower", "--show", "space").out
+    assert "platform" not in run("inspect", f"{triangle_file}:chain", "--show", "space").out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--show", "cpu", "--region", "0"), "--region is for partition, cuda, opencl, transfers, not for cpu"),
+        (("--show", "transfers", "--set", "block=64"), "--set is for cuda and opencl, not for transfers"),
+        (("--show", "cuda", "--set", "tile=64"), "there is no choice 'tile'; there are block, height"),
+        (("--show", "cuda", "--set", "block=65"), "block is one of 32, 64, .* not '65'"),
+    ],
+)
+def test_view_that_makes_no_sense(run, triangle_file, arguments, message):
+    ran = run("inspect", f"{triangle_file}:lower", *arguments)
+    assert (ran.code, ran.out) == (2, "")
+    assert re.search(message, ran.err)
+
+
+def test_region_that_is_not_there(run, triangle_file):
+    ran = run("inspect", f"{triangle_file}:lower", "--show", "cuda", "--region", "7")
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is no region 7; there are 1, from 0" in ran.err

@@ -1,0 +1,1 @@
+"""``python -m benchmarks.search``: searches on recorded spaces, beside other tuners and published findings."""

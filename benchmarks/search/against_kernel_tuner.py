@@ -1,0 +1,122 @@
+"""Polytune's default search beside every strategy of Kernel Tuner, on the same spaces with the same budgets.
+
+On each space and with each budget polytune wins if its mean slowdown is smaller than that of Kernel Tuner's strategy
+that is the best there: a choice among them that nobody can make beforehand.  Scores are against polytune's random
+search, see `polytune.replay.score`; the strategy with the highest one over all spaces stands for Kernel Tuner.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.search.collection import Collection, tasks_of
+from benchmarks.search.foreign import ForeignTuner
+from polytune.replay import RecordedSpace, Results
+from polytune.replay.score import aggregate, score
+
+NAME = MODULE = "kernel_tuner"
+SCRIPT = Path(__file__).with_name("kernel_tuner_script.py")
+BUDGETS = (25, 50, 100, 200, 400)
+STRATEGIES = (
+    "random_sample",
+    "genetic_algorithm",
+    "simulated_annealing",
+    "pso",
+    "firefly_algorithm",
+    "diff_evo",
+    "mls",
+    "greedy_mls",
+    "ordered_greedy_mls",
+    "greedy_ils",
+    "basinhopping",
+    "dual_annealing",
+    "minimize",
+    "bayes_opt",
+    "hybrid_vndx",
+    "adaptive_tabu_greywolf",
+)
+"""All that run without further packages and search: ``brute_force`` does not, ``nsga2`` is for several objectives."""
+
+_SHARE_OF_SPACES = 0.75
+
+
+def study(
+    spaces: Sequence[RecordedSpace],
+    collection: Collection,
+    tuner: ForeignTuner | None,
+    search: str,
+    strategies: Sequence[str],
+    repeats: Mapping[int, int],
+) -> dict[str, Any]:
+    """Compare on every space.
+
+    Args:
+        spaces: the recorded spaces.
+        collection: makes polytune's runs.
+        tuner: makes Kernel Tuner's; None leaves them out.
+        search: polytune's search.
+        strategies: Kernel Tuner's.
+        repeats: how many runs there are with each budget.
+    """
+    rivals = [f"{NAME}:{strategy}" for strategy in strategies] if tuner is not None else []
+    own = list(dict.fromkeys([search, "random"]))
+    found: list[Results] = []
+    for recorded in spaces:
+        runs = list(collection.collect(recorded, tasks_of(own, dict(repeats))).runs)
+        if tuner is not None:
+            results = collection.collect(recorded, tasks_of(rivals, dict(repeats)), tuner.runs)
+            runs += results.runs
+        else:
+            results = collection.collect(recorded, [])
+        found.append(Results.ordered(results.setting, runs, [*own, *rivals]))
+    rows = [row(results, search, rivals, budget) for results in found for budget in repeats]
+    scores = {
+        name: {budget: aggregate(score(r, name, "random", budget) for r in found) for budget in repeats}
+        for name in [*own, *rivals]
+        if all(r.of_search(name, budget) for r in found for budget in repeats)
+    }
+    overall = {name: aggregate(by_budget.values()) for name, by_budget in scores.items()}
+    report: dict[str, Any] = {"rows": rows, "scores": scores, "overall": overall}
+    if rivals:
+        report["failures"] = tuner.failures if tuner is not None else {}
+        report["reached"] = reached(rows, scores, search, len(spaces))
+    return report
+
+
+def row(results: Results, search: str, rivals: Sequence[str], budget: int) -> dict[str, Any]:
+    """One space with one budget."""
+    means = {
+        name: statistics.fmean(results.slowdowns(name, budget))
+        for name in [search, "random", *rivals]
+        if results.of_search(name, budget)
+    }
+    best = min((name for name in rivals if name in means), key=means.__getitem__, default=None)
+    return {
+        "space": results.setting.space,
+        "budget": budget,
+        "runs": len(results.of_search(search, budget)),
+        "mean_slowdown": means[search],
+        "random": means["random"],
+        "best_rival": best,
+        "best_rival_mean_slowdown": None if best is None else means[best],
+        "wins": None if best is None else means[search] < means[best],
+        "means": means,
+    }
+
+
+def reached(
+    rows: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[int, float]], search: str, spaces: int
+) -> dict[str, bool]:
+    """With each budget: whether polytune wins on enough spaces, and whether its score is higher than any rival's."""
+    goals = {}
+    for budget in sorted({row["budget"] for row in rows}):
+        wins = sum(bool(row["wins"]) for row in rows if row["budget"] == budget)
+        goals[f"{budget} evaluations: {wins} of {spaces} spaces"] = wins >= _SHARE_OF_SPACES * spaces
+        rivals = [by_budget[budget] for name, by_budget in scores.items() if name.startswith(f"{NAME}:")]
+        highest = max(rivals, default=float("nan"))
+        own = scores[search][budget]
+        goals[f"{budget} evaluations: score {own:.3f}, the best rival's {highest:.3f}"] = own > highest
+    return goals

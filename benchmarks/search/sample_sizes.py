@@ -1,0 +1,76 @@
+"""Which search is best with how many samples: the findings of a published study, looked for on other spaces.
+
+J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels: the impact of sample
+sizes", IPDPS workshops 2022: Bayesian optimisation is ahead of random search with 25 to 100 samples, the genetic
+algorithm with 200 and more, at a significance of 0.01; 800 runs with 25 samples down to 50 with 400.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from benchmarks.search.collection import Collection, tasks_of
+from polytune.replay import RecordedSpace, Results
+from polytune.replay.statistics import SIGNIFICANCE, compare, mann_whitney
+
+RUNS = {25: 800, 50: 400, 100: 200, 200: 100, 400: 50}
+SEARCHES = ("random", "random_forest", "genetic", "gaussian_process", "tpe")
+CLAIMS: Mapping[str, Sequence[int]] = {
+    "gaussian_process": (25, 50, 100),
+    "tpe": (25, 50, 100),
+    "genetic": (200, 400),
+}
+"""With which sample sizes a search is said to be ahead of random search."""
+
+
+def study(
+    spaces: Sequence[RecordedSpace], collection: Collection, runs: Mapping[int, int], searches: Sequence[str]
+) -> dict[str, Any]:
+    """Compare every search with random search, on every space and over all of them.
+
+    Args:
+        spaces: the recorded spaces.
+        collection: makes the runs.
+        runs: how many there are with each sample size.
+        searches: which; ``random`` among them.
+    """
+    found = [collection.collect(recorded, tasks_of(searches, dict(runs))) for recorded in spaces]
+    others = [search for search in searches if search != "random"]
+    comparisons = [
+        compare(results, "random", search, size).to_json() for results in found for size in runs for search in others
+    ]
+    overall = [over_all_spaces(found, search, size) for size in runs for search in others]
+    claims = {
+        f"{row['search']} ahead of random with {row['samples']} samples": row["effect"] > 0.5
+        and row["p"] < SIGNIFICANCE
+        for row in overall
+        if row["samples"] in CLAIMS.get(row["search"], ())
+    }
+    return {"comparisons": comparisons, "overall": overall, "reached": claims}
+
+
+def over_all_spaces(found: Sequence[Results], search: str, size: int) -> dict[str, Any]:
+    """The same test on the runs of all spaces together.
+
+    So that spaces can be put together, a run counts as its slowdown divided by random search's median on its space.
+    """
+    sample: list[float] = []
+    reference: list[float] = []
+    for results in found:
+        random = results.slowdowns("random", size)
+        unit = statistics.median(random)
+        sample += [slowdown / unit for slowdown in results.slowdowns(search, size)]
+        reference += [slowdown / unit for slowdown in random]
+    u, p = mann_whitney(sample, reference)
+    ahead = sum(compare(results, "random", search, size).effect > 0.5 for results in found)
+    return {
+        "search": search,
+        "samples": size,
+        "median_speedup": statistics.median(reference) / statistics.median(sample),
+        "effect": u / (len(sample) * len(reference)),
+        "p": p,
+        "spaces_ahead": ahead,
+        "spaces": len(found),
+    }

@@ -1,0 +1,70 @@
+"""The text of a recording, compressed or not, as much of it as there is."""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from pathlib import Path
+
+from polytune.errors import RecordingError
+
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True)
+class TextFile:
+    """A file that has been read.
+
+    Attributes:
+        name: what messages call it.
+        stem: the file's name without folder and endings: ``gemm`` for ``spaces/gemm.json.gz``.
+        text: its content.
+        cut: whether the compressed stream ends before its end, so that the text does as well.
+    """
+
+    name: str
+    stem: str
+    text: str
+    cut: bool = False
+
+
+def read(path: Path) -> TextFile:
+    """Read a text file, decompressing it if it is compressed with gzip, whatever it is called.
+
+    Raises:
+        OSError: there is no such file, or it cannot be read.
+        RecordingError: its compression is damaged, or it is no text in UTF-8.
+    """
+    content = path.read_bytes()
+    cut = False
+    if content.startswith(_GZIP):
+        content, cut = _decompress(content, path)
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        if error.reason == "unexpected end of data":  # the file ends within a character
+            text, cut = content[: error.start].decode("utf-8-sig"), True
+        else:
+            line = content.count(b"\n", 0, error.start) + 1
+            raise RecordingError(f"{path}:{line}: this is no text in UTF-8; recordings are CSV or JSON") from None
+    return TextFile(str(path), path.name.split(".")[0], text, cut)
+
+
+def _decompress(content: bytes, path: Path) -> tuple[bytes, bool]:
+    """What a gzip stream holds, and whether it ends early."""
+    parts: list[bytes] = []
+    while content:
+        stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
+        try:
+            parts.append(stream.decompress(content))
+        except zlib.error as error:
+            raise RecordingError(f"{path}: the compressed file is damaged ({error}); fetch or write it again") from None
+        if not stream.eof:
+            return b"".join(parts), True
+        content = stream.unused_data
+    return b"".join(parts), False
+
+
+def device_by_name(file: TextFile) -> str:
+    """The device in a file's name, where the community's benchmark hub puts it: ``<kernel>__<device>.csv``."""
+    return file.stem.partition("__")[2].replace("_", " ")

@@ -1,0 +1,81 @@
+"""Where in a file something stands, and reading numbers there: what every reader says when it refuses."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+from polytune.errors import RecordingError
+
+
+class Place(ABC):
+    """A place in a recording; its text names the file, the line and the field."""
+
+    @abstractmethod
+    def __str__(self) -> str: ...
+
+    @abstractmethod
+    def at(self, field: str) -> Place:
+        """A field of what stands here."""
+
+    def error(self, sentence: str) -> RecordingError:
+        """The refusal of what stands here."""
+        return RecordingError(f"{self}: {sentence}")
+
+
+@dataclass(frozen=True)
+class Line(Place):
+    """A line of a file, or a field in it.
+
+    Attributes:
+        file: the file's name, as the user gave it.
+        line: the line, from 1.
+        field: the name of the field; empty where the line as a whole is meant.
+    """
+
+    file: str
+    line: int
+    field: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}" + (f", field {self.field!r}" if self.field else "")
+
+    def at(self, field: str) -> Line:
+        return Line(self.file, self.line, field)
+
+
+def duration(value: Any, place: Place, seconds_per_unit: float) -> float:
+    """A measured time in seconds.
+
+    Args:
+        value: a number, or text that is one.
+        place: where it was found.
+        seconds_per_unit: how long the unit is in which it is given.
+
+    Raises:
+        RecordingError: it is no number, not finite, or negative.
+    """
+    number = real_number(value, place)
+    if not math.isfinite(number):
+        raise place.error(f"{value} is no time; a configuration that failed says so in its status")
+    if number < 0:
+        raise place.error(f"{value} is negative, which a time cannot be")
+    return number * seconds_per_unit
+
+
+def real_number(value: Any, place: Place) -> float:
+    """A number, or text that is one, as a float; infinities and NaN are let through.
+
+    Raises:
+        RecordingError: it is something else.
+    """
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    if isinstance(value, str):
+        try:
+            return float(value)
+        except ValueError:
+            pass
+    raise place.error(f"{value!r} stands where a number belongs")

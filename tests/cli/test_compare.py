@@ -1,0 +1,95 @@
+"""``polytune compare``."""
+
+from __future__ import annotations
+
+import pytest
+
+from polytune.replay import simulate
+from polytune.replay.place import Line
+from polytune.replay.recording import Recorder
+from polytune.replay.results_files import write_results
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Results of two searches on two spaces; the greedy one is made for them."""
+    paths = []
+    for number, name in enumerate(("bowl", "[red]trough")):
+        recorder = Recorder(name, "", ("a", "b"))
+        for a in range(12):
+            for b in range(12):
+                recorder.add({"a": a, "b": b}, [1.0 + (a - 4) ** 2 + (1 + number) * (b - 7) ** 2], place=Line("x", 1))
+        path = tmp_path / f"{number}.json"
+        write_results(path, simulate(recorder.build("x"), ["random", "greedy_restart"], [10, 40], 30))
+        paths.append(path)
+    return paths
+
+
+def test_json(run, files):
+    ran = run("compare", *files, "--json")
+    assert ran.code == 0, ran.err
+    found = ran.json
+    assert found["baseline"] == "random"
+    assert len(found["comparisons"]) == 2 * 2 * 2
+    for entry in found["comparisons"]:
+        if entry["search"] == "random":
+            assert (entry["effect"], entry["score"], entry["significant"]) == (0.5, 0.0, False)
+        assert entry["repeats"] == 30
+    better = [c for c in found["comparisons"] if (c["search"], c["budget"]) == ("greedy_restart", 40)]
+    assert all(entry["effect"] > 0.5 for entry in better)
+    assert found["scores"]["random"] == 0
+    mine = [c["score"] for c in found["comparisons"] if c["search"] == "greedy_restart"]
+    assert found["scores"]["greedy_restart"] == pytest.approx(sum(mine) / len(mine))
+
+
+def test_tables(run, files):
+    ran = run("compare", *files)
+    assert ran.code == 0, ran.err
+    assert ran.out.count("% of optimum") == 2
+    assert "[red]trough" in ran.out
+    assert "score over 2 spaces" in ran.out
+    assert ran.out.rstrip().splitlines()[-2].split()[0] == "greedy_restart"
+
+
+def test_another_baseline(run, files):
+    found = run("compare", files[0], "--baseline", "greedy_restart", "--json").json
+    losing = [c for c in found["comparisons"] if (c["search"], c["budget"]) == ("random", 40)]
+    assert losing[0]["effect"] < 0.5
+
+
+def test_a_baseline_without_runs_is_bad_usage(run, files):
+    ran = run("compare", *files, "--baseline", "tpe")
+    assert ran.code == 2
+    assert "on bowl there are only random, greedy_restart" in ran.err
+
+
+def test_a_baseline_without_a_budget_is_bad_usage(run, tmp_path):
+    recorder = Recorder("line", "", ("a",))
+    for a in range(20):
+        recorder.add({"a": a}, [1.0 + a], place=Line("x", 1))
+    recorded = recorder.build("x")
+    write_results(tmp_path / "1.json", simulate(recorded, ["random"], [5], 2))
+    write_results(tmp_path / "2.csv", simulate(recorded, ["full"], [5, 9], 2))
+    ran = run("compare", tmp_path / "1.json", tmp_path / "2.csv")
+    assert ran.code == 2
+    assert "no runs with 9 evaluations" in ran.err
+
+
+def test_figures(run, files, tmp_path):
+    pytest.importorskip("matplotlib")
+    ran = run("compare", files[0], "--plot", tmp_path / "figures", "--json")
+    assert ran.code == 0, ran.err
+    assert len(ran.json["figures"]) == 5
+    assert all((tmp_path / "figures" / file.rpartition("/")[2]).stat().st_size > 1000 for file in ran.json["figures"])
+
+
+def test_what_is_no_result_is_a_sentence(run, tmp_path):
+    file = tmp_path / "r.json"
+    file.write_text('{"a": 1}')
+    ran = run("compare", file)
+    assert ran.code == 1
+    assert "r.json:1: this is no result of 'polytune simulate' (it has no 'space')" in ran.err
+
+
+def test_no_file_is_bad_usage(run):
+    assert run("compare").code == 2

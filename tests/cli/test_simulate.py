@@ -1,0 +1,181 @@
+"""``polytune simulate``."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from polytune.cli.value_lists import repeat_options
+from polytune.replay.results_files import read_results
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def space(tmp_path) -> Path:
+    """A space of 60 configurations with the optimum of 1 ms at (2, 3)."""
+    file = tmp_path / "bowl.csv"
+    rows = (f"{a},{b},{1 + (a - 2) ** 2 + (b - 3) ** 2}" for a in range(10) for b in range(6))
+    file.write_text("a,b,time\n" + "\n".join(rows) + "\n")
+    return file
+
+
+def simulate(run, space, *options):
+    return run("simulate", space, "--search", "random", "genetic", "--budget", "5", "60", "--jobs", "1", *options)
+
+
+def test_json(run, space):
+    ran = simulate(run, space, "--repeat", "4", "--json")
+    assert ran.code == 0, ran.err
+    assert (ran.json["space"], ran.json["optimum"]) == ("bowl", 0.001)
+    entries = ran.json["results"]
+    wanted = [("random", 5), ("random", 60), ("genetic", 5), ("genetic", 60)]
+    assert [(entry["search"], entry["budget"]) for entry in entries] == wanted
+    for entry in entries:
+        assert entry["repeats"] == 4
+        assert entry["mean_evaluations"] == entry["budget"] == len(entry["curve"])
+        assert entry["curve"][-1] == pytest.approx(entry["mean_slowdown"])
+        assert entry["curve"] == sorted(entry["curve"], reverse=True)
+        assert (entry["mean_slowdown"] == 1.0) == (entry["budget"] == 60)
+
+
+def test_table(run, space):
+    ran = simulate(run, space, "--repeat", "2")
+    assert ran.code == 0, ran.err
+    title, header, *rows = ran.out.splitlines()
+    assert title.strip() == "bowl: 60 configurations, 0 of them failed"
+    assert header.split() == ["search", "budget", "repeats", "mean", "slowdown", "median", "slowdown", "evaluations"]
+    assert [row.split()[:3] for row in rows] == [[s, b, "2"] for s in ("random", "genetic") for b in ("5", "60")]
+
+
+@pytest.mark.parametrize("ending", ["json", "csv"])
+def test_output(run, space, tmp_path, ending):
+    file = tmp_path / f"r.{ending}"
+    ran = simulate(run, space, "--repeat", "3", "--output", file, "--seed", "9", "--json")
+    assert ran.code == 0, ran.err
+    assert read_results(file).summary() == ran.json
+    assert read_results(file).setting.seed == 9
+    assert not list(tmp_path.glob("*.runs"))
+
+
+def test_resume_makes_only_what_is_missing(run, space, tmp_path):
+    file = tmp_path / "r.json"
+    whole = simulate(run, space, "--repeat", "5", "--json").json
+    simulate(run, space, "--repeat", "2", "--output", file)
+    # Runs that are there are not made again: changed ones are seen to be kept.
+    document = json.loads(file.read_text())
+    document["runs"][0]["slowdowns"][-1] = 1.0
+    file.write_text(json.dumps(document))
+    ran = simulate(run, space, "--repeat", "5", "--output", file, "--resume", "--json")
+    assert ran.code == 0, ran.err
+    assert [entry["repeats"] for entry in ran.json["results"]] == [5] * 4
+    assert ran.json["results"][1:] == whole["results"][1:]
+    assert read_results(file).of_search("random", 5)[0].slowdown == 1.0
+
+
+def test_another_seed_is_another_simulation(run, space, tmp_path):
+    file = tmp_path / "r.json"
+    simulate(run, space, "--repeat", "2", "--output", file)
+    ran = simulate(run, space, "--repeat", "2", "--output", file, "--resume", "--seed", "1")
+    assert ran.code == 1
+    assert "seed 0, not 1" in ran.err
+
+
+def test_interrupt_keeps_the_runs(space, tmp_path):
+    """Ctrl-C, with one worker and with several, leaves a file that can be resumed."""
+    file = tmp_path / "r.json"
+    command = [sys.executable, "-m", "polytune", "simulate", space, "--search", "random", "--budget", "60"]
+    command += ["--repeat", "1000000", "--jobs", "1", "--output", file]
+    process = subprocess.Popen(list(map(str, command)), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    log = tmp_path / "r.json.runs"
+    deadline = time.monotonic() + 60
+    while not (log.exists() and log.stat().st_size > 20_000) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    os.kill(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 1
+    assert b"interrupted" in err
+    assert b"--resume goes on" in err
+    assert b"Traceback" not in err
+    kept = len(read_results(file).runs)
+    assert kept >= 10
+    assert len(read_results(log).runs) == kept
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--output", "r.txt"), "neither .json nor .csv"),
+        (("--resume",), "--resume goes on with the file that --output names"),
+        (("--repeat", "0"), "--repeat"),
+        (("--cores", "4352"), "--search profile and --cores N"),
+        (("--search", "profile"), "--search profile and --cores N"),
+    ],
+)
+def test_bad_usage(run, space, options, message):
+    ran = simulate(run, space, *options)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_an_unknown_search_is_a_sentence(run, space):
+    ran = run("simulate", space, "--search", "randon")
+    assert ran.code == 1
+    assert "no search 'randon'" in ran.err
+    assert "random" in ran.err
+
+
+def test_a_bad_recording_is_a_sentence(run, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,time\n1,2\n2,fast\n")
+    ran = run("simulate", file, "--search", "random", "--budget", "1")
+    assert ran.code == 1
+    assert "t.csv:3, field 'time': 'fast' stands where a number belongs" in ran.err
+    assert run("simulate", tmp_path / "absent.csv").code == 1
+
+
+def test_a_cut_recording_is_warned_of(run, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,b,time\n1,1,2\n2,1,3\n3")
+    ran = run("simulate", file, "--search", "random", "--budget", "2", "--repeat", "1", "--jobs", "1")
+    assert ran.code == 0
+    assert "warning:" in ran.err
+    assert "t.csv:4: the file ends within this entry" in ran.err
+
+
+def test_the_unit_can_be_given(run, tmp_path):
+    file = tmp_path / "t.csv"
+    file.write_text("a,cost\n1,2\n2,3\n")
+    options = ("--time", "cost", "--unit", "us", "--search", "full", "--budget", "9", "--repeat", "1", "--json")
+    assert run("simulate", file, *options).json["optimum"] == pytest.approx(2e-6)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("s --budget 1 2 --json", "s --budget 1 --budget 2 --json"),
+        ("s --budget 1 --budget 2 3", "s --budget 1 --budget 2 --budget 3"),
+        ("s --budget=1 2", "s --budget=1 --budget 2"),
+        ("s --repeat 1 2", "s --repeat 1 2"),
+        ("--budget 1 2 -- s t", "--budget 1 --budget 2 -- s t"),
+        ("s --budget", "s --budget"),
+        ("s -", "s -"),
+        ("--budget 1 2 s t 3", "--budget 1 --budget 2 s t 3"),
+        ("--search a b 3 --json", "--search a --search b --search 3 --json"),
+    ],
+)
+def test_lists_of_values(line, expected):
+    assert repeat_options(line.split(), {"--budget", "--search"}) == expected.split()
+
+
+def test_the_space_may_come_after_numbers(run, space):
+    ran = run("simulate", "--search", "random", "--repeat", "1", "--jobs", "1", "--budget", "5", "6", space, "--json")
+    assert ran.code == 0, ran.err
+    assert [entry["budget"] for entry in ran.json["results"]] == [5, 6]
