@@ -77,17 +77,18 @@ def limit_threads(threads: int | None) -> None:
 
 def surroundings() -> dict[str, Any]:
     """The machine, the threads and the versions of the packages."""
+    from polytune import __version__
     from polytune.history.machine import machine_key
     from polytune.runtime.machine import machine
     from polytune.runtime.threads import maximum_threads, threading_layer
 
-    packages = {name: version(name) for name in ("polytune", "numba", "llvmlite", "numpy", "islpy-barvinok")}
+    packages = {name: version(name) for name in ("numba", "llvmlite", "numpy", "islpy-barvinok")}
     return {
         "machine": machine_key(),
         "processor": str(machine()),
         "threads": maximum_threads(),
         "threading_layer": threading_layer(),
-        "packages": {"python": platform.python_version(), **packages},
+        "packages": {"python": platform.python_version(), "polytune": __version__, **packages},
     }
 
 
@@ -100,14 +101,15 @@ def describe_surroundings(found: dict[str, Any]) -> str:
 
 def print_json(value: Any) -> None:
     """Print JSON; numbers that are not finite become null."""
-    print(json.dumps(_finite(value), indent=2, allow_nan=False))
+    print(json.dumps(finite(value), indent=2, allow_nan=False))
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """The same for JSON: NumPy's numbers as Python's, those that are not finite as None."""
     if isinstance(value, dict):
-        return {key: _finite(entry) for key, entry in value.items()}
+        return {key: finite(entry) for key, entry in value.items()}
     if isinstance(value, (list, tuple)):
-        return [_finite(entry) for entry in value]
+        return [finite(entry) for entry in value]
     if hasattr(value, "item"):
         value = value.item()
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -15,6 +15,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="check N random programs of each kind in tests/fuzz, other ones every time, instead of a few fixed ones",
     )
     parser.addoption(
+        "--all-device-versions",
+        action="store_true",
+        help="run all versions of gemm's device kernels, and on PoCL as many of the others as on the stand-in for CUDA",
+    )
+    parser.addoption(
         "--update-golden",
         action="store_true",
         help="write what is generated now to tests/codegen/golden, to be read before it is committed",
@@ -33,11 +38,22 @@ def fuzz(request: pytest.FixtureRequest) -> int | None:
     return request.config.getoption("--fuzz")
 
 
+@pytest.fixture
+def every_version(request: pytest.FixtureRequest) -> bool:
+    """Whether more versions of device kernels are wanted than cover all pairs of choices."""
+    return bool(request.config.getoption("--all-device-versions"))
+
+
 @pytest.fixture(scope="session", autouse=True)
 def no_devices() -> Iterator[None]:
-    """Tests use the devices that they ask for, and no other ones that this machine or another test may have."""
+    """Tests use the devices that they ask for, and no other ones that this machine or another test may have.
+
+    And they use them for however small a call: the rules of the tuner measure nothing.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POLYTUNE_DEVICES", "none")
+        patch.setenv("POLYTUNE_RHO", "0")
+        patch.setenv("POLYTUNE_ALPHA", "0")
         yield
 
 

@@ -22,11 +22,12 @@ MAY_IMPORT = {
     "runtime": {"runtime", "tuner", "history"},
     "tuner": {"tuner"},
     "history": {"history"},
+    "replay": {"replay", "tuner"},
 }
 """For each folder, the folders of the package that it may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
-RUN_TIME = ("runtime", "tuner", "history")
+RUN_TIME = ("runtime", "tuner", "history", "replay")
 
 
 def imports(file: Path) -> set[str]:
@@ -80,8 +81,9 @@ def test_run_time_names_no_compile_time_library(folder):
     assert not wrong
 
 
-def test_tuner_needs_only_numpy():
-    foreign = {module.split(".")[0] for file in files("tuner") for module in imports(file)}
+@pytest.mark.parametrize("folder", ["tuner", "replay"])
+def test_tuner_and_replay_need_only_numpy(folder):
+    foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}
     assert foreign - set(sys.stdlib_module_names) <= {"numpy", "polytune"}
 
 

@@ -123,13 +123,18 @@ def _largest(sets: Sequence[isl.Set]) -> list[isl.Set]:
 def _eased(elements: isl.Set, accessed: isl.Set) -> isl.Set:
     """A superset of elements whose bounds are far easier to find: without integer divisions.
 
-    The elements themselves if they have a stride along any axis, or if their superset might leave the array, of which
-    the kernel is known to access the given part.
+    The elements themselves if they have none but strides along axes, or if their superset might leave the array, of
+    which the kernel is known to access the given part.
     """
     superset = elements.remove_divs()
+    aligned = superset
+    for axis in range(elements.dim(isl.dim_type.set)):
+        aligned = aligned.intersect(isl.Set(_only(elements, axis).affine_hull()))
+    if aligned.is_subset(elements):
+        return elements
     moved = superset.intersect_params(elements.params())
     for axis in range(elements.dim(isl.dim_type.set)):
-        if _stride(elements, axis) != 1 or not _only(moved, axis).is_subset(_filled(_only(accessed, axis), axis)):
+        if not _only(moved, axis).is_subset(_filled(_only(accessed, axis), axis)):
             return elements
     return superset
 
@@ -164,7 +169,7 @@ def _hull(array: str, elements: isl.Set, context: isl.Set, bounding: isl.Set | N
     for dimension in range(elements.dim(isl.dim_type.set)):
         least = convert_expression(build.expr_from_pw_aff(bounding.dim_min(dimension).gist(known).coalesce()))
         greatest = convert_expression(build.expr_from_pw_aff(bounding.dim_max(dimension).gist(known).coalesce()))
-        axes.append(Axis(least, add_constant(greatest, 1), _stride(elements, dimension)))
+        axes.append(Axis(least, add_constant(greatest, 1), _stride(bounding, dimension)))
     return Box(array, convert_expression(condition), tuple(axes))
 
 

@@ -40,7 +40,7 @@ class EmbeddedKernel(CallableKernel):
         the package is built."""
         lines = [f"{self.__name__}({self._wanted})"]
         names = self._module.PARAMETERS
-        lines += [explain_tuner(names, values, tuner) for (_, values), tuner in self.tuners.items()]
+        lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
         return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:

@@ -7,20 +7,26 @@ import threading
 import time
 from collections.abc import Mapping
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numba.core import types
 
-from polytune.errors import CompilationError, DeviceError, SpaceError
+from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.compilation import compile_for
 from polytune.runtime.context import STATE_LENGTH, array_words, run_team
+from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
+from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.partitioned.call import Call
 from polytune.runtime.partitioned.description import Part
-from polytune.runtime.partitioned.execution import CPU, Call, Execution
+from polytune.runtime.partitioned.device_arrays import check_device_arrays
+from polytune.runtime.partitioned.execution import Execution
+from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
-from polytune.runtime.partitioned.space import with_devices
+from polytune.runtime.partitioned.space import on_device, with_devices
 from polytune.runtime.threads import launch, maximum_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
@@ -30,32 +36,6 @@ FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
-
-
-class Invocation(NamedTuple):
-    """A call whose arguments have been checked: the values in order, and the parameters computed from them."""
-
-    values: tuple[Any, ...]
-    parameters: tuple[int, ...]
-
-
-class Outcome(NamedTuple):
-    """What one run gave.
-
-    Attributes:
-        result: the kernel's result.
-        seconds: how long it ran.
-        compile_seconds: how long compiling took before it.
-        failure: why the configuration could not be run as it is, so that another one gave the result; None where it
-            could.
-        shares: of a run shared among platforms, the seconds of each partition.
-    """
-
-    result: Any
-    seconds: float
-    compile_seconds: float
-    failure: str | None = None
-    shares: Mapping[int, float] | None = None
 
 
 class _Context:
@@ -83,6 +63,7 @@ class GeneratedKernel:
         self._partitioned = getattr(module, "PARTITIONED", None)
         self._part_words: int = 0 if self._partitioned is None else self._partitioned.part_words
         self._execution: Execution | None = None
+        self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
@@ -101,11 +82,41 @@ class GeneratedKernel:
         space = self.module.space()
         if self._partitioned is None or not any(part.device for part in self._partitioned.parts):
             return space
-        platforms = [device.identity for device in devices()]
-        if not platforms:
+        self._devices = devices()
+        if not self._devices:
             return space
-        self._execution = Execution(self._partitioned, contract=not self.module.STRICT)
-        return with_devices(space, self._partitioned, platforms)
+        contract = not self.module.STRICT
+        self._execution = Execution(self.module.NAME, self._partitioned, self._devices, contract)
+        return with_devices(space, self._partitioned, [device.identity for device in self._devices])
+
+    @property
+    def has_lost_devices(self) -> bool:
+        """Whether the space names a device that no longer answers."""
+        return any(device.lost for device in self._devices)
+
+    def space_for(self, invocation: Invocation) -> Space:
+        """Every choice there is for a call: where an array is at home on a device, only that device.
+
+        Raises:
+            ArgumentError: the kernel cannot run where its arrays are.
+        """
+        name, residence = next(
+            ((name, each) for name, each in invocation.residences.items() if each.at_home), (None, None)
+        )
+        if residence is None:
+            return self.space
+        identity = residence.device.identity
+        if self._partitioned is None or self._execution is None or residence.device not in self._devices:
+            raise ArgumentError(
+                f"argument {name!r} of {self.module.NAME} lies on {identity}, where "
+                + (
+                    "this kernel cannot run: nothing of it is parallel"
+                    if self._partitioned is None
+                    else "kernels are not run: it was lost, or POLYTUNE_DEVICES leaves it out"
+                )
+                + "; pass a NumPy array"
+            )
+        return on_device(self._partitioned, identity)
 
     @property
     def starts(self) -> tuple[Configuration, ...]:
@@ -117,12 +128,16 @@ class GeneratedKernel:
         if self._execution is not None:
             found += [
                 self.space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
-                for device in devices()
+                for device in self._devices
             ]
         return tuple(found)
 
-    def prepare(self, values: tuple[Any, ...]) -> Invocation:
+    def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:
         """Check a call's arguments; nothing is written.
+
+        Args:
+            values: the arguments.
+            at_home: by name, those that stand for arrays at home on a device.
 
         Raises:
             ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only.
@@ -130,10 +145,14 @@ class GeneratedKernel:
         module = self.module
         parameters = module.parameters(*values)
         module.check(*values, *[parameters[k] for k in self._extra])
+        arrays = dict(zip(module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         if module.WRITTEN:
-            arrays = [values[k] for k in self._array_positions]
-            check_overlap(dict(zip(module.ARRAYS, arrays, strict=True)), module.WRITTEN)
-        return Invocation(values, parameters)
+            check_overlap(arrays, module.WRITTEN)
+        residences, beside = residences_of(arrays)
+        if at_home:
+            check_device_arrays(at_home, module.WRITTEN)
+            residences |= at_home
+        return Invocation(values, parameters, residences, beside)
 
     def compile(self, name: str) -> float:
         """Have a version ready to run; the seconds that took, 0 where it already was.
@@ -173,10 +192,47 @@ class GeneratedKernel:
 
         Raises:
             CompilationError: the version cannot be compiled; nothing has been written.
+            DeviceLostError: a device no longer answers, and elements that it alone had are lost.
         """
+        if invocation.residences or invocation.beside:
+            return self._run_beside_devices(configuration, invocation)
+        if configuration["version"] == PARTITIONED:
+            return self._run_partitioned(configuration, invocation)
+        return self._run_here(configuration, invocation)
+
+    def warn(self, error: DeviceError, configuration: Mapping[str, Any]) -> None:
+        """Say, once, that a configuration has failed on a device."""
+        if self._execution is not None:
+            self._execution.warn(error, configuration)
+
+    def _run_beside_devices(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        """Run one configuration on arrays of which a device may have the newest elements."""
+        written = self.module.WRITTEN
+        beside = [residence for others in invocation.beside.values() for residence in others]
+        with in_use([*invocation.residences.values(), *beside]):
+            for name, others in invocation.beside.items():
+                for residence in others:
+                    residence.bring_home(name)
+                    if name in written:
+                        residence.holding.forget()
+            # A block that kept an array on a device may have ended since the call was prepared.
+            residences = {name: each for name, each in invocation.residences.items() if each.is_in_use}
+            if configuration["version"] == PARTITIONED:
+                return self._run_partitioned(configuration, invocation._replace(residences=residences))
+            for name, residence in residences.items():
+                residence.bring_home(name)
+            try:
+                return self._run_here(configuration, invocation)
+            finally:
+                for name, residence in residences.items():
+                    if name in written:
+                        residence.holding.forget()
+                        if residence.at_home:
+                            residence.send_back(name)
+
+    def _run_here(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
+        """Run a version that is for the processor alone."""
         name = configuration["version"]
-        if name == PARTITIONED and self._execution is not None:
-            return self._run_partitioned(self._execution, configuration, invocation)
         compile_seconds = 0.0 if name in self._addresses else self.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
@@ -191,14 +247,16 @@ class GeneratedKernel:
         seconds = time.perf_counter() - start
         return Outcome(self._value(invocation, scratch), seconds, compile_seconds)
 
-    def _run_partitioned(
-        self, execution: Execution, configuration: Mapping[str, Any], invocation: Invocation
-    ) -> Outcome:
+    def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run the version that is shared among platforms."""
+        execution = self._execution
+        if execution is None:
+            raise SpaceError(f"{self.module.NAME} has no version {PARTITIONED!r}, as there are no devices")
         try:
-            compile_seconds = execution.prepare(configuration)
+            plan = execution.prepare(configuration)
         except DeviceError as error:
             raise CompilationError(str(error)) from error
+        compile_seconds = plan.seconds
         tiles = [configuration.get(name, FIRST_TILE) for name in self._tile_names]
         for part in execution.partitioned.parts:
             if part.device is None or any(configuration.get(f"platform_{k}") == CPU for k in range(4)):
@@ -222,9 +280,19 @@ class GeneratedKernel:
                 part.run(context.address)
 
         start = time.perf_counter()
-        report = execution.run(Call(arrays, scalars, invocation.parameters, configuration, run_part))
+        call = Call(
+            arrays,
+            scalars,
+            invocation.parameters,
+            plan,
+            run_part,
+            frozenset(module.SCRATCH if self._result is None else ()),
+            invocation.residences,
+        )
+        report = execution.run(call)
         seconds = time.perf_counter() - start
-        return Outcome(self._value(invocation, scratch), seconds, compile_seconds, report.failure, report.seconds)
+        failure = None if report.failure is None else str(report.failure)
+        return Outcome(self._value(invocation, scratch), seconds, compile_seconds, failure, report.shares)
 
     def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
         """What the kernel returns."""

@@ -51,22 +51,24 @@ def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
     """The weighted number of accesses that jump when the member advances by one."""
     total = 0
     instances = node.get_domain()
-    advance = _advance(node, member)
+    steps = advance(node, member)
     for statement in scop.statements:
         domain = instances.intersect(isl.UnionSet.from_set(statement.domain))
         if domain.is_empty():
             continue
-        steps = advance.intersect_domain(domain).intersect_range(domain)
-        for access in statement.accesses:
-            relation = isl.UnionMap.from_map(access.relation)
-            moved = steps.apply_domain(relation).apply_range(relation)
-            offsets = sets_of(moved.deltas())
-            if offsets and not _is_contiguous(offsets[0]):
-                total += 4 ** len(statement.iterators)
+        own = steps.intersect_domain(domain).intersect_range(domain)
+        total += sum(4 ** len(statement.iterators) for access in statement.accesses if jumps(own, access.relation))
     return total
 
 
-def _advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
+def jumps(steps: isl.UnionMap, access: isl.Map) -> bool:
+    """Whether an access moves by more than one element of its last dimension in any of some steps ``{ s -> t }``."""
+    relation = isl.UnionMap.from_map(access)
+    offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
+    return bool(offsets) and not _is_contiguous(offsets[0])
+
+
+def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
     """``{ s -> t : prefix(s) = prefix(t), B(t) = B(s) + e_member, and all bands below agree }`` for a band node."""
     partial = node.band_get_partial_schedule()
     others = tuple(index for index in range(node.band_n_member()) if index != member)

@@ -14,8 +14,9 @@ from functools import reduce
 import islpy as isl
 
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
-from polytune.schedule.interchange import select_members
+from polytune.schedule.interchange import advance, jumps, select_members
 from polytune.schedule.mapping import Mapping
+from polytune.schedule.regions import MARK, below_mark
 from polytune.schedule.unions import parameter
 
 
@@ -120,8 +121,12 @@ def find_shared_tiles(
 
     A group is the set of references of one array whose footprints in a tile overlap and have a common hull of an
     extent that depends on the tile's extents alone.  Only arrays that nothing in the region writes are copied, so that
-    a copy never has to be written back.  A copy pays if some element is read by more than one instance of the tile.
+    a copy never has to be written back.  A copy pays if some element is read by more than one instance of the tile, or
+    if neighbouring threads read elements that are not next to one another: those that fill the copy do.
     """
+    node = below_mark(mapping.schedule.get_root(), f"{MARK}{mapping.region.index}")
+    assert node is not None, "every region of a plan has a mark in its schedule"
+    along_x = advance(node, mapping.members - 1)
     written = {access.array for access in accesses if access.is_write}
     groups: list[list[Access]] = []
     for access in accesses:
@@ -135,7 +140,11 @@ def find_shared_tiles(
                 group = [*other, *group]
         groups.append(group)
     tiles = ((group, _tile(group, windows, context)) for group in groups)
-    return tuple(tile for group, tile in tiles if tile is not None and _is_reused(group))
+    return tuple(
+        tile
+        for group, tile in tiles
+        if tile is not None and (_is_reused(group) or any(jumps(along_x, access.relation) for access in group))
+    )
 
 
 def _overlap(left: Sequence[Access], right: Sequence[Access]) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -9,6 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
+from polytune.runtime.devices import backends
 
 ROOT = Path(__file__).parents[2]
 EXAMPLE = ROOT / "examples" / "embed"
@@ -22,9 +25,9 @@ class Absent:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Absent())
-package_folder, application, output = sys.argv[1:]
+package_folder, application, *rest = sys.argv[1:]
 sys.path.insert(0, package_folder)
-sys.argv = ["application.py", output]
+sys.argv = [application, *rest]
 runpy.run_path(application, run_name="__main__")
 """
 
@@ -47,10 +50,10 @@ def package_folder(tmp_path_factory) -> Path:
     return folder
 
 
-def run_application(package_folder: Path, output: Path) -> str:
-    arguments = [package_folder, EXAMPLE / "application.py", output]
-    command = [sys.executable, "-c", WITHOUT_COMPILER, *map(str, arguments)]
-    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+def run_without_compiler(package_folder: Path, program: Path, *arguments: Path, devices: str = "none") -> str:
+    command = [sys.executable, "-c", WITHOUT_COMPILER, *map(str, (package_folder, program, *arguments))]
+    environment = {**os.environ, "POLYTUNE_DEVICES": devices}
+    ran = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300, env=environment)
     assert ran.returncode == 0, ran.stderr
     return ran.stdout
 
@@ -69,13 +72,51 @@ def expected() -> tuple[int, np.ndarray]:
 
 
 def test_application_computes_what_numpy_does(package_folder, tmp_path):
-    printed = run_application(package_folder, tmp_path / "plate.npy")
+    printed = run_without_compiler(package_folder, EXAMPLE / "application.py", tmp_path / "plate.npy")
     steps, plate = expected()
     match = re.fullmatch(r"warm after (\d+) steps, mean temperature ([\d.]+)\n", printed)
     assert match, printed
     assert int(match[1]) == steps
     assert float(match[2]) == pytest.approx(plate.mean(), abs=1e-6)
     np.testing.assert_allclose(np.load(tmp_path / "plate.npy"), plate, rtol=1e-12)
+
+
+ON_DEVICE = """
+import numpy as np, heat_kernels
+from polytune.runtime.devices.discovery import devices
+
+plate = np.random.default_rng(1).random((40, 50))
+scratch = plate.copy()
+expected, other = plate.copy(), plate.copy()
+space = heat_kernels.diffuse.space(3, 0.1, plate, scratch)
+choice = space.configuration(
+    version="partitioned", split=1, ratio_0=0.4, platform_0=devices()[0].identity, platform_1="cpu"
+)
+heat_kernels.diffuse.run(choice, 3, 0.1, plate, scratch)
+heat_kernels.diffuse.run(space.configuration(version="source"), 3, 0.1, expected, other)
+assert np.allclose(plate, expected, rtol=1e-13), abs(plate - expected).max()
+heat_kernels.diffuse(3, 0.1, plate, scratch)
+print(heat_kernels.diffuse.explain())
+"""
+
+
+def test_package_shares_a_kernel_with_a_device(package_folder, tmp_path):
+    if not any(not found.reason for found in backends.listed("opencl").found):
+        pytest.skip("there is no OpenCL device")
+    program = tmp_path / "on_device.py"
+    program.write_text(ON_DEVICE)
+    printed = run_without_compiler(package_folder, program, devices="opencl")
+    assert re.search(r"tuning for steps=3, n=40, m=50: .* after 1 calls", printed)
+
+
+def test_package_without_a_device_has_no_such_choice(package_folder, tmp_path):
+    program = tmp_path / "choices.py"
+    program.write_text(
+        "import numpy as np, heat_kernels\n"
+        "plate = np.ones((5, 5))\n"
+        "print(heat_kernels.diffuse.space(1, 0.1, plate, plate.copy())['version'].values)\n"
+    )
+    assert "partitioned" not in run_without_compiler(package_folder, program)
 
 
 def test_generated_package_names_no_compiler(package_folder):

@@ -73,14 +73,14 @@ def check(program: Program, *, strict: bool, interpret: bool, seed: int = 0) -> 
         for configuration in runner.configurations(random.Random(seed)):
             arguments = program.arguments(exact=not strict)
             result = runner.run(configuration, arguments)
-            _compare(expected, arguments, result, strict)
+            compare(expected, arguments, result, strict)
     except Exception as error:
         if isinstance(error, UnsupportedSourceError) and "no statement that is ever executed" in error.what:
             # Refused, and rightly so if plain Python did nothing either.
-            _compare(expected, program.arguments(exact=not strict), None, strict=True)
+            compare(expected, program.arguments(exact=not strict), None, strict=True)
             return False
         # Not "from error": Hypothesis compares the causes of failures, and isl's exceptions cannot be compared.
-        raise AssertionError(_report(program, strict, configuration, error)) from None
+        raise AssertionError(report(program, strict, configuration, error)) from None
     return True
 
 
@@ -132,7 +132,7 @@ def _resized(nominal: Mapping[str, Any], choose: random.Random, threads: tuple[i
     }
 
 
-def _compare(expected: tuple[list[np.ndarray], Any], arguments: list[Any], result: Any, strict: bool) -> None:
+def compare(expected: tuple[list[np.ndarray], Any], arguments: list[Any], result: Any, strict: bool) -> None:
     """Assert that arrays and result are as expected: the same bits if strict, else but for rounding."""
     arrays = [value for value in arguments if isinstance(value, np.ndarray)]
     for number, (wanted, found) in enumerate(zip(expected[0], arrays, strict=True)):
@@ -166,7 +166,7 @@ def _bits(array: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").reshape(array.shape)
 
 
-def _report(program: Program, strict: bool, configuration: dict[str, Any], error: Exception) -> str:
+def report(program: Program, strict: bool, configuration: dict[str, Any], error: Exception) -> str:
     """What went wrong and a script to see it again."""
     call = f"kernel({', '.join(program.names)})"
     if configuration:

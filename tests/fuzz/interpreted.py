@@ -17,17 +17,17 @@ import builtins
 import operator
 import random
 import threading
-import warnings
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 
-from polytune.errors import DeviceWarning
 from polytune.runtime.context import STATE_LENGTH, array_words
+from polytune.runtime.devices.discovery import devices
+from polytune.runtime.partitioned.call import Call, Plan
 from polytune.runtime.partitioned.description import Part
-from polytune.runtime.partitioned.execution import Call, Execution
+from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
 
@@ -264,22 +264,26 @@ class Interpreter:
         self._work(version.function, configuration["threads"] if version.team else 0, call.context((), tiles), seed)
         return call.result()
 
-    def run_partitioned(
-        self, execution: Execution, configuration: Mapping[str, Any], values: Sequence[Any], seed: int
-    ) -> Any:
+    def execution(self) -> Execution:
+        """What runs the version that is shared with devices, on those that there are."""
+        module = self.module
+        return Execution(module["NAME"], module["PARTITIONED"], devices(), contract=not module["STRICT"])
+
+    def run_partitioned(self, execution: Execution, plan: Plan, values: Sequence[Any], seed: int) -> Any:
         """One call shared among platforms; the processor's parts are interpreted.
 
-        A device that fails makes the test fail: its call must not be served by the processor.
+        A device that fails makes the test fail: the processor must not serve its call.
         """
         call = _Values(self.module, values)
-        tiles = [configuration.get(f"tile_{member}", 2) for member in range(self.most_tiles)]
+        tiles = [plan.configuration.get(f"tile_{member}", 2) for member in range(self.most_tiles)]
 
         def run_part(part: Part, integers: tuple[int, ...], threads: int, replaced: Mapping[str, np.ndarray]) -> None:
             self._work(part.run, threads or 2 if part.team else 0, call.context(integers, tiles, replaced), seed)
 
-        with warnings.catch_warnings():
-            warnings.simplefilter("error", DeviceWarning)
-            execution.run(Call(call.arrays, call.scalars, call.parameters, configuration, run_part))
+        temporary = frozenset(() if "result" in self.module else self.module["SCRATCH"])
+        report = execution.run(Call(call.arrays, call.scalars, call.parameters, plan, run_part, temporary))
+        if report.failure is not None:
+            raise report.failure
         return call.result()
 
     @property

@@ -16,8 +16,9 @@ from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
 from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Operation, While
+from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import Scop
+from polytune.schedule.promotion import Window
 
 AXES = "XYZ"
 
@@ -104,6 +105,7 @@ class _KernelWriter:
         self.own = frozenset([*kernel.outer, *windows, *origins, *kernel.mapped, *self.loops])
         self.axis_of = dict(zip(kernel.mapped, reversed(AXES[: kernel.axes]), strict=True))
         self.axes = AXES[: kernel.axes]
+        self.copies = {copy.name for copy in kernel.shared}
 
     def write(self, name: str) -> str:
         writer, kernel = self.writer, self.kernel
@@ -259,11 +261,49 @@ class _KernelWriter:
         writer.line("PT_UNROLL")
         with writer.braces(f"for (int {counter} = 0; {counter} < POINTS_{axis}; {counter}++) "):
             writer.line(f"const i64 {variable} = {window.lower} + PT_THREAD_{axis} + {counter} * BLOCK_{axis};")
-            conditions = [f"{variable} >= {self.index(loop.start)}", f"{variable} < {self.index(loop.stop)}"]
+            if self.may_overrun(loop, window):
+                self.node(loop.body)
+                return
+            conditions = [f"{variable} < {self.index(loop.stop)}"]
+            if loop.start != Iterator(window.lower):
+                conditions.insert(0, f"{variable} >= {self.index(loop.start)}")
             if loop.step != 1:
                 conditions.append(f"({variable} - {self.index(loop.start)}) % {loop.step} == 0")
             with writer.braces(f"if ({' && '.join(conditions)}) "):
                 self.node(loop.body)
+
+    def may_overrun(self, loop: For, window: Window) -> bool:
+        """Whether a thread may as well compute for points that the tile lacks at its upper end.
+
+        It may where only registers change, which are not stored for such points, and only registers, scalars and copies
+        in shared memory are read, the latter at subscripts that no point of a whole tile takes out of the copy: those
+        that grow with the mapped members.  A test of every point would cost more than the few that are for nothing.
+        """
+        whole = loop.start == Iterator(window.lower) and loop.stop == Iterator(window.upper) and loop.step == 1
+        operations = [op for part in walk_nodes(loop.body) if isinstance(part, Compute) for op in part.operations]
+        plain = [op for op in operations if isinstance(op, Assign)]
+        registers = {copy.name for copy in self.kernel.registers}
+        if not whole or len(plain) < len(operations) or any(op.target.array not in registers for op in plain):
+            return False
+        return all(
+            leaf.array in registers or (leaf.array in self.copies and all(map(self.grows, leaf.subscripts)))
+            for op in plain
+            for leaf in walk(op)
+            if isinstance(leaf, Element)
+        )
+
+    def grows(self, subscript: Expression) -> bool:
+        """Whether a subscript does not become smaller with any mapped loop's variable."""
+        match subscript:
+            case Binary("+", left, right):
+                return self.grows(left) and self.grows(right)
+            case Binary("-", left, right):
+                return self.grows(left) and not self.depends_on_point(right)
+        return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
+
+    def depends_on_point(self, expression: Expression) -> bool:
+        """Whether an expression contains a mapped loop's variable."""
+        return any(isinstance(part, Iterator) and part.name in self.axis_of for part in walk(expression))
 
     def operation(self, operation: Operation) -> None:
         writer = self.writer

@@ -186,6 +186,10 @@ class CudaDevice(StagedDevice):
         with self._context("wait for the work of"):
             event.handle.raw.synchronize()
 
+    def wait_for_others(self) -> None:
+        with self._context("finish all work of"):
+            self._cuda.Context.synchronize()
+
     def memory_free(self) -> int:
         with self._context("ask for the free memory of"):
             free, _ = self._cuda.mem_get_info()

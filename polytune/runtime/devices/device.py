@@ -240,6 +240,10 @@ class Device(ABC):
         """The time from one event to a later one, which is waited for."""
 
     @abstractmethod
+    def wait_for_others(self) -> None:
+        """Wait for the work on this device that other libraries in this process have enqueued, on whatever stream."""
+
+    @abstractmethod
     def memory_free(self) -> int:
         """Bytes that can be allocated, as far as the device tells."""
 

@@ -170,6 +170,9 @@ class OpenCLDevice(StagedDevice):
         with self._translated("wait for"):
             event.handle.wait()
 
+    def wait_for_others(self) -> None:
+        """There is nothing to wait for: other libraries have contexts of their own, which share no memory with this."""
+
     def memory_free(self) -> int:
         """The device's memory less what has been allocated here: OpenCL does not tell what others use."""
         return max(0, self.limits.memory - self._allocated.total)

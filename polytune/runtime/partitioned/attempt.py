@@ -24,7 +24,6 @@ import math
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 
@@ -33,48 +32,33 @@ from polytune.runtime.devices.device import Box, Buffer, Device
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.call import Call, Report
 from polytune.runtime.partitioned.clock import DeviceClock, shares_of
-from polytune.runtime.partitioned.combination import combine, neutral_copy
+from polytune.runtime.partitioned.combination import combine
 from polytune.runtime.partitioned.description import Part, Partitioned
 from polytune.runtime.partitioned.holdings import Holdings
 from polytune.runtime.partitioned.launches import arguments_of, grid_of
-from polytune.runtime.partitioned.pieces import CPU, Boxes, Limits, Piece, Transfers, integers, pieces
+from polytune.runtime.partitioned.pieces import CPU, Boxes, Transfers, integers
 from polytune.runtime.partitioned.pool import pool_of
 from polytune.runtime.partitioned.undo import UndoLog
+from polytune.runtime.partitioned.work import Work, works_of
 
 __all__ = ["Attempt"]
 
 
-@dataclass(frozen=True)
-class _Partial:
-    """What a piece has added up in a copy of an array: by the name under which devices hold it, and where."""
-
-    name: str
-    array: str
-    operator: str
-    copy: np.ndarray
-    boxes: list[Box]
-
-
-@dataclass(frozen=True, eq=False)
-class _Work:
-    """A piece of a region, and what it reads, writes and adds up."""
-
-    number: int
-    around: tuple[int, ...]
-    ranges: Limits
-    piece: Piece
-    reads: Boxes
-    writes: Boxes
-    partials: tuple[_Partial, ...] = ()
-
-
 @dataclass
 class _OnDevice:
-    """A device during a call."""
+    """A device during a call.
+
+    Attributes:
+        holdings: the arrays on it.
+        clock: how long it works.
+        private: memory of its kernels' threads.
+        is_idle: whether all its work is known to be done.
+    """
 
     holdings: Holdings
     clock: DeviceClock
     private: list[Buffer] = field(default_factory=list)
+    is_idle: bool = False
 
     @property
     def device(self) -> Device:
@@ -90,9 +74,9 @@ class Attempt:
         self._processor: dict[int, float] = {}
         self._undo = UndoLog()
         self._failure: DeviceError | None = None
-        self._checkpoint = 0
-        self._is_first = True
-        self._owed: list[_Work] = []
+        self._owed: list[Work] = []
+        self._after_owed = 0
+        self._is_undone = self._has_begun = False
         self._irreplaceable = [name for name, residence in call.residences.items() if residence.holding.dirty]
 
     def run(self) -> Report:
@@ -121,8 +105,9 @@ class Attempt:
         """Give all device memory back to the pools."""
         for on in self._devices.values():
             # Memory that a kernel may still be using is not for the next call.
-            with contextlib.suppress(DeviceError):
-                on.holdings.stream.synchronize()
+            if not on.is_idle:
+                with contextlib.suppress(DeviceError):
+                    on.holdings.stream.synchronize()
             for buffer in on.private:
                 pool_of(on.device).give(buffer)
             on.holdings.release()
@@ -130,47 +115,28 @@ class Attempt:
     # ---- one region
 
     def _step(self, index: int, number: int, around: tuple[int, ...]) -> None:
-        call, part = self._call, self._partitioned.parts[number]
-        ranges = part.ranges(*call.parameters, *around)
-        works = [self._work(number, around, ranges, piece) for piece in pieces(part, ranges, call.plan.configuration)]
-        works.sort(key=lambda work: work.piece.platform == CPU)
-        adds_up = any(work.partials for work in works)
+        part = self._partitioned.parts[number]
+        works = works_of(self._call, self._transfers, part, number, around)
+        self._is_undone = True
         if not any(on.holdings.is_dirty for on in self._devices.values()):
-            self._undo = UndoLog()
-            self._checkpoint, self._owed, self._is_first = index, list(works), not adds_up
-        else:
-            self._is_first = False
+            # A checkpoint.  What the processor does of this region stands, but where pieces add up in the same place.
+            self._undo, self._owed, self._after_owed = UndoLog(), list(works), index + 1
+            self._is_undone = any(work.partials for work in works)
         for work in works:
             self._fetch_for(work.piece.platform, work.reads, work.writes)
-        mine = []
-        for platform, group in itertools.groupby(works, key=lambda work: work.piece.platform):
-            mine += list(group) if platform == CPU or self._failure else self._enqueue(part, platform, list(group))
+        mine: list[Work] = []
+        for platform, grouped in itertools.groupby(works, key=lambda work: work.piece.platform):
+            group = list(grouped)
+            mine += group if platform == CPU or self._failure else self._enqueue(part, platform, group)
         for work in mine:
             if work.piece.platform != CPU:
                 self._fetch_for(CPU, work.reads, work.writes)
             self._compute(part, work)
         for work in works:
+            for name, boxes in work.writes.items():
+                self._wrote(None if work in mine else work.piece.platform, name, boxes)
+        for work in works:
             self._join(work, on_device=work not in mine)
-
-    def _work(self, number: int, around: tuple[int, ...], ranges: Limits, piece: Piece) -> _Work:
-        call = self._call
-        reads, writes = self._transfers.of(number, (*call.parameters, *integers(around, piece.limits)))
-        if not piece.reductions:
-            return _Work(number, around, ranges, piece, reads, writes)
-        added = dict(piece.reductions)
-        partials = tuple(
-            _Partial(
-                f"{array} of partition {piece.partition}",
-                array,
-                operator,
-                neutral_copy(call.arrays[array], operator),
-                writes[array],
-            )
-            for array, operator in added.items()
-        )
-        reads = {array: boxes for array, boxes in reads.items() if array not in added}
-        writes = {array: boxes for array, boxes in writes.items() if array not in added}
-        return _Work(number, around, ranges, piece, reads, writes, partials)
 
     def _fetch_for(self, platform: str, reads: Boxes, writes: Boxes) -> None:
         """Bring home what a platform needs, or overwrites, and another one has."""
@@ -184,7 +150,7 @@ class Attempt:
                     wanted.setdefault(identity, []).append(array)
         self._bring_home(wanted)
 
-    def _enqueue(self, part: Part, platform: str, works: list[_Work]) -> list[_Work]:
+    def _enqueue(self, part: Part, platform: str, works: list[Work]) -> list[Work]:
         """Enqueue pieces on a device: first all that they read, then their kernels.
 
         Returns:
@@ -202,8 +168,10 @@ class Attempt:
                 kernel, shape = self._call.plan.kernels[work.number, work.piece.partition]
                 # A member that is not shared may have no points: then there is nothing to do.
                 if 0 not in grid:
+                    self._has_begun = True
                     on.device.launch(on.holdings.stream, kernel, grid, shape.block, arguments)
-                    self._wrote_there(on, work)
+                    for name, boxes in itertools.chain(work.writes.items(), ((p.name, p.boxes) for p in work.partials)):
+                        on.holdings.wrote(name, boxes)
                 waiting.pop(0)
                 since = on.clock.stop(work.piece.partition, since, moved=False)
         except DeviceLostError:
@@ -213,7 +181,7 @@ class Attempt:
         return waiting
 
     def _stage(
-        self, on: _OnDevice, part: Part, work: _Work
+        self, on: _OnDevice, part: Part, work: Work
     ) -> tuple[tuple[int, int, int], Sequence[Buffer | np.generic]]:
         """Move what a piece needs; the grid and the arguments of its kernel."""
         call, code, holdings = self._call, part.device, on.holdings
@@ -236,31 +204,21 @@ class Attempt:
         shapes = {name: call.arrays[name].shape for name in (*code.arrays, *code.private)}
         return grid, arguments_of(code, buffers, shapes, call.scalars, (*call.parameters, *work.around), own)
 
-    def _wrote_there(self, on: _OnDevice, work: _Work) -> None:
-        for partial in work.partials:
-            on.holdings.wrote(partial.name, partial.boxes)
-        for name, boxes in work.writes.items():
-            on.holdings.wrote(name, boxes)
-            for other in self._devices.values():
-                if other is not on:
-                    other.holdings.host_wrote(name, boxes)
-
-    def _compute(self, part: Part, work: _Work) -> None:
+    def _compute(self, part: Part, work: Work) -> None:
         """Run a piece on the processor."""
         call, partition = self._call, work.piece.partition
-        if not self._is_first:
+        if self._is_undone:
             for name, boxes in work.writes.items():
                 self._save(name, boxes)
+        self._has_begun = True
         start = time.perf_counter()
         copies = {partial.array: partial.copy for partial in work.partials}
         call.run_part(part, integers(work.around, work.piece.limits), self._threads(partition), copies)
         self._processor[partition] = self._processor.get(partition, 0.0) + time.perf_counter() - start
-        if self._is_first:
+        if not self._is_undone:
             self._owed.remove(work)
-        for name, boxes in work.writes.items():
-            self._wrote_here(name, boxes)
 
-    def _join(self, work: _Work, *, on_device: bool) -> None:
+    def _join(self, work: Work, *, on_device: bool) -> None:
         """Combine what a piece has added up on its own with what the others have."""
         for partial in work.partials:
             holdings = self._devices[work.piece.platform].holdings if on_device else None
@@ -270,11 +228,13 @@ class Attempt:
             self._fetch_for(CPU, {}, {partial.array: partial.boxes})
             self._save(partial.array, partial.boxes)
             combine(self._call.arrays[partial.array], partial.copy, partial.operator, partial.boxes)
-            self._wrote_here(partial.array, partial.boxes)
+            self._wrote(None, partial.array, partial.boxes)
 
-    def _wrote_here(self, name: str, boxes: list[Box]) -> None:
-        for on in self._devices.values():
-            on.holdings.host_wrote(name, boxes)
+    def _wrote(self, writer: str | None, name: str, boxes: list[Box]) -> None:
+        """What devices hold of boxes is no longer the newest, but for the device that wrote them, if one did."""
+        for identity, on in self._devices.items():
+            if identity != writer:
+                on.holdings.host_wrote(name, boxes)
 
     # ---- coming home
 
@@ -293,6 +253,7 @@ class Attempt:
         self._fetch(leaving)
         for on in self._devices.values():
             on.holdings.stream.synchronize()
+            on.is_idle = True
         for identity, names in leaving.items():
             self._devices[identity].holdings.commit(names)
 
@@ -331,6 +292,12 @@ class Attempt:
         Raises:
             DeviceError: elements that were on a device alone are lost.
         """
+        if self._irreplaceable and not self._has_begun and not isinstance(error, DeviceLostError):
+            self._irreplaceable = []  # what devices have is as it was, and can still be had
+            for name, residence in self._call.residences.items():
+                residence.bring_home(name)
+        for residence in self._call.residences.values():
+            residence.holding.forget()
         if self._irreplaceable:
             kind = type(error) if isinstance(error, DeviceLostError) else LaunchError
             arrays = ", ".join(self._irreplaceable)
@@ -339,17 +306,16 @@ class Attempt:
             ) from error
         self._undo.restore()
         call, parts = self._call, self._partitioned.parts
-        for residence in call.residences.values():
-            residence.holding.forget()
         for work in self._owed:
             threads = self._threads(work.piece.partition)
             call.run_part(parts[work.number], integers(work.around, work.piece.limits), threads, {})
-        # Without a region to begin with, the failure was there before the first one.
-        begun = self._checkpoint + 1 if self._owed or not self._is_first else self._checkpoint
-        for number, around in itertools.islice(self._partitioned.steps(*call.parameters), begun, None):
+        for number, around in itertools.islice(self._partitioned.steps(*call.parameters), self._after_owed, None):
             part = parts[number]
             limits = part.ranges(*call.parameters, *around)[: part.shared]
             call.run_part(part, integers(around, limits), self._threads(0), {})
+        for name, residence in call.residences.items():
+            if residence.at_home:
+                residence.send_back(name)
 
     def _threads(self, partition: int) -> int:
         """How many threads a partition has on the processor; 0 where the configuration says nothing."""

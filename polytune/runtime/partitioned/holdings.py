@@ -11,6 +11,7 @@ from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Buffer, Device, Stream
 from polytune.runtime.devices.transfers import box_shape, view
 from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
+from polytune.runtime.partitioned.elements import ElementSet
 from polytune.runtime.partitioned.pool import BufferPool, shadows
 
 __all__ = ["Holding", "Holdings"]
@@ -27,7 +28,7 @@ class Holding:
         buffer: its memory, dense in C order.
         host: the array.
         valid: boxes whose elements on the device are the newest there are.
-        dirty: boxes, disjoint or equal, whose newest elements are on the device alone.
+        dirty: the elements that are newest on the device alone.
         kept: whether it outlives the call, so that neither its memory nor what the host lacks goes back at its end.
         shadow: where downloads arrive before they are known to be complete.
     """
@@ -35,15 +36,18 @@ class Holding:
     buffer: Buffer
     host: np.ndarray
     valid: list[Box] = field(default_factory=list)
-    dirty: list[Box] = field(default_factory=list)
     kept: bool = False
     shadow: np.ndarray | None = None
+    dirty: ElementSet = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.dirty = ElementSet(self.host.shape)
 
     def missing(self, box: Box) -> list[Box]:
         """The parts of a box that have to be uploaded before the device may read it."""
         if any(contains(held, box) for held in self.valid):
             return []
-        return remainder(box, [*self.valid, *self.dirty])
+        return remainder(box, self.valid)
 
     def add_valid(self, box: Box) -> None:
         """The device now holds a box."""
@@ -56,10 +60,7 @@ class Holding:
     def add_dirty(self, box: Box) -> None:
         """The device alone now holds the newest elements of a box."""
         self.add_valid(box)
-        if any(contains(changed, box) for changed in self.dirty):
-            return
-        self.dirty = [changed for changed in self.dirty if not contains(box, changed)]
-        self.dirty.append(box)
+        self.dirty.add(box)
 
     def invalidate(self, box: Box) -> None:
         """The host has new elements in a box."""
@@ -69,7 +70,8 @@ class Holding:
 
     def forget(self) -> None:
         """What the device has counts no longer."""
-        self.valid, self.dirty = [], []
+        self.valid = []
+        self.dirty.clear()
 
 
 class Holdings:
@@ -132,16 +134,16 @@ class Holdings:
         holding = self._arrays.get(name)
         if holding is None or not holding.dirty:
             return False
-        return any(overlap(box, changed) for box in boxes for changed in holding.dirty)
+        return holding.dirty.meets(boxes)
 
     def clashes(self, name: str, boxes: Iterable[Box]) -> list[Box]:
-        """The boxes whose upload would overwrite elements that the host lacks: where steps are involved, what is
-        missing of a box cannot always be told apart from what is there."""
+        """The boxes whose upload would overwrite elements that the host lacks: where steps are involved, or there are
+        many boxes, what is missing of a box is not told apart from what is there."""
         holding = self._arrays.get(name)
         if holding is None or not holding.dirty:
             return []
         missing = [piece for box in boxes if not is_empty(box) for piece in holding.missing(box)]
-        return [piece for piece in missing if any(overlap(piece, changed) for changed in holding.dirty)]
+        return [piece for piece in missing if holding.dirty.meets([piece])]
 
     @property
     def is_dirty(self) -> bool:
@@ -159,7 +161,7 @@ class Holdings:
             holding = self._arrays[name]
             if holding.shadow is None:
                 holding.shadow = shadows().take(holding.host.shape, holding.host.dtype)
-            for box in holding.dirty:
+            for box in holding.dirty.boxes:
                 self.device.download(self.stream, holding.shadow, holding.buffer, box)
                 self.downloaded += _size(holding.host, box)
 
@@ -168,10 +170,11 @@ class Holdings:
         for name in names:
             holding = self._arrays[name]
             assert holding.shadow is not None
-            for box in holding.dirty:
+            for box in holding.dirty.boxes:
                 copy(view(holding.host, box), view(holding.shadow, box))
             shadows().give(holding.shadow)
-            holding.shadow, holding.dirty = None, []
+            holding.shadow = None
+            holding.dirty.clear()
 
     @property
     def dirty(self) -> list[str]:
@@ -184,7 +187,7 @@ class Holdings:
 
     def dirty_boxes(self, name: str) -> list[Box]:
         """What the host lacks of an array."""
-        return self._arrays[name].dirty
+        return self._arrays[name].dirty.boxes
 
     def buffer(self, name: str) -> Buffer:
         """The memory of an array."""

@@ -14,7 +14,7 @@ from polytune.runtime.devices.device import Buffer, Device, Kernel
 from polytune.runtime.devices.dialects import PRELUDES
 from polytune.runtime.partitioned.description import DeviceCode
 
-__all__ = ["KernelCache", "Shape", "grid_of", "shape_of", "source_of"]
+__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "source_of"]
 
 UNROLL = '_Pragma("unroll 4")'
 
@@ -51,7 +51,7 @@ def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int)
     return Shape(
         (threads, 1, 1) if code.axes == 1 else (threads // height, height, 1),
         (along, 1, 1) if code.axes == 1 else (along, across, 1),
-        choice("depth", 16),
+        choice("depth", 16) if code.sequential else 1,
         shared,
         bool(choice("unroll_tile", False)),
         shared and bool(choice("unroll_copy", False)),

@@ -59,6 +59,12 @@ class Residence:
         """The array on the host."""
         return self.holding.host
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether the array is still on the device, or nothing but there."""
+        gone = self.device.lost and not self.holding.dirty
+        return self.at_home or (self.users > 0 and not gone)
+
     def bring_home(self, name: str = "an array") -> None:
         """Have the host hold the newest elements.
 
@@ -186,7 +192,7 @@ def in_use(residences: list[Residence]) -> Iterator[None]:
         yield
 
 
-class resident:  # noqa: N801 - used as a function is
+class resident:
     """Keep arrays on a device while a ``with`` block runs.
 
     Calls of kernels within the block move of these arrays only what is not where it is needed, so that a sequence of

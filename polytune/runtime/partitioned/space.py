@@ -22,10 +22,10 @@ from dataclasses import replace
 
 from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.description import Partitioned
-from polytune.runtime.partitioned.execution import CPU
-from polytune.tuner import Condition, Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
+from polytune.runtime.partitioned.pieces import CPU
+from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
 
-__all__ = ["VERSION", "with_devices"]
+__all__ = ["VERSION", "on_device", "with_devices"]
 
 VERSION = "partitioned"
 """The version that is shared among platforms."""
@@ -54,38 +54,53 @@ def with_devices(space: Space, partitioned: Partitioned, platforms: Sequence[str
     for member in range(splits):
         deep_enough = Is("split", *range(member + 1, splits + 1))
         parameters.append(Ratio(f"ratio_{member}", 0.0, 1.0, when=deep_enough))
-    partitions = 2**splits
+    partitions, cores = 2**splits, machine().cores
     for number in range(partitions):
-        parameters += _partition(number, partitioned, platforms, splits)
+        exists = Is("split", *(split for split in range(splits + 1) if 2**split > number))
+        first = platforms[0] if number == 0 else CPU
+        parameters.append(Nominal(f"platform_{number}", (CPU, *platforms), default=first, when=exists))
+        parameters.append(Integer(f"threads_{number}", 1, cores, default=cores, when=Is(f"platform_{number}", CPU)))
+        parameters += _partition(number, partitioned, platforms)
     return Space(parameters, (*space.constraints, *_uses_a_device(partitions)))
 
 
+def on_device(partitioned: Partitioned, platform: str) -> Space:
+    """The space of a kernel whose arrays are at home on a device: everything runs there that can.
+
+    Args:
+        partitioned: the version.
+        platform: the identity of the device.
+    """
+    return Space(
+        [
+            Nominal("version", (VERSION,)),
+            Nominal("split", (0,)),
+            Nominal("platform_0", (platform,)),
+            *_partition(0, partitioned, (platform,)),
+        ]
+    )
+
+
 def _partition(
-    number: int, partitioned: Partitioned, platforms: Sequence[str], splits: int
+    number: int, partitioned: Partitioned, platforms: Sequence[str]
 ) -> list[Nominal | Ordinal | Integer | Ratio]:
-    """The parameters of one partition, there where the split makes as many."""
+    """The parameters of one partition, there where it runs on a device."""
     codes = [part.device for part in partitioned.parts if part.device is not None]
-    exists: Condition = Is("split", *(split for split in range(splits + 1) if 2**split > number))
-    cores = machine().cores
-    platform = f"platform_{number}"
-    on_device = Is(platform, *platforms)
-    first = platforms[0] if number == 0 else CPU
+    there = Is(f"platform_{number}", *platforms)
     found: list[Nominal | Ordinal | Integer | Ratio] = [
-        Nominal(platform, (CPU, *platforms), default=first, when=exists),
-        Integer(f"threads_{number}", 1, cores, default=cores, when=Is(platform, CPU)),
-        Integer(f"block_{number}", 32, 256, step=32, default=256, when=on_device),
+        Integer(f"block_{number}", 32, 256, step=32, default=256, when=there),
     ]
     if any(code.axes > 1 for code in codes):
-        found.append(Integer(f"height_{number}", 1, 32, powers_of_two=True, default=8, when=on_device))
+        found.append(Integer(f"height_{number}", 1, 32, powers_of_two=True, default=8, when=there))
     if any(code.shares for code in codes):
-        found.append(Nominal(f"shared_{number}", (True, False), when=on_device))
+        found.append(Nominal(f"shared_{number}", (True, False), when=there))
         found.append(Nominal(f"unroll_copy_{number}", (False, True), when=Is(f"shared_{number}", True)))
-    found.append(Nominal(f"unroll_tile_{number}", (False, True), when=on_device))
-    found.append(Integer(f"points_x_{number}", 1, 8, powers_of_two=True, default=1, when=on_device))
+    found.append(Nominal(f"unroll_tile_{number}", (False, True), when=there))
+    found.append(Integer(f"points_x_{number}", 1, 8, powers_of_two=True, default=1, when=there))
     if any(code.axes > 1 for code in codes):
-        found.append(Integer(f"points_y_{number}", 1, 8, powers_of_two=True, default=1, when=on_device))
+        found.append(Integer(f"points_y_{number}", 1, 8, powers_of_two=True, default=1, when=there))
     if any(code.sequential for code in codes):
-        found.append(Integer(f"depth_{number}", 4, 64, powers_of_two=True, default=16, when=on_device))
+        found.append(Integer(f"depth_{number}", 4, 64, powers_of_two=True, default=16, when=there))
     return found
 
 

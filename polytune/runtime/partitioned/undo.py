@@ -3,30 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.runtime.devices.device import Box
-from polytune.runtime.partitioned.boxes import contains, is_empty
 
 __all__ = ["UndoLog"]
 
 
+@dataclass(frozen=True)
+class _Saved:
+    """An array, its values from before where ``changed`` says so, and anything elsewhere."""
+
+    host: np.ndarray
+    values: np.ndarray
+    changed: np.ndarray
+
+
 class UndoLog:
-    """Copies of boxes from before they were first written."""
+    """Values from before they were first written, element by element."""
 
     def __init__(self) -> None:
-        self._saved: list[tuple[np.ndarray, Box, np.ndarray]] = []
+        self._saved: dict[int, _Saved] = {}
 
     def save(self, host: np.ndarray, boxes: Iterable[Box]) -> None:
-        """Keep what boxes of an array hold, unless that has been kept before."""
+        """Keep what boxes of an array hold, where that has not been kept before."""
+        saved = self._saved.get(id(host))
+        if saved is None:
+            saved = self._saved[id(host)] = _Saved(host, np.empty(host.shape, host.dtype), np.zeros(host.shape, bool))
         for box in boxes:
-            if is_empty(box) or any(array is host and contains(kept, box) for array, kept, _ in self._saved):
-                continue
-            self._saved.append((host, box, host[tuple(slice(*axis) for axis in box)].copy()))
+            where = tuple(slice(*axis) for axis in box)
+            np.copyto(saved.values[where], host[where], where=~saved.changed[where])
+            saved.changed[where] = True
 
     def restore(self) -> None:
-        """Put everything back, what was kept last first."""
-        while self._saved:
-            host, box, values = self._saved.pop()
-            host[tuple(slice(*axis) for axis in box)] = values
+        """Put everything back."""
+        for saved in self._saved.values():
+            np.copyto(saved.host, saved.values, where=saved.changed)
+        self._saved = {}

@@ -1,0 +1,84 @@
+"""What the platforms have to do for one region of a call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from polytune.runtime.devices.device import Box
+from polytune.runtime.partitioned.call import Call
+from polytune.runtime.partitioned.combination import neutral_copy
+from polytune.runtime.partitioned.description import Part
+from polytune.runtime.partitioned.pieces import CPU, Boxes, Limits, Piece, Transfers, integers, pieces
+
+__all__ = ["Partial", "Work", "works_of"]
+
+
+@dataclass(frozen=True)
+class Partial:
+    """What a piece adds up in a copy of an array.
+
+    Attributes:
+        name: under which devices hold the copy.
+        array: the array.
+        operator: by which the copy is combined with it.
+        copy: on the host, at first neutral elements.
+        boxes: where it is updated.
+    """
+
+    name: str
+    array: str
+    operator: str
+    copy: np.ndarray
+    boxes: list[Box]
+
+
+@dataclass(frozen=True, eq=False)
+class Work:
+    """A piece of a region.
+
+    Attributes:
+        number: the region's.
+        around: the values of the loops around it.
+        ranges: of all members of its band.
+        piece: which part, and where it runs.
+        reads, writes: what it accesses in place.
+        partials: what it adds up on its own.
+    """
+
+    number: int
+    around: tuple[int, ...]
+    ranges: Limits
+    piece: Piece
+    reads: Boxes
+    writes: Boxes
+    partials: tuple[Partial, ...] = ()
+
+
+def works_of(call: Call, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
+    """The pieces of a region, those of a device beside one another and the processor's last."""
+    ranges = part.ranges(*call.parameters, *around)
+    works = []
+    for piece in pieces(part, ranges, call.plan.configuration):
+        reads, writes = transfers.of(number, (*call.parameters, *integers(around, piece.limits)))
+        partials = _partials(call, piece, writes) if piece.reductions else ()
+        if partials:
+            added = {partial.array for partial in partials}
+            reads = {array: boxes for array, boxes in reads.items() if array not in added}
+            writes = {array: boxes for array, boxes in writes.items() if array not in added}
+        works.append(Work(number, around, ranges, piece, reads, writes, partials))
+    return sorted(works, key=lambda work: (work.piece.platform == CPU, work.piece.platform))
+
+
+def _partials(call: Call, piece: Piece, writes: Boxes) -> tuple[Partial, ...]:
+    return tuple(
+        Partial(
+            f"{array} of partition {piece.partition}",
+            array,
+            operator,
+            neutral_copy(call.arrays[array], operator),
+            writes[array],
+        )
+        for array, operator in dict(piece.reductions).items()
+    )

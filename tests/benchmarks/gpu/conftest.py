@@ -1,0 +1,15 @@
+"""The device that the tests of the device benchmark run on: the processor, through PoCL."""
+
+import pytest
+
+from polytune.runtime.devices import backends
+from polytune.runtime.devices.discovery import device
+
+
+@pytest.fixture(scope="session")
+def opencl():
+    """A device through pyopencl."""
+    usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
+    if not usable:
+        pytest.skip("there is no OpenCL device")
+    return device(usable[0])

@@ -1,0 +1,53 @@
+"""The command line, in a process of its own."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[3]
+
+
+def run(*arguments, devices="none"):
+    environment = {**os.environ, "POLYTUNE_DEVICES": devices}
+    command = [sys.executable, "-m", "benchmarks.gpu", *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
+
+
+def test_everything_at_the_smallest_size(opencl, tmp_path):
+    out = tmp_path / "out.json"
+    sizes = ("--dataset", "MINI", "--check-dataset", "MINI", "--seconds", "12")
+    done = run("gemm", "--device", opencl.identity, *sizes, "--json", str(out))
+    assert done.returncode == 0, done.stderr + done.stdout
+    found = json.loads(out.read_text())
+    assert found["device"]["identity"] == opencl.identity
+    gemm = found["correctness"]["gemm"]
+    assert gemm["mapped"]
+    assert gemm["right"] >= 1
+    assert gemm["wrong"] == []
+    assert all(entry["exact"] for entry in found["transfers"].values())
+    assert found["limits"]["copy"] > 0
+    # Whatever the machine is doing besides: a problem is either timed, or the report says that it was not.
+    timed, missed = found.get("speed", {}), found["not_reached"]
+    for label in ("gemm float64", "gemm float32"):
+        assert (timed.get(label, {}).get("device_seconds", 0) > 0) != (f"speed of {label}" in missed)
+    assert "1 of 1 kernels have a device version" in done.stdout
+
+
+def test_there_is_no_such_device():
+    done = run("gemm", "--device", "cuda:99")
+    assert done.returncode == 2
+    assert "there is no device cuda:99" in done.stderr
+
+
+def test_an_unknown_kernel_is_bad_usage():
+    done = run("gem")
+    assert done.returncode == 2
+    assert "did you mean 'gemm'" in done.stderr
+
+
+def test_a_folder_that_is_not_there_is_found_out_at_once(tmp_path):
+    done = run("gemm", "--json", str(tmp_path / "nowhere" / "out.json"))
+    assert done.returncode == 2
+    assert "there is no folder" in done.stderr

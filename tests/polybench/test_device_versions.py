@@ -1,0 +1,107 @@
+"""Every kernel of the suite on devices, in versions that cover all pairs of choices, bit for bit as plain Python.
+
+The CUDA text runs on the stand-in for a GPU in three orders of a block's threads, the OpenCL text on PoCL; memory of
+devices starts full of NaN.  For a Hopper GPU all is compiled, and the machine code's needs are checked.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.errors import DeviceCompilationError
+from polytune.runtime.devices import nvrtc
+from polytune.runtime.devices.cubin import HOPPER, kernel_needs
+from polytune.runtime.partitioned.launches import source_of
+from tests.device_versions.offered import cuda_stand_in, offered
+from tests.device_versions.pairwise import pairwise_cover
+from tests.device_versions.versions import REAL, TINY, Subject, assert_same_bits, choices, on_device, shapes
+from tests.schedule.kernels import POLYBENCH, Case, polybench_case
+
+ORDERS = (0, 1, 2)
+"""A block's threads forward, backward and shuffled."""
+
+_subjects: dict[str, Subject] = {}
+
+
+def subject_of(case: Case) -> Subject:
+    if case.name not in _subjects:
+        found = Subject.of(case.function, tuple(case.arguments().values()))
+        assert found is not None, "every kernel of the suite has something for devices"
+        _subjects[case.name] = found
+    return _subjects[case.name]
+
+
+def expected_of(case: Case) -> list[Any]:
+    arguments = list(case.arguments().values())
+    with np.errstate(all="ignore"):
+        case.function(*arguments)
+    return arguments
+
+
+def versions_of(case: Case, every_version: bool) -> list[dict[str, Any]]:
+    values = choices(subject_of(case).codes, TINY)
+    if every_version and case.name == "gemm":
+        return [dict(zip(values, each, strict=True)) for each in product(*values.values())]
+    return pairwise_cover(values)
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_cuda_text_in_every_order_of_threads(name: str, every_version: bool) -> None:
+    stand_in = cuda_stand_in()
+    if stand_in is None:
+        pytest.skip("the stand-in for CUDA cannot be built here")
+    case = polybench_case(name)
+    subject, expected = subject_of(case), expected_of(case)
+    with offered(("cuda",)) as (platform,):
+        execution = subject.execution()
+        for version in versions_of(case, every_version):
+            for order in ORDERS:
+                stand_in.set(order=order)
+                arguments = list(case.arguments().values())
+                subject.run(execution, on_device(platform, version), arguments)
+                assert_same_bits(arguments, expected, f"{name}, {version}, order {order}")
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_opencl_text(name: str, every_version: bool) -> None:
+    case = polybench_case(name)
+    subject, expected = subject_of(case), expected_of(case)
+    versions = versions_of(case, every_version)
+    # PoCL compiles slowly: without the option one version of each kernel, another one for each.
+    chosen = versions if every_version else [versions[case.seed % len(versions)]]
+    with offered(("opencl",)) as platforms:
+        if not platforms:
+            pytest.skip("there is no OpenCL device")
+        execution = subject.execution()
+        for version in chosen:
+            arguments = list(case.arguments().values())
+            subject.run(execution, on_device(platforms[0], version), arguments)
+            assert_same_bits(arguments, expected, f"{name}, {version}")
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_machine_code_for_hopper(name: str, every_version: bool) -> None:
+    """Every version fits, or is refused because of its shared memory alone; the first one of each kernel fits."""
+    if nvrtc._library() is None:
+        pytest.skip(f"there is no NVRTC: {nvrtc.INSTALL}")
+    case = polybench_case(name)
+    for code in subject_of(case).codes:
+        fitting = 0
+        chosen = shapes(code, REAL, everything=every_version and name == "gemm")
+        for shape in chosen:
+            threads = shape.block[0] * shape.block[1]
+            try:
+                cubin = nvrtc.compile(source_of(code, shape, "cuda"), "sm_90", nvrtc.options(contract=False))
+            except DeviceCompilationError as error:
+                assert shape.shared and "shared data" in str(error), f"{code.name}, {shape}"
+                continue
+            needs = kernel_needs(cubin, code.name)
+            assert needs.shared_memory <= HOPPER.shared_memory_per_block
+            assert needs.registers <= HOPPER.registers_per_thread
+            assert needs.registers * threads <= HOPPER.registers
+            fitting += 1
+        assert 2 * fitting >= len(chosen), f"{code.name}: {fitting} of {len(chosen)} versions fit"
