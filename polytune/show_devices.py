@@ -125,7 +125,10 @@ def show_transfers(program: PartitionedProgram, view: View) -> str:
                 whole = f"{_text(member.lower)} to {_text(member.upper)}"
                 writer.line(f"a part has {lower} <= member < {upper}, within {whole}")
             for heading, boxes in (("reads", part.transfers.reads), ("writes", part.transfers.writes)):
-                with writer.indented(f"{heading}:" if boxes else f"{heading}: nothing"):
+                if not boxes:
+                    writer.line(f"{heading}: nothing")
+                    continue
+                with writer.indented(f"{heading}:"):
                     _write_boxes(writer, boxes)
     return writer.text().replace(OWN, "").rstrip("\n")
 
