@@ -1,13 +1,15 @@
 """Autotuning of any callable: search spaces with conditional parameters, ask/tell searches, tuning while running.
 
 It needs NumPy only and knows nothing of kernels.  `tune` tunes a function in one go; `OnlineTuner` tunes one that an
-application keeps calling; `HierarchicalTuner` is the search under both.
+application keeps calling; `HierarchicalTuner` is the search under both.  `make_search` makes any of the `SEARCHES` of a
+`FiniteSpace`, to be asked and told.
 """
 
 from polytune.tuner.budget import Budget
 from polytune.tuner.condition import Condition, Is
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.constraint import Constraint
+from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.graph import SpaceGraph
 from polytune.tuner.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Statistics
@@ -16,15 +18,17 @@ from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
 from polytune.tuner.parameters import Integer, Nominal, Ordinal, Ratio
 from polytune.tuner.searcher import Searcher
-from polytune.tuner.searchers import EpsilonGreedy, NelderMead
+from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, NelderMead, make_search
 from polytune.tuner.space import Space
 
 __all__ = [
+    "SEARCHES",
     "Budget",
     "Condition",
     "Configuration",
     "Constraint",
     "EpsilonGreedy",
+    "FiniteSpace",
     "HierarchicalTuner",
     "Integer",
     "Is",
@@ -41,5 +45,6 @@ __all__ = [
     "SpaceGraph",
     "Statistics",
     "Trial",
+    "make_search",
     "tune",
 ]
