@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
+from polytune.codegen.jamming import jammed_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
 from polytune.schedule.bands import Obstacle
@@ -89,6 +90,11 @@ def explain_versions(stages: Stages) -> str:
             continue
         lines.append(f"  {plan.name}:")
         lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+        if plan.interleaves:
+            lines.append("    the points of a tile side by side, inside the loops that they depend on")
+        if jammed_name(plan.name) in names:
+            how = "the same, several iterations of the loops around innermost ones at a time"
+            lines.append(f"  {jammed_name(plan.name)}: {how}")
     lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
 

@@ -32,7 +32,12 @@ def jam_program(program: Program, loop_name: Callable[[int], str]) -> Program | 
     regions = tuple(_jam_region(region, loop_name) for region in program.regions)
     if regions == program.regions:
         return None
-    return replace(program, name=f"{program.name}_jammed", regions=regions)
+    return replace(program, name=jammed_name(program.name), regions=regions)
+
+
+def jammed_name(version: str) -> str:
+    """What a version is called with its loops jammed."""
+    return f"{version}_jammed"
 
 
 def _jam_region(region: RegionCode, loop_name: Callable[[int], str]) -> RegionCode:
