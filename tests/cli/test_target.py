@@ -12,6 +12,12 @@ from polytune.cli.target import Target, import_file, load_kernel, load_kernels, 
 from polytune.errors import PolytuneError
 
 
+@pytest.fixture(autouse=True)
+def own_path(monkeypatch):
+    """A file's folder is put on the path when it is imported: not on that of the tests that come later."""
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
 @pytest.mark.parametrize(
     ("suffix", "kernels"),
     [("", ()), (":scale", ("scale",)), (":scale,shift", ("scale", "shift")), (":b, a", ("b", "a"))],
