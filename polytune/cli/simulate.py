@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from enum import StrEnum
@@ -127,9 +128,14 @@ def _run(
             line = bar.add_task(setting.space, total=len(missing))
             try:
                 for run in make(missing):
-                    runs.append(run)
-                    if log is not None:
-                        log.add(run)
+                    # An interrupt waits until a run is in both or in neither.
+                    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+                    try:
+                        runs.append(run)
+                        if log is not None:
+                            log.add(run)
+                    finally:
+                        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
                     bar.advance(line)
             except KeyboardInterrupt:
                 bar.update(line, description="interrupted")
