@@ -26,6 +26,7 @@ BATCH = 50
 
 def converge(kernel: Any, arguments: Arguments, seconds: float) -> bool:
     """Call a kernel until its tuner has converged or the time is up, at least once; whether it has converged."""
+    kernel.background = False
     tuner = kernel.tuner(*arguments)
     ends = time.perf_counter() + seconds
     while tuner.best is None or (not tuner.converged and time.perf_counter() < ends):

@@ -1,4 +1,5 @@
-"""``python -m benchmarks.latency``: the wait for a kernel's first result, and what every call costs once it is tuned.
+"""``python -m benchmarks.latency``: the wait for the first result of a kernel and for each of its versions, and what
+every call costs once it is tuned.
 
 Exit code 0: done; 1: a process that was measured failed; 2: the command line makes no sense.
 """
@@ -15,12 +16,17 @@ from rich.table import Column, Table
 from benchmarks import program
 from benchmarks.first_result import FirstResult, first_results, timed_child
 from benchmarks.timing import Sample
+from benchmarks.versions import CompileTimes, compile_times
+from polybench.registry import UnknownKernelError, check_name, names
 
-app = program.application("latency", "Measure the first call of gemm at MEDIUM and the overhead of a tuned call.")
+app = program.application("latency", "Measure first calls, compile times and the overhead of a tuned call.")
 
 
 @app.command()
 def latency(
+    kernels: Annotated[
+        list[str] | None, typer.Argument(help="Whose versions are compiled, one after the other; by default all 30.")
+    ] = None,
     repeats: Annotated[int, typer.Option(min=1, help="How many processes of each kind are measured.")] = 5,
     calls: Annotated[int, typer.Option(min=1, help="How many tuned calls are measured.")] = 20_000,
     seconds: Annotated[float, typer.Option(min=0, help="How long the tiny kernel is tuned, unless it converges.")] = 60,
@@ -30,6 +36,11 @@ def latency(
 ) -> None:
     """Measure in processes of their own, each kind with a cache directory of its own."""
     program.limit_threads(threads)
+    for name in kernels or ():
+        try:
+            check_name(name)
+        except UnknownKernelError as error:
+            raise typer.BadParameter(str(error)) from None
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=program.live, transient=True, disable=not program.live.is_terminal) as progress:
         task = progress.add_task("", total=None)
@@ -41,6 +52,7 @@ def latency(
         report("overhead of a tuned call")
         with tempfile.TemporaryDirectory(prefix="polytune-benchmark-") as cache:
             overhead = timed_child("benchmarks.call_overhead", cache, str(calls), str(seconds))
+        compiling = compile_times(kernels or names(), report)
     surroundings = program.surroundings()
     samples = {name: Sample(tuple(overhead[name])) for name in ("call", "bare", "overhead")}
     if as_json:
@@ -49,6 +61,7 @@ def latency(
                 **surroundings,
                 "nothing_cached": _to_json(cold),
                 "warm_cache": _to_json(warm),
+                "compiling": compiling.to_json(),
                 "tuned_call": {
                     "configuration": overhead["configuration"],
                     "converged": overhead["converged"],
@@ -59,6 +72,7 @@ def latency(
         return
     program.results.print(program.describe_surroundings(surroundings), highlight=False)
     program.results.print(_table(cold, warm, samples))
+    program.results.print(_compile_table(compiling))
     if not overhead["converged"]:
         program.results.print("The tuner had not converged when the time was up: the overhead is that of trials, too.")
 
@@ -85,6 +99,23 @@ def _table(cold: FirstResult, warm: FirstResult, overhead: dict[str, Sample]) ->
         table.add_row(
             name, program.duration(sample.median), f"{low} to {high}", f"{least} to {most}", str(len(sample.values))
         )
+    return table
+
+
+def _compile_table(compiling: CompileTimes) -> Table:
+    """A line per kernel, and one for all versions of all kernels."""
+    numbers = ("analysis", "versions", "median", "longest", "of version")
+    table = Table(Column("compiling"), *(Column(name, justify="right") for name in numbers))
+    for kernel, versions in compiling.versions.items():
+        slowest = max(versions, key=lambda name: versions[name])
+        median = program.duration(Sample(tuple(versions.values())).median)
+        analysis, longest = program.duration(compiling.analysis[kernel]), program.duration(versions[slowest])
+        table.add_row(kernel, analysis, str(len(versions)), median, longest, slowest)
+    every = compiling.version
+    table.add_section()
+    analysis = program.duration(Sample(tuple(compiling.analysis.values())).median)
+    counted, longest = str(len(every.values)), program.duration(max(every.values))
+    table.add_row("all (medians)", analysis, counted, program.duration(every.median), longest, "")
     return table
 
 

@@ -66,20 +66,25 @@ class Workload:
 def in_turns(
     functions: Mapping[str, Callable[..., Any]],
     workload: Workload,
-    turns: int,
+    turns: int | Mapping[str, int],
     report: Callable[[int], None] = lambda _: None,
+    before: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Sample]:
     """Time every function once, then every function again, and so on.
 
     Args:
         functions: what to call, by name; each should have been called before, so that nothing is compiled now.
         workload: the arguments.
-        turns: how often each is called, at least once.
+        turns: how often each is called, at least once; the same for all, or by name.
         report: called before each turn with its number, from 1.
+        before: called before each call that is timed, with the name.
     """
+    wanted = {name: turns if isinstance(turns, int) else turns[name] for name in functions}
     seconds: dict[str, list[float]] = {name: [] for name in functions}
-    for turn in range(1, turns + 1):
+    for turn in range(1, max(wanted.values(), default=0) + 1):
         report(turn)
         for name, function in functions.items():
-            seconds[name].append(workload.timed(function))
+            if turn <= wanted[name]:
+                before(name)
+                seconds[name].append(workload.timed(function))
     return {name: Sample(tuple(values)) for name, values in seconds.items()}

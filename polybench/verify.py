@@ -141,12 +141,12 @@ def _against_plain_python(benchmark: Benchmark, title: str, initial: Arguments) 
         benchmark.kernel.__wrapped__(*expected)
 
     def error(actual: Arguments) -> float:
-        return max(_ulps(wanted, got) for wanted, got in zip(expected, actual, strict=True))
+        return max(ulps(wanted, got) for wanted, got in zip(expected, actual, strict=True))
 
     return _Check(title, benchmark.kernel.strict, initial, error, benchmark.strict_ulps, strict=True)
 
 
-def _ulps(expected: Any, actual: Any) -> float:
+def ulps(expected: Any, actual: Any) -> float:
     """The largest difference in units in the last place of the largest value, at least 1 where a bit differs.
 
     NaN equals NaN, whatever its bits.

@@ -17,8 +17,10 @@ from polytune.errors import PolytuneError
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
+from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.machine import vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.signature import Signature
 from polytune.tuner import Budget
@@ -30,7 +32,11 @@ __all__ = ["Kernel", "kernel"]
 def kernel(function: Callable[..., Any], /) -> Kernel: ...
 @overload
 def kernel(
-    *, strict: bool = False, budget: Budget | int | str | None = None, thresholds: Thresholds | None = None
+    *,
+    strict: bool = False,
+    budget: Budget | int | str | None = None,
+    thresholds: Thresholds | None = None,
+    background: bool = True,
 ) -> Callable[[Callable[..., Any]], Kernel]: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -39,6 +45,7 @@ def kernel(
     strict: bool = False,
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
+    background: bool = True,
 ) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -50,6 +57,8 @@ def kernel(
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
             given.
+        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+            best that there is.  With False a call that tries a version waits for it.
 
     Raises:
         PolytuneError: what is decorated is no plain function.
@@ -66,8 +75,8 @@ def kernel(
     array([0., 2., 4.])
     """
     if function is None:
-        return functools.partial(Kernel, strict=strict, budget=budget, thresholds=thresholds)
-    return Kernel(function, strict=strict, budget=budget, thresholds=thresholds)
+        return functools.partial(Kernel, strict=strict, budget=budget, thresholds=thresholds, background=background)
+    return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background)
 
 
 class Kernel(CallableKernel):
@@ -85,6 +94,7 @@ class Kernel(CallableKernel):
         strict: bool = False,
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
+        background: bool = True,
     ):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
@@ -92,7 +102,12 @@ class Kernel(CallableKernel):
         self.is_strict = strict
         functools.update_wrapper(self, function)
         super().__init__(
-            function.__name__, inspect.signature(function), self._provide, budget=budget, thresholds=thresholds
+            function.__name__,
+            inspect.signature(function),
+            self._provide,
+            budget=budget,
+            thresholds=thresholds,
+            background=background,
         )
 
     def __repr__(self) -> str:
@@ -103,15 +118,23 @@ class Kernel(CallableKernel):
         """The same kernel, with every sum in source order."""
         if self.is_strict:
             return self
-        return Kernel(self.__wrapped__, strict=True, budget=self._budget, thresholds=self._thresholds)
+        return Kernel(
+            self.__wrapped__,
+            strict=True,
+            budget=self._budget,
+            thresholds=self._thresholds,
+            background=self.background,
+        )
 
     def stages(self, signature: Signature | None = None) -> Any:
         """The compiler's stages for argument types (inferred from the source where not given), see
         ``polytune.pipeline``."""
+        from polytune.codegen.target import Target
         from polytune.frontend import infer_signature
         from polytune.pipeline import Stages
 
-        return Stages(self.__wrapped__, signature or infer_signature(self.__wrapped__), self.is_strict)
+        types = signature or infer_signature(self.__wrapped__)
+        return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
@@ -135,12 +158,14 @@ class Kernel(CallableKernel):
         """The module for a signature: from the disk cache, else compiled."""
         text, constants = source_identity(self.__wrapped__)
         with_devices = bool(devices())
-        options = f"strict={self.is_strict} devices={with_devices}"
+        options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
         identity = key_of("kernel", text, constants, str(signature), options, _compiler_text())
         module = _cache().load(identity)
         if module is None:
-            stages = replace(self.stages(signature), devices=with_devices)
-            module = _cache().store(identity, stages.source)
+            with collector_paused():
+                stages = replace(self.stages(signature), devices=with_devices)
+                source = stages.source
+            module = _cache().store(identity, source)
         history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
         return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
 

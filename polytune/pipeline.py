@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import FunctionType
 
@@ -13,6 +13,8 @@ from polytune.codegen.module import write_module
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program
+from polytune.codegen.register_tiles import registers_name, tile_registers
+from polytune.codegen.target import Target
 from polytune.codegen.windows import Names
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
@@ -27,6 +29,7 @@ from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
+from polytune.show_c import show_c
 from polytune.show_devices import (
     View,
     reason_for_processor_only,
@@ -45,13 +48,14 @@ OPERATIONS = 4_000_000
 class Stages:
     """Everything between a function and its generated module; each stage is computed when it is first asked for.
 
-    ``devices`` says whether the module is to have a version for devices.
+    ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for.
     """
 
     function: FunctionType
     signature: Signature
     strict: bool = False
     devices: bool = False
+    target: Target = field(default_factory=Target)
 
     @cached_property
     def scop(self) -> Scop:
@@ -110,7 +114,7 @@ class Stages:
 
     @cached_property
     def _generated(self) -> Attempted[Program]:
-        return make_programs(self.plans, self.scop)
+        return make_programs(self.plans, self.scop, self.target)
 
     @cached_property
     def partitioned(self) -> PartitionedProgram | None:
@@ -160,9 +164,22 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
     given_up: list[str] = []
 
     def attempt(
-        candidate: Candidate, name: str, *, wavefront: bool, interchange: bool, interleave: bool = False
+        candidate: Candidate,
+        name: str,
+        *,
+        wavefront: bool,
+        interchange: bool,
+        interleave: bool = False,
+        accumulate: bool = False,
     ) -> list[Plan]:
-        plan = plan_parallel(candidate, wavefront=wavefront, interchange=interchange, interleave=interleave, name=name)
+        plan = plan_parallel(
+            candidate,
+            wavefront=wavefront,
+            interchange=interchange,
+            name=name,
+            interleave=interleave,
+            accumulate=accumulate,
+        )
         if plan is None:
             given_up.append(name)
             return []
@@ -176,36 +193,48 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
             found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
+        for plan in attempt(
+            candidate, registers_name(candidate.name), wavefront=True, interchange=True, accumulate=True
+        ):
+            if plan.accumulates:
+                found.append(plan)
         plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
     return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(given_up))
 
 
 def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
-    """Plans that start few regions and tile deeply first; the first one is what an untuned call runs."""
+    """Plans that start few regions, keep sums in registers and tile deeply first; the first one is what an untuned call
+    runs."""
 
-    def cost(plan: Plan) -> tuple[bool, int, int]:
+    def cost(plan: Plan) -> tuple[bool, int, bool, int]:
         inside_loops = sum(region.prefix is not None for region in plan.regions)
         wavefronts = sum(region.kind.value == "wavefront" for region in plan.regions)
-        return (not plan.team, 2 * inside_loops + wavefronts, -plan.tile_depth)
+        return (not plan.team, 2 * inside_loops + wavefronts, not plan.accumulates, -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
 
 
-def make_programs(plans: tuple[Plan, ...], scop: Scop) -> Attempted[Program]:
-    """The programs of plans, in their order, each as it is and with its loops jammed, without repetitions.
+def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attempted[Program]:
+    """The programs of plans, in their order, without repetitions: those of plans that accumulate with register tiles,
+    the others each as it is and with its loops jammed.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
     """
     found: list[Program] = []
     given_up: list[str] = []
+    loop = Names(own_prefix(scop)).loop
     for plan in plans:
         generate = partial(generate_program, plan, scop)
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
         if program is None:
             given_up.append(plan.name)
             continue
-        for version in (program, jam_program(program, Names(own_prefix(scop)).loop)):
+        if plan.accumulates:
+            versions = [tile_registers(program, scop, target, loop)]
+        else:
+            versions = [program, jam_program(program, loop)]
+        for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
     return Attempted(tuple(found), tuple(given_up))
@@ -240,6 +269,7 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "schedule": lambda stages: show_schedules(stages.candidates, stages.given_up),
     "loops": lambda stages: show_programs(stages.programs),
     "cpu": lambda stages: stages.source,
+    "c": lambda stages: show_c(stages.scop),
     "space": _show_space,
     "counts": lambda stages: str(stages.counts),
 }

@@ -6,10 +6,12 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Program, RegionCall, Store
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.vector_expressions import VectorExpression
+from polytune.codegen.vector_source import vector_text
 from polytune.frontend.expression import Element
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import Candidate
@@ -76,6 +78,23 @@ def show_programs(programs: Sequence[Program]) -> str:
     return writer.text().replace(OWN, "").rstrip("\n")
 
 
+def _vector(node: VectorExpression) -> str:
+    return expression_text(node, _Registers().text)
+
+
+class _Registers:
+    """Elements as the source has them, for ``vector_text``."""
+
+    def text(self, node: Element | VectorExpression) -> str:
+        return _element(node) if isinstance(node, Element) else vector_text(node, self)
+
+    def array(self, element: Element) -> str:
+        return element.array
+
+    def subscripts(self, element: Element) -> list[str]:
+        return [expression_text(subscript, _element) for subscript in element.subscripts]
+
+
 def _element(element: Element) -> str:
     return f"{element.array}[{', '.join(expression_text(s, _element) for s in element.subscripts)}]"
 
@@ -102,6 +121,10 @@ def _show_node(writer: SourceWriter, node: Node) -> None:
                     writer.line(f"{statement}: data-dependent control")
                 else:
                     writer.line(f"{statement}: {_element(target)} = {expression_text(value, _element)}")
+        case Let(name, value):
+            writer.line(f"{name} = {_vector(value)}")
+        case Store(element, value, mask):
+            writer.line(f"{_element(element)} = {_vector(value)}{f' where {mask}' if mask else ''}")
         case RegionCall(region, prefix):
             writer.line(f"region {region} ({', '.join(expression_text(value) for value in prefix)})")
 

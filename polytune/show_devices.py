@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, Compute, For, If, Node
 from polytune.codegen.own_names import OWN
 from polytune.codegen.partitioned import Part, PartitionedProgram
@@ -111,7 +112,7 @@ def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
         scalars=tuple((name, scop.signature[name].dtype) for name in arguments.scalars),
         positions=part.positions,
         sequential=kernel.sequential,
-        shares=bool(kernel.shared),
+        shared_memory=shared_memory_text(kernel, scop),
     )
 
 
@@ -197,6 +198,7 @@ def show_device_space(program: PartitionedProgram) -> str:
         (True, "  points_x: 1, 2, 4, 8"),
         (tiled, "  points_y: 1, 2, 4, 8"),
         (sequential, "  depth: 4, 8, 16, 32, 64"),
+        (True, "what a block needs of threads and shared memory must not be more than its device has"),
     ]
     return "\n".join(text for is_there, text in rows if is_there)
 

@@ -58,6 +58,15 @@ def no_devices() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def nothing_in_background() -> Iterator[None]:
+    """A call that tries a version compiles it, so that what a test sees does not depend on how fast another process is;
+    tests of compiling in the background allow it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYTUNE_BACKGROUND", "0")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """Compiled modules and history of the tests are kept apart from the user's."""
     with pytest.MonkeyPatch.context() as patch:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.gpu.phases import Deadline
-from polytune.errors import DeviceError
+from polytune.errors import DeviceError, SpaceError
 from polytune.runtime.devices.device import Device, Kernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine
@@ -55,29 +56,27 @@ def random_configurations(generated: GeneratedKernel, seed: int) -> Iterator[Con
 
 def paper_versions(generated: GeneratedKernel, device: Device) -> list[Configuration]:
     """Every version of the paper's table 1, T, S, U_T, U_S and B; points of a thread and depths, which the table does
-    not have, take turns."""
+    not have, take turns, those left out with which a version would not fit into the device."""
     blocks, heights = range(32, 257, 32), (1, 2, 4, 8, 16, 32)
     memory = ((False, False), (True, False), (True, True))
-    others = itertools.cycle(itertools.product((1, 2, 4, 8), (1, 2, 4, 8), (4, 8, 16, 32, 64)))
-    versions = itertools.product(blocks, heights, memory, (False, True))
-    found = [
-        on_device(
-            generated,
-            device,
-            block=block,
-            height=height,
-            shared=shared,
-            unroll_copy=unroll_copy,
-            unroll_tile=unroll_tile,
-            points_x=across,
-            points_y=along,
-            depth=depth,
-        )
-        for (block, height, (shared, unroll_copy), unroll_tile), (across, along, depth) in zip(
-            versions, others, strict=False
-        )
-    ]
-    return list(dict.fromkeys(found))
+    others = list(itertools.product((1, 2, 4, 8), (1, 2, 4, 8), (4, 8, 16, 32, 64)))
+    found: dict[Configuration, None] = {}
+    for turn, (block, height, (shared, unroll_copy), unroll_tile) in enumerate(
+        itertools.product(blocks, heights, memory, (False, True))
+    ):
+        version = {
+            "block": block,
+            "height": height,
+            "shared": shared,
+            "unroll_copy": unroll_copy,
+            "unroll_tile": unroll_tile,
+        }
+        for across, along, depth in (others[(turn + later) % len(others)] for later in range(len(others))):
+            shape = {**version, "points_x": across, "points_y": along, "depth": depth}
+            with contextlib.suppress(SpaceError):
+                found[on_device(generated, device, **shape)] = None
+                break
+    return list(found)
 
 
 def promising(generated: GeneratedKernel, device: Device, *, thorough: bool) -> list[Configuration]:
@@ -97,12 +96,13 @@ def promising(generated: GeneratedKernel, device: Device, *, thorough: bool) -> 
         "depth": (8, 16, 32) if thorough else (16,),
         "unroll_tile": (False, True),
     }
-    found = []
+    found: dict[Configuration, None] = {}
     for values in itertools.product(*choices.values()):
         chosen = dict(zip(choices, values, strict=True))
         across, along = chosen.pop("points")
-        found.append(on_device(generated, device, points_x=across, points_y=along, **chosen))
-    return list(dict.fromkeys(found))
+        with contextlib.suppress(SpaceError):  # it does not fit into the device
+            found[on_device(generated, device, points_x=across, points_y=along, **chosen)] = None
+    return list(found)
 
 
 def compile_ahead(

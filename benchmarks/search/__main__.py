@@ -15,9 +15,11 @@ from rich.table import Table
 from rich.text import Text
 
 from benchmarks import program
-from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian, profiling, sample_sizes
+from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian, live, profiling, sample_sizes
 from benchmarks.search.collection import Collection
 from benchmarks.search.foreign import ForeignError, ForeignTuner
+from polybench.datasets import Dataset
+from polybench.registry import UnknownKernelError, benchmark
 from polytune.cli.value_lists import ValueListCommand
 from polytune.replay import RecordedSpace, load
 from polytune.replay.profiling import Prediction, profile_settings
@@ -140,6 +142,28 @@ def opentuner_command(
         program.fail("nothing to compare with: --python names an interpreter with opentuner", 2)
     searches = search or against_opentuner.SEARCHES
     finish(against_opentuner.study(load(space), Collection(keep, seed, jobs), tuner, searches, repeats), as_json)
+
+
+@command("opentuner-live")
+def opentuner_live_command(
+    kernel: Annotated[str, typer.Argument(metavar="KERNEL", help="One of PolyBench.")] = "gemm",
+    dataset: Annotated[Dataset, typer.Option(case_sensitive=False, help="The suite's sizes.")] = Dataset.MEDIUM,
+    python: Python = None,
+    repeats: Repeats = 10,
+    most_calls: Annotated[int, typer.Option(min=1, help="How many calls polytune has to converge in.")] = 1000,
+    seed: Seed = 0,
+    as_json: program.Json = False,
+    debug: program.Debug = False,
+) -> None:
+    """What the first 100 calls of a kernel cost while it is tuned, beside OpenTuner on the same kernel."""
+    try:
+        entry = benchmark(kernel)
+    except UnknownKernelError as error:
+        program.fail(str(error), 2)
+    if foreign(against_opentuner, python, seed, 1) is None or python is None:
+        program.fail("nothing to compare with: --python names an interpreter with opentuner", 2)
+    with program.live.status("") as status:
+        finish(live.study(entry, dataset, python, repeats, seed, most_calls, status.update), as_json)
 
 
 def read(space: Path) -> RecordedSpace:

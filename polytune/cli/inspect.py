@@ -26,6 +26,7 @@ class Stage(StrEnum):
     SCHEDULE = "schedule"
     LOOPS = "loops"
     CPU = "cpu"
+    C = "c"
     PARTITION = "partition"
     CUDA = "cuda"
     OPENCL = "opencl"

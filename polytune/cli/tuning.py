@@ -76,6 +76,7 @@ def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Out
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
     """
+    kernel.background = False  # the calls have no other purpose than to try versions
     arguments = Arguments(kernel.example_arguments(sizes, np.random.default_rng(0)))
     tuner = kernel.tuner(*arguments.values)
     best: dict[Configuration, None] = {}  # those that were the best known, in that order

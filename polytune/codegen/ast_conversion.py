@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import reduce
+from typing import Any, TypeVar
 
 import islpy as isl
 
@@ -15,13 +16,14 @@ from polytune.frontend.expression import (
     Expression,
     Iterator,
     Logical,
-    Operation,
     Select,
     Unary,
     map_children,
 )
 from polytune.frontend.scop import Scop
 from polytune.schedule.regions import MARK
+
+Part = TypeVar("Part", bound=Any)
 
 _ARITHMETIC = {
     "add": "+",
@@ -113,8 +115,8 @@ def block(*children: Node) -> Node:
     return flat[0] if len(flat) == 1 else Block(tuple(flat))
 
 
-def substitute(node: Operation, values: Mapping[str, Expression]) -> Operation:
-    """An operation with its iterators replaced by expressions."""
+def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
+    """An operation or expression with its iterators replaced by expressions."""
 
     def change(part):
         if isinstance(part, Iterator):

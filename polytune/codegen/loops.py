@@ -1,12 +1,14 @@
 """The loop IR: what isl's AST becomes and what every backend prints.
 
 The grammar, in ASDL style (index expressions are ``polytune.frontend.expression`` nodes of type int64, in which a loop
-variable is an ``Iterator``):
+variable is an ``Iterator``; what is computed of vectors has the nodes of ``polytune.codegen.vector_expressions``):
 
     node     = Block(children)
              | For(variable, start, stop, step, body)      -- start <= variable < stop, step > 0
              | If(condition, then, otherwise)
              | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
+             | Let(name, value)                            -- a variable of the generated code
+             | Store(element, value, mask)                 -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
 """
 
@@ -15,8 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from dataclasses import dataclass
 
+from polytune.codegen.vector_expressions import VECTOR, VectorExpression
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Expression, Operation
+from polytune.frontend.expression import Element, Expression, Operation
 
 
 @dataclass(frozen=True)
@@ -48,12 +51,30 @@ class Compute:
 
 
 @dataclass(frozen=True)
+class Let:
+    name: str
+    value: VectorExpression
+
+
+@dataclass(frozen=True)
+class Store:
+    element: Element
+    value: VectorExpression
+    mask: str | None = None
+
+    @property
+    def is_vector(self) -> bool:
+        """Whether several elements are stored, the given one first."""
+        return self.value.dtype == VECTOR
+
+
+@dataclass(frozen=True)
 class RegionCall:
     region: int
     prefix: tuple[Expression, ...]
 
 
-Node = Block | For | If | Compute | RegionCall
+Node = Block | For | If | Compute | Let | Store | RegionCall
 
 
 def walk_nodes(node: Node) -> Iteration[Node]:
@@ -110,8 +131,8 @@ class RegionCode:
 class Program:
     """One version of a kernel in the loop IR.
 
-    ``tiles`` gives per tiled member, over all regions, whether it is the innermost, contiguous one of the region
-    that does most of the work.
+    ``tiles`` gives per tiled member, over all regions, the tile size to start from, that of the region that does most
+    of the work.
     ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a
     single call of the only region.  ``part`` names the integers that say which part of a region to run, for a program
     that is one region of another.
@@ -121,8 +142,13 @@ class Program:
     skeleton: Node
     regions: tuple[RegionCode, ...]
     team: bool
-    tiles: tuple[bool, ...]
+    tiles: tuple[int, ...]
     part: tuple[str, ...] = ()
+
+    @property
+    def has_vectors(self) -> bool:
+        """Whether anything in it is computed in vectors."""
+        return any(isinstance(node, Let | Store) for region in self.regions for node in walk_nodes(region.body))
 
     @property
     def tile_depth(self) -> int:

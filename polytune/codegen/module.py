@@ -19,9 +19,6 @@ from polytune.schedule.counts import Counts
 from polytune.version import __version__
 
 LARGEST_TILE = 4096
-FIRST_TILE = 32
-FIRST_CONTIGUOUS_TILE = 512
-"""Tile sizes to start from: long in the direction of memory, for vectors; short in the others, for the caches."""
 
 
 def write_module(
@@ -36,7 +33,7 @@ def write_module(
     It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
     """
     writer = SourceWriter()
-    _write_header(writer, scop, partitioned is not None)
+    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in programs))
     part_words = 0 if partitioned is None else partitioned.part_words
     for program in programs:
         write_version(writer, program, scop, part_words)
@@ -55,7 +52,7 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -63,6 +60,10 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool) -> None:
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
+    operations = _imported(
+        "between", "chosen", "lane_sum", "load", "load_some", "spread", "store", "store_some", own=own
+    )
+    of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -79,8 +80,8 @@ from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
-{parts}from polytune.runtime.team import {_imported("complete", "take", "wait", own=own)}
-from polytune.runtime.version import Version
+{parts}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
+{of_vectors}from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 
@@ -209,8 +210,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
-            tiles = tuple(FIRST_CONTIGUOUS_TILE if contiguous else FIRST_TILE for contiguous in program.tiles)
-            writer.line(f"Version({program.name!r}, {OWN}run_{program.name}, team={program.team}, tiles={tiles!r}),")
+            function = f"{OWN}run_{program.name}"
+            writer.line(f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}),")
     writer.line(")")
     writer.line()
     writer.line()
@@ -226,8 +227,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
                 writer.line(f'Integer("threads", 1, cores, default=cores, when=Is("version", {condition})),')
             for member in range(max((program.tile_depth for program in programs), default=0)):
                 tiled = [program for program in programs if program.tile_depth > member]
-                contiguous = tiled[0].tiles[member]
-                first = FIRST_CONTIGUOUS_TILE if contiguous else FIRST_TILE
+                first = tiled[0].tiles[member]
                 condition = ", ".join(repr(program.name) for program in tiled)
                 writer.line(f'Integer("tile_{member}", 1, {LARGEST_TILE}, logarithmic=True, default={first},')
                 writer.line(f'        when=Is("version", {condition})),')

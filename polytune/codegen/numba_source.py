@@ -5,7 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Program,
+    RegionCall,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import (
@@ -19,16 +31,19 @@ from polytune.codegen.storage import (
     storage_of,
     used_in,
 )
+from polytune.codegen.vector_expressions import VectorExpression
+from polytune.codegen.vector_source import store_text, vector_text
 from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import ArrayRole, Scop
 
 
 def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words: int = 0) -> None:
-    """Write the function of one version, ``run_<version>(context)``.
+    """Write the function of one version, ``run_<version>(context)``, or ``run_<version>(context, worker, workers)``
+    where a team runs it.
 
-    It takes the address of a context (``polytune.runtime.context``) and unpacks what it uses.  Names of ours have a
-    ``$`` before them until ``finish_names``.  ``part_words`` is the number of words that contexts of the module have
-    for the part of a region.
+    It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of the
+    worker that runs it and how many there are.  Names of ours have a ``$`` before them until ``finish_names``.
+    ``part_words`` is the number of words that contexts of the module have for the part of a region.
     """
     _VersionWriter(writer, program, scop, part_words).write()
 
@@ -40,14 +55,26 @@ class _Place:
     local: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
 
-    def text(self, element: Element) -> str:
-        if element.array in self.local:
-            return element.array
-        if not element.subscripts:
-            own = private_name if element.array in self.copies else shared_name
-            return f"{own(element.array)}[0]"
-        name = private_name(element.array) if element.array in self.copies else element.array
-        return f"{name}[{', '.join(expression_text(subscript, self.text) for subscript in element.subscripts)}]"
+    def text(self, node: Element | VectorExpression) -> str:
+        if not isinstance(node, Element):
+            return vector_text(node, self)
+        if node.array in self.local:
+            return node.array
+        if not node.subscripts:
+            own = private_name if node.array in self.copies else shared_name
+            return f"{own(node.array)}[0]"
+        return f"{self.array(node)}[{', '.join(self.subscripts(node))}]"
+
+    def array(self, element: Element) -> str:
+        """The view through which an element is accessed."""
+        return private_name(element.array) if element.array in self.copies else element.array
+
+    def subscripts(self, element: Element) -> list[str]:
+        return [expression_text(subscript, self.text) for subscript in element.subscripts]
+
+
+_CLAIM = "$claim($context, $worker, $workers, $base, {})"
+"""Claims a ticket of a region of so many."""
 
 
 class _VersionWriter:
@@ -65,11 +92,11 @@ class _VersionWriter:
     def write(self) -> None:
         writer = self.writer
         writer.line("@$njit(cache=$CACHE, **$OPTIONS)")
-        with writer.indented(f"def $run_{self.program.name}($context):"):
+        worker = ", $worker, $workers" if self.program.team else ""
+        with writer.indented(f"def $run_{self.program.name}($context{worker}):"):
             self.unpack()
             if self.program.team:
                 writer.line("$base = 0")
-                writer.line("$ticket = $take($context)")
                 self.node(self.program.skeleton, _Place())
             else:
                 self.body(self.program.regions[0])
@@ -142,6 +169,10 @@ class _VersionWriter:
             case Compute(operations=operations):
                 for operation in operations:
                     self.operation(operation, place)
+            case Let(name, value):
+                writer.line(f"{name} = {expression_text(value, place.text)}")
+            case Store():
+                writer.line(store_text(node, place))
             case RegionCall():
                 self.region(node)
 
@@ -195,9 +226,9 @@ class _VersionWriter:
                 self.writer.line(f"{name} = {text}")
         writer = self.writer
         if region.kind == "serial":
-            with writer.indented("if $ticket == $base:"):
+            with writer.indented(f"if {_CLAIM.format('1')} == $base:"):
                 self.body(region)
-                self.next_ticket()
+                writer.line("$complete($context)")
             self.finish("1")
             return
         for number, member in enumerate(region.members):
@@ -216,13 +247,15 @@ class _VersionWriter:
                 self.tickets(region, self.place_on_wave)
 
     def tickets(self, region: RegionCode, place: Callable[[RegionCode], None]) -> None:
+        self.claim()
         with self.writer.indented("while $ticket < $base + $total:"):
             place(region)
             for number in range(region.shared):
                 low, high = region.windows[number]
                 self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
             self.inner_tiles(region, region.shared)
-            self.next_ticket()
+            self.writer.line("$complete($context)")
+            self.claim()
         self.finish("$total")
 
     def place_in_box(self, region: RegionCode) -> None:
@@ -257,9 +290,8 @@ class _VersionWriter:
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
         self.node(region.body, _Place(region.local, self.worker_copies(region)))
 
-    def next_ticket(self) -> None:
-        self.writer.line("$complete($context)")
-        self.writer.line("$ticket = $take($context)")
+    def claim(self) -> None:
+        self.writer.line(f"$ticket = {_CLAIM.format('$total')}")
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")

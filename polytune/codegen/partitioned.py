@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
+from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
 from polytune.codegen.own_names import OWN
 from polytune.codegen.programs import generate_program
@@ -167,7 +168,7 @@ def _write_part(writer: SourceWriter, number: int, part: Part, scop: Scop) -> No
                 writer.line(f"scalars={scalars!r},")
                 writer.line(f"positions={part.positions!r},")
                 writer.line(f"sequential={part.kernel.sequential},")
-                writer.line(f"shares={bool(part.kernel.shared)},")
+                writer.line(f"shared_memory={shared_memory_text(part.kernel, scop)!r},")
                 writer.line('text=r"""')
         if part.kernel is not None:
             writer.verbatim(part.text)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 from polytune.codegen.own_names import OWN
+from polytune.codegen.vector_expressions import Between, Chosen, Lanes, Spread, Total, Variable, VectorExpression
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -23,7 +25,7 @@ from polytune.frontend.expression import (
     Unary,
 )
 
-ElementText = Callable[[Element], str]
+ElementText = Callable[[Any], str]
 
 _PRECEDENCE = {
     "or": 1,
@@ -52,12 +54,12 @@ def no_element(element: Element) -> str:
     raise AssertionError(f"{element.array} is accessed where only parameters may be")
 
 
-def expression_text(expression: Expression, element: ElementText = no_element, *, compiled: bool = True) -> str:
+def expression_text(expression: VectorExpression, element: ElementText = no_element, *, compiled: bool = True) -> str:
     """The Python text of an expression.
 
     Args:
         expression: the expression.
-        element: gives the text of array elements and scalars.
+        element: gives the text of array elements and scalars, and of the nodes of vectors.
         compiled: whether the text is for Numba, not for the interpreter, which has no ``least`` and ``greatest``.
     """
     return _Printer(element, compiled).text(expression)
@@ -67,7 +69,7 @@ class _Printer:
     def __init__(self, element: ElementText, compiled: bool):
         self.element, self.compiled = element, compiled
 
-    def text(self, expression: Expression) -> str:
+    def text(self, expression: VectorExpression) -> str:
         return self.render(expression)[0]
 
     def operand(self, expression: Expression, needed: int) -> str:
@@ -75,7 +77,7 @@ class _Printer:
         text, precedence = self.render(expression)
         return text if precedence >= needed else f"({text})"
 
-    def render(self, expression: Expression) -> tuple[str, int]:
+    def render(self, expression: VectorExpression) -> tuple[str, int]:
         """The text and how tightly it binds."""
         match expression:
             case Constant(value, dtype):
@@ -84,7 +86,7 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element():
+            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Total():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polytune.codegen.loops import Compute, For, If, Node, walk_nodes
+from polytune.codegen.loops import Compute, For, If, Let, Node, Store, walk_nodes
 from polytune.codegen.own_names import OWN
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.scop import ArrayRole, Scop
@@ -13,7 +13,7 @@ from polytune.signature import ArrayType, ScalarType
 PART, TILES = "part of a region", "tile sizes"
 """Places in a context, beside those of the variables, whose names have no spaces."""
 
-STATE_WORDS = 32
+STATE_WORDS = 1040
 """Words at the beginning of a context that belong to the team (``polytune.runtime.team.STATE_LENGTH``)."""
 
 
@@ -88,6 +88,10 @@ def used_in(node: Node) -> Used:
                 expressions = [condition]
             case Compute(operations=operations):
                 expressions = list(operations)
+            case Let(value=value):
+                expressions = [value]
+            case Store(element=element, value=value):
+                expressions = [element, value]
         for expression in expressions:
             for leaf in walk(expression):
                 match leaf:

@@ -1,7 +1,7 @@
 """Minimum, maximum and index division in compiled code, with Python's meaning and next to no cost at compile time.
 
 Numba's own ``min`` and ``max`` of floats propagate NaN by their own rules; these are ``b if b < a else a`` and
-``b if b > a else a``, as Python's, which is what the interpreted kernel does.
+``b if b > a else a``, as Python's, which is what the interpreted kernel does; of vectors, lane by lane.
 Numba compiles a function of its own for the integer division of Python; ``quotient`` and ``remainder`` are a few
 instructions in place, for divisors that are known to be positive, as all are in index arithmetic.
 """
@@ -13,12 +13,14 @@ from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from polytune.runtime.vectors import Vector
+
 __all__ = ["greatest", "least", "quotient", "remainder"]
 
 
 def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.Value, second: ir.Value) -> ir.Value:
     """``second if second <relation> first else first``."""
-    if isinstance(number, types.Float):
+    if isinstance(getattr(number, "dtype", number), types.Float):
         better = builder.fcmp_ordered(relation, second, first)
     else:
         better = builder.icmp_signed(relation, second, first)
@@ -29,9 +31,9 @@ def _common(first: types.Type, second: types.Type, name: str) -> types.Type:
     first, second = types.unliteral(first), types.unliteral(second)
     if isinstance(first, types.Integer) and isinstance(second, types.Integer):
         return types.int64 if types.int64 in (first, second) or first != second else first
-    if first == second and isinstance(first, types.Float):
+    if first == second and isinstance(first, types.Float | Vector):
         return first
-    raise TypingError(f"{name} takes two integers or two floats of one type, not {first} and {second}")
+    raise TypingError(f"{name} takes two integers or two floats or vectors of one type, not {first} and {second}")
 
 
 @intrinsic

@@ -15,6 +15,7 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceE
 from polytune.history.machine import machine_key
 from polytune.history.store import Store, default_store
 from polytune.runtime.arguments import signature_of
+from polytune.runtime.background.compiler import background
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.partitioned.device_arrays import taken_in
@@ -57,6 +58,10 @@ class CallableKernel:
 
     Every call is checked first, then runs the kernel exactly once, in the configuration that the tuner of these
     types and sizes chooses; the time of the run is what the tuner learns from.
+
+    Attributes:
+        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+            best that there is; where False, a call that tries a version waits for it.
     """
 
     def __init__(
@@ -68,6 +73,7 @@ class CallableKernel:
         *,
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
+        background: bool = True,
     ):
         """
         Args:
@@ -77,7 +83,9 @@ class CallableKernel:
             store: keeps what is learned.
             budget: how much time tuning may take, as `OnlineTuner` takes it.
             thresholds: from when on a device may pay; measured where they are not given.
+            background: the attribute.
         """
+        self.background = background
         self._budget = Budget.of(budget)
         self._thresholds = thresholds
         self.__name__ = name
@@ -105,8 +113,9 @@ class CallableKernel:
         tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
         failure: CompilationError | None = None
         while True:
+            activity = background.activity
             try:
-                configuration = tuner.choose()
+                configuration = tuner.choose(generated.is_ready if self.background else None)
             except SpaceError:
                 raise failure or CompilationError(f"no version of {name} could be compiled before") from None
             try:
@@ -126,7 +135,10 @@ class CallableKernel:
             except BaseException:
                 tuner.abandon(configuration)
                 raise
-            self._learn(case, tuner, generated, configuration, outcome, moves=invocation.has_residents)
+            disturbed = background.disturbs_since(activity)
+            self._learn(
+                case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
+            )
             return outcome.result
 
     def _learn(
@@ -138,12 +150,14 @@ class CallableKernel:
         outcome: Outcome,
         *,
         moves: bool,
+        disturbed: bool,
     ) -> None:
         """Tell the tuner what became of a call.
 
         Args:
             case, tuner, generated, configuration, outcome: the call.
             moves: whether arrays that stay on devices first have to come to where a configuration wants them.
+            disturbed: whether versions were being compiled in the background meanwhile.
         """
         if outcome.failure is not None:
             if generated.has_lost_devices:
@@ -157,7 +171,7 @@ class CallableKernel:
             self._last[case] = configuration
             tuner.abandon(configuration)
             return
-        tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds)
+        tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds, disturbed=disturbed)
         if outcome.shares:
             self._shared[case] = configuration, outcome
 
@@ -192,6 +206,25 @@ class CallableKernel:
         name, generated = self._generated.get(signature) or self._generate(signature)
         invocation = generated.prepare(values, at_home)
         return self._tuner(Case(signature, invocation.parameters, invocation.places), name, generated, invocation)
+
+    @property
+    def budget(self) -> Budget:
+        """What tuning may cost, for each class of calls that is tuned together.
+
+        It may be set at any time, to what ``polytune.kernel`` takes, and then holds for what has been called before
+        too.
+
+        Raises:
+            SpaceError: on setting, it cannot be read.
+        """
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget | int | str | None) -> None:
+        with self._lock:
+            self._budget = Budget.of(budget)
+            for tuner in self._tuners.values():
+                tuner.budget = self._budget
 
     @property
     def tuners(self) -> dict[Case, OnlineTuner]:
@@ -260,7 +293,13 @@ class CallableKernel:
                     thresholds=self._thresholds,
                 )
                 tuner = OnlineTuner(
-                    space, key=key_in_history, store=store, starts=starts, refused=refused, budget=self._budget
+                    space,
+                    key=key_in_history,
+                    store=store,
+                    starts=starts,
+                    refused=refused,
+                    budget=self._budget,
+                    risk=generated.risk,
                 )
                 self._tuners[case] = tuner
             return tuner

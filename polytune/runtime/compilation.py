@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import sys
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
@@ -12,9 +13,10 @@ import numba
 from numba.core.errors import NumbaError
 
 from polytune.errors import CacheWarning, CompilationError
+from polytune.runtime.collector import collector_paused
 from polytune.runtime.seals import put_seals, remove_all, remove_damaged
 
-__all__ = ["compile_for", "keeps_code"]
+__all__ = ["compile_for", "is_on_disk", "keeps_code"]
 
 
 def keeps_code(file: str) -> bool:
@@ -30,6 +32,26 @@ def keeps_code(file: str) -> bool:
     except RuntimeError:
         return False
     return True
+
+
+def is_on_disk(function: Any) -> bool:
+    """Whether Numba has kept machine code of a function on disk since its file was written, as far as names and times
+    of files tell.
+
+    Numba looks closer before it uses any.  False for functions whose machine code is not kept.
+
+    Args:
+        function: what ``numba.njit`` made.
+    """
+    folder, plain = function.stats.cache_path, function.py_func
+    if folder is None:
+        return False
+    index = f"*.{plain.__qualname__}-*.py{sys.version_info.major}{sys.version_info.minor}*.nbi"
+    try:
+        written = Path(plain.__code__.co_filename).stat().st_mtime
+        return any(found.stat().st_mtime >= written for found in Path(folder).glob(index))
+    except OSError:  # another process is deleting them
+        return False
 
 
 def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
@@ -79,7 +101,8 @@ def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
         CompilationError: Numba refuses the function itself.
     """
     try:
-        function.compile(wanted)
+        with collector_paused():
+            function.compile(wanted)
     except NumbaError as error:
         raise CompilationError(f"{function.__name__} cannot be compiled for {wanted}: {error}") from error
     except Exception as error:

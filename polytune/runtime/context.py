@@ -1,7 +1,8 @@
 """The context of a call: one block of words that holds all that a version needs, and the calls by address that take it.
 
-A version of a kernel is compiled for one argument, the address of a context, so that it has no wrappers for its
-arguments' types, and that one parallel function, compiled once, can run a team of any version of any kernel.
+A version of a kernel is compiled for the address of a context (and, where a team runs it, a worker's number and how many
+there are), so that it has no wrappers for its arguments' types, and that one parallel function, compiled once, can run
+a team of any version of any kernel.
 
 Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``), then one after the other
 
@@ -96,19 +97,23 @@ def number(typing_context, context_address, position, dtype):
 
 
 @intrinsic
-def _call(typing_context, function_address, context_address):
-    """Call a compiled version by the address of its C entry."""
+def _call(typing_context, function_address, context_address, worker, workers):
+    """Call a compiled version that teams run by the address of its C entry."""
 
     def emit(context, builder, sig, args):
-        function_type = ir.FunctionType(ir.VoidType(), [_WORD])
-        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), [args[1]])
+        function_type = ir.FunctionType(ir.VoidType(), [_WORD] * 3)
+        builder.call(builder.inttoptr(args[0], function_type.as_pointer()), args[1:])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64), emit
+    return types.void(*[types.int64] * 4), emit
 
 
 @njit(parallel=True, cache=keeps_code(__file__), nogil=True)
 def run_team(workers, function_address, context_address):
-    """Run a compiled version by so many workers at once, all on one context."""
-    for _ in prange(workers):
-        _call(function_address, context_address)
+    """Run a compiled version by so many workers at once, all on one context.
+
+    A worker's number is its thread's on most threading layers, so that it finds in the cache of its core what it
+    left there in the call before.
+    """
+    for worker in prange(workers):
+        _call(function_address, context_address, worker, workers)

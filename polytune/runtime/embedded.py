@@ -12,6 +12,7 @@ from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+from polytune.tuner import Budget
 
 __all__ = ["EmbeddedKernel"]
 
@@ -23,9 +24,14 @@ class EmbeddedKernel(CallableKernel):
     compiled in; a module for arrays of any strides (``float64[:, :]``) takes them all.
     """
 
-    def __init__(self, module: ModuleType):
+    def __init__(self, module: ModuleType, *, budget: Budget | int | str | None = None):
+        """
+        Args:
+            module: the generated module.
+            budget: what tuning may cost, as for ``polytune.kernel``; the ``budget`` of the kernel changes it later.
+        """
         parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in module.ARGUMENTS]
-        super().__init__(module.NAME, inspect.Signature(parameters), self._provide)
+        super().__init__(module.NAME, inspect.Signature(parameters), self._provide, budget=budget)
         self.__doc__ = module.__doc__
         self._module = module
         self._wanted: Signature = module.SIGNATURE

@@ -14,11 +14,13 @@ from numba.core import types
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.runtime.arguments import check_overlap
+from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for
 from polytune.runtime.context import STATE_LENGTH, array_words, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.call import Call
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
@@ -34,6 +36,9 @@ from polytune.tuner import Configuration, Space
 
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
+
+_NEAR_VERSIONS = 2  # after the first
+_WIDEST_ELEMENT = 8  # bytes
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -66,6 +71,7 @@ class GeneratedKernel:
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
+        self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         self._kinds = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
         parts = () if self._partitioned is None else self._partitioned.parts
@@ -87,7 +93,7 @@ class GeneratedKernel:
             return space
         contract = not self.module.STRICT
         self._execution = Execution(self.module.NAME, self._partitioned, self._devices, contract)
-        return with_devices(space, self._partitioned, [device.identity for device in self._devices])
+        return with_devices(space, self._partitioned, {device.identity: device.limits for device in self._devices})
 
     @property
     def has_lost_devices(self) -> bool:
@@ -116,7 +122,7 @@ class GeneratedKernel:
                 )
                 + "; pass a NumPy array"
             )
-        return on_device(self._partitioned, identity)
+        return on_device(self._partitioned, identity, residence.device.limits)
 
     @property
     def starts(self) -> tuple[Configuration, ...]:
@@ -170,13 +176,49 @@ class GeneratedKernel:
         self._addresses[name] = self._addresses[version.function.__name__]
         return seconds
 
+    def is_ready(self, configuration: Mapping[str, Any]) -> bool:
+        """Whether a configuration can be run without waiting for a compiler, and be measured undisturbed.
+
+        Where it cannot, compiling it begins in the background.
+        """
+        return background.provides(
+            (function, _words(team))
+            for function, team in self._functions(configuration)
+            if function.__name__ not in self._addresses
+        )
+
+    def risk(self, configuration: Mapping[str, Any]) -> float:
+        """How many times longer than the best a configuration may take, as far as that is known before it is run.
+
+        Versions come in the order of what they promise: the first ones are near each other, and each after them may be
+        slower by as much as the default takes.  One that keeps to the order of the source has one core at work beside
+        versions that have all, and perhaps one element of a vector.
+        """
+        rank = self._ranks.get(configuration["version"], 0)
+        risk = 1.0 + max(0, rank - _NEAR_VERSIONS)
+        if rank and not self._versions[configuration["version"]].team:
+            risk = max(risk, machine().cores * machine().vector_bytes / _WIDEST_ELEMENT)
+        return risk
+
+    def _functions(self, configuration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
+        """The functions that a configuration needs, each with whether teams run it."""
+        name = configuration["version"]
+        if name != PARTITIONED or self._partitioned is None:
+            return [(self._versions[name].function, self._versions[name].team)]
+        on_processor = any(configuration.get(f"platform_{k}") == CPU for k in range(4))
+        parts = [part for part in self._partitioned.parts if part.device is None or on_processor]
+        return [(part.run, part.team) for part in parts]
+
     def _compile_function(self, function: Any, team: bool) -> float:
         """Have a function of a context ready to run; the seconds that took, 0 where it already was."""
         name = function.__name__
         if name in self._addresses:
             return 0.0
+        failure = background.failure_of(function, _words(team))
+        if failure:
+            raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
-        signature = (types.int64,)
+        signature = (types.int64,) * _words(team)
         compile_for(function, signature)
         compiled = function.overloads[signature]
         entry = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
@@ -258,9 +300,8 @@ class GeneratedKernel:
             raise CompilationError(str(error)) from error
         compile_seconds = plan.seconds
         tiles = [configuration.get(name, FIRST_TILE) for name in self._tile_names]
-        for part in execution.partitioned.parts:
-            if part.device is None or any(configuration.get(f"platform_{k}") == CPU for k in range(4)):
-                compile_seconds += self._compile_function(part.run, part.team)
+        for function, team in self._functions(configuration):
+            compile_seconds += self._compile_function(function, team)
         scratch = self._scratch(invocation)
         module = self.module
         arrays = {name: invocation.values[k] for name, k in zip(module.ARRAYS, self._array_positions, strict=True)}
@@ -326,3 +367,8 @@ class GeneratedKernel:
         scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
         integers = len(module.PARAMETERS) + self._part_words + len(self._tile_names)
         return f"={8 * STATE_LENGTH}x{sum(map(array_words, self._kinds))}q{scalars}{integers}q"
+
+
+def _words(team: bool) -> int:
+    """How many int64 a function takes: a context's address, and in a team a worker's number and how many there are."""
+    return 3 if team else 1

@@ -71,9 +71,10 @@ def explain_statistics(sizes: str, best: tuple | None, statistics: Statistics) -
         return f"tuning for {sizes or 'all sizes'}: no call yet"
     configuration, seconds = best
     chosen = ", ".join(f"{name}={value}" for name, value in configuration.items())
-    state = "converged" if statistics.converged else "still exploring"
+    state = "converged" if statistics.converged else "still exploring" if statistics.paused is None else "pausing"
+    reason = "" if statistics.paused is None else f": {statistics.paused}"
     lines = [
-        f"tuning for {sizes or 'all sizes'}: {state} after {statistics.calls} calls",
+        f"tuning for {sizes or 'all sizes'}: {state} after {statistics.calls} calls{reason}",
         f"  best: {chosen}: {_time(seconds)}",
     ]
     if statistics.default_seconds:

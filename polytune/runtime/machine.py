@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import os
+import platform
 import re
 import subprocess
 import sys
@@ -13,7 +14,9 @@ from pathlib import Path
 
 from llvmlite import binding
 
-__all__ = ["Cache", "Machine", "machine"]
+from polytune.errors import PolytuneError
+
+__all__ = ["Cache", "Machine", "machine", "vector_registers"]
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,23 @@ def machine() -> Machine:
         vector_bytes=_vector_bytes(features),
         caches=_caches(),
     )
+
+
+def vector_registers() -> tuple[int, int]:
+    """For which vector registers to write code: their width in bytes, and how many there are.
+
+    The width is that of the machine, unless ``POLYTUNE_VECTOR_BYTES`` names another one.
+
+    Raises:
+        PolytuneError: the variable names no width of vector registers.
+    """
+    text = os.environ.get("POLYTUNE_VECTOR_BYTES", "").strip()
+    if text and text not in ("16", "32", "64"):
+        raise PolytuneError(f"POLYTUNE_VECTOR_BYTES={text!r}: vector registers have 16, 32 or 64 bytes")
+    width = int(text) if text else machine().vector_bytes
+    # Of x86 processors, only those with the widest registers have 32 of them.
+    is_x86 = platform.machine().lower() in ("x86_64", "amd64", "i686", "i386")
+    return width, 16 if is_x86 and machine().vector_bytes < 64 else 32
 
 
 def _vector_bytes(features: dict[str, bool]) -> int:

@@ -162,7 +162,7 @@ class _TypeStore(AbstractTemplate):
         return signature(types.none, view_type, index, view_type.dtype)
 
 
-def _address(context, builder, view_type: View, index_type: types.Type, value, index) -> ir.Value:
+def element_address(context, builder, view_type: View, index_type: types.Type, value, index) -> ir.Value:
     """The address of an element: one step per dynamic axis in bytes, then one along the contiguous axis."""
     kinds = _subscripts(view_type, index_type) or ()
     if isinstance(index_type, types.BaseTuple):
@@ -185,7 +185,7 @@ def _address(context, builder, view_type: View, index_type: types.Type, value, i
     return address
 
 
-def _annotate(module: ir.Module, instruction: ir.Instruction, view_type: View) -> None:
+def annotate(module: ir.Module, instruction: ir.Instruction, view_type: View) -> None:
     """Say that an access lies in its view's scope and overlaps with nothing in the other scopes.
 
     Domain and scopes are identified by strings, so that they stay the same when LLVM modules are linked.
@@ -198,7 +198,8 @@ def _annotate(module: ir.Module, instruction: ir.Instruction, view_type: View) -
         instruction.set_metadata("noalias", module.add_metadata(list(scopes.values())))
 
 
-def _alignment(context, view_type: View) -> int:
+def alignment_of(context, view_type: View) -> int:
+    """The alignment in bytes that an access through a view may rely on."""
     return context.get_abi_sizeof(context.get_data_type(view_type.dtype)) if view_type.aligned else 1
 
 
@@ -206,9 +207,9 @@ def _alignment(context, view_type: View) -> int:
 @lower_builtin(operator.getitem, View, types.BaseTuple)
 def _lower_load(context, builder, sig, args):
     view_type, index_type = sig.args
-    address = _address(context, builder, view_type, index_type, *args)
-    loaded = builder.load(address, align=_alignment(context, view_type), typ=context.get_data_type(view_type.dtype))
-    _annotate(builder.module, loaded, view_type)
+    address = element_address(context, builder, view_type, index_type, *args)
+    loaded = builder.load(address, align=alignment_of(context, view_type), typ=context.get_data_type(view_type.dtype))
+    annotate(builder.module, loaded, view_type)
     return context.data_model_manager[view_type.dtype].from_data(builder, loaded)
 
 
@@ -216,8 +217,8 @@ def _lower_load(context, builder, sig, args):
 @lower_builtin(operator.setitem, View, types.BaseTuple, types.Any)
 def _lower_store(context, builder, sig, args):
     view_type, index_type, _ = sig.args
-    address = _address(context, builder, view_type, index_type, *args[:2])
+    address = element_address(context, builder, view_type, index_type, *args[:2])
     data = context.data_model_manager[view_type.dtype].as_data(builder, args[2])
-    stored = builder.store(data, address, align=_alignment(context, view_type))
-    _annotate(builder.module, stored, view_type)
+    stored = builder.store(data, address, align=alignment_of(context, view_type))
+    annotate(builder.module, stored, view_type)
     return context.get_dummy_value()

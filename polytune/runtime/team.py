@@ -1,23 +1,27 @@
 """Teams of workers that share out numbered pieces of work, inside compiled code.
 
-Every worker of a team runs the same function.  The work is cut into *tickets* 0, 1, 2, ... which workers draw in order;
+Every worker of a team runs the same function, with a number of its own.  The work is cut into *tickets* 0, 1, 2, ...;
 a *region* is a range of tickets whose work may be done at the same time, and a region starts when all tickets of the
 regions before it are completed::
 
-    ticket = take(state)
     base = 0
     total = ...                              # tickets in this region; 1 where the work is serial
+    ticket = claim(state, worker, workers, base, total)
     while ticket < base + total:
         ...                                  # the work of ticket - base
         complete(state)
-        ticket = take(state)
-    base += total                            # the ticket in hand belongs to a later region
+        ticket = claim(state, worker, workers, base, total)
+    base += total
     wait(state, base)
     ...                                      # the next region
 
+The tickets of a region are divided into *shares*, one for each worker, of tickets that follow one another.  A worker
+claims from its own share first, so that in regions of the same extent it works on the same data, which its core still
+has in its cache; from other shares only when nothing is left of its own.
+
 Waiting is for completed work, never for other workers, so a team finishes however many of its workers really run at
 once: the holder of the smallest ticket not yet completed has nothing left to wait for.  A single worker does everything
-itself, and a worker that comes late finds every ticket taken.
+itself, and a worker that comes late finds every ticket claimed.
 
 ``complete`` releases and ``wait`` acquires: what was written before a ticket was completed is seen after the wait.
 """
@@ -35,28 +39,37 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 __all__ = [
+    "MOST_SHARES",
     "STATE_LENGTH",
+    "claim",
     "complete",
     "fetch_add",
     "load_acquire",
     "new_state",
     "pause",
     "reset",
-    "take",
     "wait",
     "yield_thread",
 ]
 
 _WORD = ir.IntType(64)
-_NEXT, _COMPLETED = 0, 16
-"""Where the two counters lie in a state, in int64 elements: 128 bytes apart, as caches fetch lines of 64 in pairs."""
+_COMPLETED = 0
+"""Where the number of completed tickets lies in a state, in int64 elements."""
 
-STATE_LENGTH = 32
-"""Elements of a team's state."""
+_LINE = 16
+"""Elements from one counter to the next: 128 bytes, as caches fetch lines of 64 in pairs."""
+
+MOST_SHARES = 64
+"""Shares that a state has room for; where there are more workers, some have one in common."""
+
+STATE_LENGTH = _LINE * (1 + MOST_SHARES)
+"""Elements of a team's state: the number of completed tickets, then for each share the ticket after the one that was
+claimed from it last."""
 
 _PAUSES_BEFORE_YIELD = 1000
 """Turns of a waiting loop, about 20 to 40 microseconds, before the core is offered to other threads."""
 
+_CLAIM_SYMBOL = "polytune_claim"
 _YIELD_SYMBOL = "polytune_yield_thread"
 _HINT_YIELD = 1
 """The number of the "yield" hint in the Arm architecture."""
@@ -175,17 +188,80 @@ def yield_thread(typing_context):
     return types.void(), emit
 
 
+def _claim_function(module: ir.Module) -> ir.Function:
+    """The function behind ``claim`` in a module of compiled code, written there when it is first asked for."""
+    function = cgutils.get_or_insert_function(module, ir.FunctionType(_WORD, [_WORD] * 5), _CLAIM_SYMBOL)
+    if not function.is_declaration:
+        return function
+    function.linkage = "internal"
+    function.attributes.add("noinline")
+    state, worker, workers, base, total = function.args
+    entry, visit, look, attempt, next_share, found, nothing = map(
+        function.append_basic_block, ("entry", "visit", "look", "attempt", "next", "found", "nothing")
+    )
+
+    builder = ir.IRBuilder(entry)
+    shares = builder.select(builder.icmp_signed("<", workers, _WORD(MOST_SHARES)), workers, _WORD(MOST_SHARES))
+    size, larger = builder.sdiv(total, shares), builder.srem(total, shares)
+    own = builder.srem(worker, shares)
+    counters = builder.inttoptr(state, _WORD.as_pointer())
+    builder.branch(visit)
+
+    # The tickets of a share: first <= ticket < behind.  The first shares are larger by one, so serial work is the
+    # first worker's.
+    builder.position_at_end(visit)
+    turn, share = builder.phi(_WORD), builder.phi(_WORD)
+    is_larger = builder.icmp_signed("<", share, larger)
+    first = builder.add(builder.add(base, builder.mul(share, size)), builder.select(is_larger, share, larger))
+    behind = builder.add(first, builder.add(size, builder.zext(is_larger, _WORD)))
+    position = builder.mul(builder.add(share, _WORD(1)), _WORD(_LINE))
+    address = builder.gep(counters, [position], inbounds=True, source_etype=_WORD)
+    builder.branch(look)
+
+    # A counter may be left from an earlier region, and then is at most ``base``, or be a later region's already, and
+    # then is at least ``base + total``.  It never falls, so an old value that is seen makes the exchange fail at worst.
+    # A ticket is only a number: the order of memory accesses is the business of complete() and wait().
+    builder.position_at_end(look)
+    seen = builder.load_atomic(address, "monotonic", 8, typ=_WORD)
+    ticket = builder.select(builder.icmp_signed(">", seen, first), seen, first)
+    builder.cbranch(builder.icmp_signed("<", ticket, behind), attempt, next_share)
+    builder.position_at_end(attempt)
+    exchanged = builder.cmpxchg(address, seen, builder.add(ticket, _WORD(1)), "monotonic", "monotonic")
+    builder.cbranch(builder.extract_value(exchanged, 1), found, look)
+    builder.position_at_end(found)
+    builder.ret(ticket)
+
+    builder.position_at_end(next_share)
+    next_turn, following = builder.add(turn, _WORD(1)), builder.add(share, _WORD(1))
+    around = builder.select(builder.icmp_signed("<", following, shares), following, _WORD(0))
+    builder.cbranch(builder.icmp_signed("<", next_turn, shares), visit, nothing)
+    builder.position_at_end(nothing)
+    builder.ret(builder.add(base, total))
+
+    for phi, begin, afterwards in ((turn, _WORD(0), next_turn), (share, own, around)):
+        phi.add_incoming(begin, entry)
+        phi.add_incoming(afterwards, next_share)
+    return function
+
+
 @intrinsic
-def take(typing_context, state):
-    """Draw the next ticket (int64) of a team."""
+def claim(typing_context, state, worker, workers, base, total):
+    """Claim a ticket (int64) of a region; ``base + total`` if none is left.
+
+    Args:
+        state: the team's.
+        worker: the number of the worker, from 0 to ``workers - 1``.
+        workers: how many workers there are.
+        base: the region's first ticket.
+        total: how many tickets the region has.
+    """
     _require_words(state)
 
     def emit(context, builder, sig, args):
-        address = _word_address(context, builder, sig.args[0], args[0], _WORD(_NEXT))
-        # A ticket is only a number: the order of memory accesses is the business of complete() and wait().
-        return builder.atomic_rmw("add", address, _WORD(1), "monotonic")
+        address = builder.ptrtoint(_word_address(context, builder, sig.args[0], args[0], _WORD(0)), _WORD)
+        return builder.call(_claim_function(builder.module), [address, *args[1:]])
 
-    return types.int64(state), emit
+    return types.int64(state, *[types.int64] * 4), emit
 
 
 @intrinsic
@@ -249,7 +325,7 @@ def reset(typing_context, state):
     _require_words(state)
 
     def emit(context, builder, sig, args):
-        for counter in (_NEXT, _COMPLETED):
+        for counter in range(0, STATE_LENGTH, _LINE):
             address = _word_address(context, builder, sig.args[0], args[0], _WORD(counter))
             builder.store_atomic(_WORD(0), address, "release", 8)
         return context.get_dummy_value()

@@ -12,8 +12,8 @@ class Version:
 
     Attributes:
         name: the value of the space's parameter ``version``.
-        function: a Numba function of one int64, the address of a context (``polytune.runtime.context``).
-        team: whether it shares its work out among workers.
+        function: a Numba function of an int64, the address of a context (``polytune.runtime.context``).
+        team: whether it shares its work out among workers; then it also takes a worker's number and how many there are.
         tiles: per tile size that it takes, the size to start from.
     """
 

@@ -7,7 +7,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Access, Scop
 from polytune.schedule.unions import sets_of
 
 
@@ -23,6 +23,39 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
     costs = {member: _jumps(node, member, scop) for member in members}
     best = min(members, key=lambda member: (costs[member], -member))
     return (*(member for member in members if member != best), best)
+
+
+def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | None:
+    """An order of a permutable band's members with one innermost along which everything updates the same elements.
+
+    None where there is no such member.  Any order of a permutable band is legal; ``codegen.register_tiles`` keeps in
+    registers what is updated all through the innermost loop.  Of several such members the most contiguous one is
+    innermost, and of the others the most contiguous one is next to it.
+    """
+    members = range(node.band_n_member())
+    still = [member for member in members if not _moves_targets(node, member, scop)]
+    if not still or len(members) < 2:
+        return None
+    inner = point_order(node, scop, still)[-1]
+    return (*point_order(node, scop, [member for member in members if member != inner]), inner)
+
+
+def _moves_targets(node: isl.ScheduleNode, member: int, scop: Scop) -> bool:
+    """Whether any statement writes to another element when the member advances by one."""
+    steps = advance(node, member)
+    for statement in scop.statements:
+        own = steps.intersect_domain(isl.UnionSet.from_set(statement.domain))
+        own = own.intersect_range(isl.UnionSet.from_set(statement.domain))
+        for access in statement.accesses:
+            relation = isl.UnionMap.from_map(access.relation)
+            if access.is_write and not own.apply_domain(relation).apply_range(relation).is_subset(_same(access)):
+                return True
+    return False
+
+
+def _same(access: Access) -> isl.UnionMap:
+    """``{ A[a] -> A[a] }``."""
+    return isl.UnionSet.from_set(access.relation.range()).identity()
 
 
 def reorder_band(node: isl.ScheduleNode, order: tuple[int, ...]) -> isl.ScheduleNode:

@@ -12,7 +12,7 @@ from polytune.frontend.scop import Scop
 from polytune.schedule.bands import BandAnalysis, Obstacle, analyse_band, is_contained
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
-from polytune.schedule.interchange import point_order, reorder_band, select_members
+from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
 from polytune.schedule.unions import sets_of, union_of
 
 MARK = "region"
@@ -41,9 +41,10 @@ class Region:
         shared: how many leading members of ``band`` are shared out (1 or more coincident ones; 2 for a wavefront).
         private: arrays of which each worker has a copy here.
         local: those that may be variables of one tile's code, since no live range leaves a point of the band.
-        contiguous: the member of ``band`` that is innermost within a tile, if the members were put in order for
-        contiguous
-            accesses.
+        contiguous: the member of ``band`` along which arrays are contiguous, the innermost one within a tile but for
+            ``accumulated``; None if the members were not put in order.
+        accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
+            along it; None where there is no such one.
     """
 
     index: int
@@ -55,6 +56,7 @@ class Region:
     private: frozenset[str]
     local: frozenset[str]
     contiguous: int | None = None
+    accumulated: int | None = None
 
     @property
     def outer_depth(self) -> int:
@@ -80,7 +82,8 @@ class Plan:
     """A schedule tree in which every statement instance lies under exactly one ``region`` mark.
 
     ``serial`` tells the loops around regions; a plan without ``team`` is one piece of serial work.  ``interleaves``
-    says whether the points of some region's tiles advance together.
+    says whether the points of some region's tiles advance together, ``accumulates`` whether in some innermost band the
+    last member is one along which everything updates the same elements.
     """
 
     name: str
@@ -89,6 +92,7 @@ class Plan:
     serial: tuple[SerialLoop, ...]
     dependences: Dependences
     interleaves: bool = False
+    accumulates: bool = False
 
     @property
     def team(self) -> bool:
@@ -114,7 +118,13 @@ def plan_serial(candidate: Candidate) -> Plan:
 
 
 def plan_parallel(
-    candidate: Candidate, *, wavefront: bool, interchange: bool, name: str, interleave: bool = False
+    candidate: Candidate,
+    *,
+    wavefront: bool,
+    interchange: bool,
+    name: str,
+    interleave: bool = False,
+    accumulate: bool = False,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -125,8 +135,11 @@ def plan_parallel(
 
     With ``interleave`` the points of a tile advance together: its coincident members are sunk below the loops inside
     them, so that a chain of dependent operations in an inner loop becomes many independent ones side by side.
+
+    With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
+    elements, where there are such.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate)
     root = candidate.schedule.get_root().child(0)
     marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
     return None if marked is None else planner.finish(name, marked)
@@ -138,14 +151,17 @@ class _Planner:
     wavefront: bool
     interchange: bool
     interleave: bool = False
+    accumulate: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
+    accumulates: bool = False
 
     def finish(self, name: str, node: isl.ScheduleNode) -> Plan:
         dependences = self.candidate.dependences
         regions, serial = tuple(self.regions), tuple(self.serial)
-        return Plan(name, node.get_schedule(), regions, serial, dependences, self.interleaves)
+        schedule = node.get_schedule()
+        return Plan(name, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
@@ -223,16 +239,41 @@ class _Planner:
             private = analysis.conflicting | {name for name in local if scop.array(name).ndim == 0}
             local &= private
         band = select_members(node.band_get_partial_schedule(), order)
-        contiguous = None
+        contiguous = accumulated = None
         if self.interchange:
             if not _has_band(node.child(0)):
-                contiguous = order.index(point_order(node, self.candidate.dependences.scop)[-1])
-            node = _separate_innermost(_interchange_below(node, self.candidate.dependences))
+                scop = self.candidate.dependences.scop
+                points = accumulation_order(node, scop) if self.accumulate else None
+                if points is not None:
+                    contiguous, accumulated = order.index(points[-2]), order.index(points[-1])
+                    node = reorder_band(node, points)
+                    self.accumulates = True
+                else:
+                    points = point_order(node, scop)
+                    contiguous = order.index(points[-1])
+                    node = reorder_band(node, points)
+            else:
+                node = self.interchange_below(node)
+            node = _separate_innermost(node)
         if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
             return marked.child(0).band_sink().parent()
-        return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous))
+        return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous, accumulated))
+
+    def interchange_below(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """Put the contiguous member innermost in every permutable band that has no band below it, or one that
+        accumulates."""
+        dependences = self.candidate.dependences
+        if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+            if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
+                order = accumulation_order(node, dependences.scop) if self.accumulate else None
+                self.accumulates |= order is not None
+                return reorder_band(node, order or point_order(node, dependences.scop))
+            return node
+        for position in range(node.n_children()):
+            node = self.interchange_below(node.child(position)).parent()
+        return node
 
     def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
         """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
@@ -258,9 +299,11 @@ class _Planner:
         private: frozenset[str],
         local: frozenset[str],
         contiguous: int | None = None,
+        accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, contiguous)
+        places = contiguous, accumulated
+        region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)
         return region
 
@@ -280,17 +323,6 @@ def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> boo
     if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
-
-
-def _interchange_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:
-    """Put the contiguous member innermost in every permutable band that has no band below it."""
-    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
-        if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
-            return reorder_band(node, point_order(node, dependences.scop))
-        return node
-    for position in range(node.n_children()):
-        node = _interchange_below(node.child(position), dependences).parent()
-    return node
 
 
 def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 
 from polytune.errors import SpaceError
+from polytune.tuner.ledger import Ledger
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(calls?|%|s|ms|us|min)\s*")
@@ -20,11 +22,18 @@ class Budget:
     while all losses so far stay below `share` of all time so far, compilation included.  So tuning makes a long run
     slower by no more than that share, whatever it finds, and an unlucky trial is followed by a pause.
 
+    A short run is guarded by `excess` and `compiling`, from the first trial on: what tuning has saved may be spent on
+    trials, and little more than that.
+
     Attributes:
         share: the part of all time that may be lost, from 0 (no trials after the first ones) to 1 (no limit).
         trials: how many measurements of something other than the best are made whatever they cost.
         limit: the largest number of trials altogether; None where only convergence ends them.
         seconds: the most that may be lost altogether; None for no such limit.
+        excess: how far all calls together, compilation apart, may be behind always running the default configuration
+            when a trial is made, as a part of what that would have taken; infinite for no such limit.
+        compiling: the most seconds of compilation for each second of calls when a trial is made: what has been compiled
+            is kept for other processes, but a program should not wait longer for the compiler than it computes.
         reserves: whether a trial is made only where there is room for it: as much as the worst of the last ones lost.
             Then the share and the seconds are not overstepped but by a trial that is worse than all of these.
     """
@@ -33,6 +42,8 @@ class Budget:
     trials: int = 24
     limit: int | None = None
     seconds: float | None = None
+    excess: float = 0.03
+    compiling: float = 1.0
     reserves: bool = False
 
     def __post_init__(self) -> None:
@@ -40,18 +51,20 @@ class Budget:
             raise SpaceError(f"a budget's share is a part of all time, from 0 to 1, not {self.share}")
         if self.trials < 0 or (self.limit is not None and self.limit < 0):
             raise SpaceError("a budget's trials and its limit cannot be negative")
+        if not self.excess >= 0 or not self.compiling >= 0:
+            raise SpaceError("a budget's excess and its compiling are numbers from zero up")
         if self.seconds is not None and not 0 <= self.seconds < float("inf"):
             raise SpaceError(f"a budget's seconds are a number from zero up, not {self.seconds}")
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:
         """At most so many trials, whatever they cost."""
-        return cls(share=1.0, limit=calls)
+        return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf)
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Budget:
         """At most so many seconds lost."""
-        return cls(share=1.0, trials=0, seconds=seconds, reserves=True)
+        return cls(share=1.0, trials=0, seconds=seconds, excess=math.inf, compiling=math.inf, reserves=True)
 
     @classmethod
     def promise(cls, excess: float) -> Budget:
@@ -63,7 +76,8 @@ class Budget:
         """
         if not 0 <= excess < float("inf"):
             raise SpaceError(f"what tuning may cost is a share from zero up, 0.05 for 5 %, not {excess}")
-        return cls(share=excess / (1 + excess), trials=0, reserves=True)
+        share = excess / (1 + excess)
+        return cls(share=share, trials=0, excess=math.inf, compiling=math.inf, reserves=True)
 
     @classmethod
     def of(cls, text: Budget | int | str | None) -> Budget:
@@ -94,21 +108,31 @@ class Budget:
             return cls.of_calls(int(amount))
         return cls.promise(amount / 100) if unit == "%" else cls.of_seconds(amount * _UNITS[unit])
 
-    def allows(self, trials: int, lost: float, total: float, expected: float = 0.0) -> bool:
-        """Whether one more trial may be made.
+    def bears(self, loss: float, account: Ledger) -> bool:
+        """Whether all calls would be behind the default by no more than the excess, after one more that loses so many
+        seconds."""
+        return math.isinf(self.excess) or account.ahead_seconds - loss >= -self.excess * account.default_seconds
+
+    def objection(self, account: Ledger) -> str | None:
+        """Why no trial may be made now, for people; None where one may.
 
         Args:
-            trials: how many there have been.
-            lost, total: seconds lost, and of all time, so far.
-            expected: the seconds that the trial may lose, for budgets that reserve them.
+            account: what tuning has cost and saved so far.
         """
+        trials, lost = account.trials, account.lost_seconds
         if self.limit is not None and trials >= self.limit:
-            return False
-        if not self.reserves:
-            expected = 0.0
+            return f"all {self.limit} trials of the budget have been made"
+        expected = max(account.losses, default=account.best_seconds) if self.reserves else 0.0
         if self.seconds is not None and lost + expected > self.seconds:
-            return False
+            return f"a trial may lose more than what is left of the budget of {self.seconds:g} s"
+        if not self.bears(0.0, account):
+            return f"trials have cost more than {self.excess:.0%} of the time that the first choice takes"
+        if account.compile_seconds > self.compiling * account.total_seconds:
+            return "compiling has taken longer than all calls"
         if trials < self.trials or self.share == 1:
-            return True
+            return None
+        total = account.total_seconds + account.compile_seconds
         room = self.share * (total + expected)
-        return lost + expected <= room if self.reserves else lost < room
+        if lost + expected <= room if self.reserves else lost < room:
+            return None
+        return f"trials have lost {self.share:.0%} of all time"

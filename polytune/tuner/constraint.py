@@ -21,7 +21,7 @@ _ALLOWED = (
     *(ast.Expression, ast.Name, ast.Load, ast.Constant, ast.Tuple, ast.Call),
     *(ast.BoolOp, ast.And, ast.Or, ast.UnaryOp, ast.Not, ast.USub, ast.UAdd),
     *(ast.BinOp, ast.Add, ast.Sub, ast.Mult, ast.Div, ast.FloorDiv, ast.Mod),
-    *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn),
+    *(ast.Compare, ast.Eq, ast.NotEq, ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.In, ast.NotIn, ast.IfExp),
 )
 
 
@@ -31,7 +31,8 @@ class Constraint:
 
     Attributes:
         expression: a Python expression over parameter names with arithmetic, comparisons, ``and``, ``or``, ``not``,
-            ``in`` and the functions ``min``, ``max``, ``abs``; for example ``"tile_0 * tile_1 <= 4096"``.
+            ``in``, ``if``-``else`` and the functions ``min``, ``max``, ``abs``; for example
+            ``"tile_0 * tile_1 <= 4096"``.
         reason: why, for people; it ends up in the sentence that refuses a configuration.
 
     Raises:
@@ -51,7 +52,7 @@ class Constraint:
             if not isinstance(node, _ALLOWED):
                 raise SpaceError(
                     f"constraint {self.expression!r}: {type(node).__name__} is not allowed; use arithmetic, "
-                    "comparisons, and, or, not, in, min, max and abs"
+                    "comparisons, and, or, not, in, if-else, min, max and abs"
                 )
             if isinstance(node, ast.Name) and (id(node) in called) != (node.id in _FUNCTIONS):
                 raise SpaceError(

@@ -11,6 +11,7 @@ import bisect
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 from polytune.tuner.condition import Value
@@ -90,7 +91,7 @@ class LogarithmicIntegerAxis:
 
     levels: Sequence[int]
 
-    @property
+    @cached_property
     def extent(self) -> float:
         return self.encode(self.levels[-1])
 

@@ -18,7 +18,7 @@ from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.arms import Order
 from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
-from polytune.tuner.leftovers import Remaining, dismissed
+from polytune.tuner.leftovers import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.samples import Samples
 from polytune.tuner.space import Space
 from polytune.tuner.subspace import restored_point
@@ -105,6 +105,7 @@ class HierarchicalTuner:
         self._best: Configuration | None = None
         self._best_is_in_doubt = False
         self._pending: _Proposal | None = None
+        self._postponed: list[Configuration] = []
         self._second_looks: list[Configuration] | None = None  # None: not needed yet
         self._remaining = Remaining(space, rng)
 
@@ -125,7 +126,7 @@ class HierarchicalTuner:
                 return self._pending.configuration
             self._conclude(self._pending)
         if self._best is None:
-            raise SpaceError(self._why_nothing_is_left())
+            raise SpaceError(why_nothing_is_left(self._infeasible, self._refused))
         return self._best
 
     def _propose(self) -> _Proposal | None:
@@ -134,8 +135,10 @@ class HierarchicalTuner:
             if better:
                 return _Proposal(min(better, key=lambda c: self._samples[c].estimate))
             self._best_is_in_doubt = False
-        if self._starts:
-            return _Proposal(self._starts.pop(0))
+        while self._starts:
+            start = self._starts.pop(0)
+            if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
+                return _Proposal(start)
         path = self._walk.path()
         if path is None and self._second_looks is None:
             self._second_looks = dismissed(self._samples, self._best, self._walk.first_arm)
@@ -144,7 +147,7 @@ class HierarchicalTuner:
         if path is not None:
             point = path.subspace.ask()
             return _Proposal(path.subspace.configuration(point), path, point)
-        configuration = self._unmeasured()
+        configuration = None if self._postponed else self._unmeasured()
         return None if configuration is None else _Proposal(configuration)
 
     def _unmeasured(self) -> Configuration | None:
@@ -259,16 +262,24 @@ class HierarchicalTuner:
         elif cost < math.inf:
             self._walk.learn(configuration, cost)
 
-    def _why_nothing_is_left(self) -> str:
-        reasons = list(self._infeasible.items())
-        if not reasons:
-            refused = [reason for values in self._refused.values() for reason in values.values()]
-            return f"the space has no configuration that could be measured{': ' if refused else ''}{'; '.join(refused)}"
-        configuration, reason = reasons[-1]
-        return (
-            f"no configuration is feasible: all {len(reasons)} tried failed or were rejected, the last, "
-            f"{configuration!r}, because {reason}"
-        )
+    def postpone(self) -> bool:
+        """Set aside what was asked for last, and everything else of its first arm, until `resume`.
+
+        Returns:
+            False, with nothing set aside, where something is known of that arm already.
+        """
+        pending = self._pending
+        if pending is None or not self._walk.hold(pending.configuration):
+            return False
+        self._pending = None
+        self._postponed.append(pending.configuration)
+        return True
+
+    def resume(self) -> None:
+        """Ask next for what was set aside first."""
+        configuration = self._postponed.pop(0)
+        self._walk.release(configuration)
+        self._starts.insert(0, configuration)
 
     # ---- what is known
 
@@ -283,11 +294,22 @@ class HierarchicalTuner:
         return (
             self._walk.converged
             and not self._starts
+            and not self._postponed
             and self._second_looks is not None
             and not self._second_looks
             and not self._best_is_in_doubt
             and (self._pending is None or (self._pending.path is None and not self._pending.again))
         )
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a proposal waits for its measurement."""
+        return self._pending is not None
+
+    @property
+    def postponed(self) -> Sequence[Configuration]:
+        """What has been set aside, the first of each arm."""
+        return self._postponed
 
     @property
     def measurements(self) -> Mapping[Configuration, Samples]:
@@ -310,6 +332,7 @@ class HierarchicalTuner:
         return {
             "walk": self._walk.state(),
             "starts": [dict(start) for start in self._starts],
+            "postponed": [dict(configuration) for configuration in self._postponed],
             "samples": [[dict(c), list(samples.values)] for c, samples in self._samples.items()],
             "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
             "refused": [[name, value] for name, values in self._refused.items() for value in values],
@@ -333,6 +356,7 @@ class HierarchicalTuner:
             raise ValueError("the state is of a search in which other values were refused")
         self._walk.restore(state["walk"])
         self._starts = [Configuration(values) for values in state["starts"]]
+        self._postponed = [Configuration(values) for values in state["postponed"]]
         self._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
         self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
         self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}

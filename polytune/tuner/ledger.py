@@ -29,6 +29,7 @@ class Statistics:
         repaid_after: how many more calls with the best configuration make tuning pay; 0 where it has paid, None where
             it will not or that is not known.
         converged: whether the tuner has settled on its best configuration.
+        paused: why nothing is tried for now, though the tuner has not settled; None where something may be.
         reopened: how often it has started again because the machine had changed.
     """
 
@@ -45,6 +46,7 @@ class Statistics:
     repaid_after: int | None
     converged: bool
     reopened: int
+    paused: str | None = None
 
 
 @dataclass
@@ -53,6 +55,9 @@ class Ledger:
 
     Attributes:
         losses: what the last trials lost, in seconds.
+        best_seconds: what the best configuration took when a call was last learned from.
+        default_seconds: what the calls learned from would have taken with the default configuration.
+        ahead_seconds: by how much less they took; negative while trials have cost more than what they found has saved.
         amortisation: whether trials still pay.
     """
 
@@ -63,6 +68,9 @@ class Ledger:
     lost_seconds: float = 0.0
     reopened: int = 0
     losses: list[float] = field(default_factory=list)
+    best_seconds: float = 0.0
+    default_seconds: float = 0.0
+    ahead_seconds: float = 0.0
     amortisation: Amortisation = field(default_factory=Amortisation)
 
     def add_trial(self, lost: float, best: float | None) -> None:
@@ -71,6 +79,12 @@ class Ledger:
         self.losses = [*self.losses[1 - _TRIALS_REMEMBERED :], lost]
         if best is not None:
             self.amortisation.note(lost, best, self.calls)
+
+    def compare(self, seconds: float, default: float, best: float) -> None:
+        """Enter what a call took beside what the default configuration takes, after which the best takes `best`."""
+        self.best_seconds = best
+        self.default_seconds += default
+        self.ahead_seconds += default - seconds
 
     def saved_seconds(self, default_seconds: float | None) -> float:
         """How much more time all calls would have taken with the default, less the compile time."""

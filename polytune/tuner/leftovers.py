@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
+from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.samples import Samples
 from polytune.tuner.space import Space
 
-__all__ = ["Remaining", "dismissed"]
+__all__ = ["Remaining", "dismissed", "why_nothing_is_left"]
 
 _RANDOM_DRAWS = 20
 _INTERRUPTION = 32.0  # times longer than undisturbed, a single measurement is not put down to an interruption any more
@@ -37,6 +38,24 @@ def dismissed(
             cheapest[group] = configuration
     limit = _INTERRUPTION * samples[best].estimate
     return [c for c in cheapest.values() if c != best and len(samples[c]) == 1 and samples[c].estimate <= limit]
+
+
+def why_nothing_is_left(infeasible: Mapping[Configuration, str], refused: Mapping[str, Mapping[Value, str]]) -> str:
+    """Why a search has nothing to propose, for people.
+
+    Args:
+        infeasible: what has failed or was rejected, with the reasons.
+        refused: by parameter, the values that are never proposed, with the reasons.
+    """
+    reasons = list(infeasible.items())
+    if not reasons:
+        given = [reason for values in refused.values() for reason in values.values()]
+        return f"the space has no configuration that could be measured{': ' if given else ''}{'; '.join(given)}"
+    configuration, reason = reasons[-1]
+    return (
+        f"no configuration is feasible: all {len(reasons)} tried failed or were rejected, the last, "
+        f"{configuration!r}, because {reason}"
+    )
 
 
 class Remaining:

@@ -57,6 +57,8 @@ class OnlineTuner:
         reject, refused, order, searchers, repeats: as for `HierarchicalTuner`.
         starts: configurations to try first, for example the best ones of a similar shape; what the store remembers
             of this one has precedence.
+        risk: how many times longer than the best one a configuration may take, as far as that can be told before it is
+            tried; 1 where nothing is known.  What may be far slower is tried once tuning has saved as much.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
     """
@@ -74,12 +76,15 @@ class OnlineTuner:
         starts: Sequence[Configuration] = (),
         searchers: Mapping[str, str] | None = None,
         repeats: int = 3,
+        risk: Callable[[Configuration], float] | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
         self.space = space
+        self._default = space.default()
+        self._risk = risk
         self._budget = Budget.of(budget)
         self._clock = clock
         self._lock = threading.Lock()
@@ -115,8 +120,13 @@ class OnlineTuner:
 
     # ---- one call
 
-    def choose(self) -> Configuration:
+    def choose(self, is_ready: Callable[[Configuration], bool] | None = None) -> Configuration:
         """The configuration for the next call.
+
+        Args:
+            is_ready: asked about a configuration that is to be tried, whether it can be run at once, and measured
+                undisturbed.  Until it says so, the best one known is chosen, if there is one; so whoever is asked may
+                begin to make the configuration ready, and is asked again at the next call.
 
         Raises:
             SpaceError: every configuration has failed or was rejected.
@@ -125,39 +135,68 @@ class OnlineTuner:
         if settled is not None:
             return settled
         with self._lock:
-            return self._choose()
+            return self._choose(is_ready)
 
-    def _choose(self) -> Configuration:
+    def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
         search = self._search
         best = search.best
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
-        elif best is not None and not self._may_try(best[1]):
+        elif best is not None and self._objection() is not None:
             return best[0]
-        configuration = search.ask()
+        configuration = self._proposal()
         if search.converged:
             self._settle()
             return self._settled or configuration
+        if best is not None and configuration == best[0] and search.postponed and not search.is_asking:
+            return configuration  # nothing else may be tried for now
+        if is_ready is not None and best is not None and configuration != best[0] and not is_ready(configuration):
+            return best[0]
         self._trial, self._choices_since_trial = configuration, 0
         return configuration
 
-    def _may_try(self, best: float) -> bool:
-        """Whether something other than the best, which takes `best` seconds, may be tried now."""
-        ledger, budget = self._ledger, self._budget
-        expected = max(ledger.losses, default=best)
-        if not budget.allows(ledger.trials, ledger.lost_seconds, self._total_seconds(), expected):
-            return False
-        return ledger.trials < budget.trials or ledger.amortisation.allows(ledger.calls)
+    def _proposal(self) -> Configuration:
+        """What the search asks for next, without what would be too dear if it were as slow as it may be."""
+        search = self._search
+        if search.postponed and not self._is_too_dear(search.postponed[0]):
+            search.resume()
+        configuration = search.ask()
+        while self._is_too_dear(configuration) and search.postpone():
+            configuration = search.ask()
+        return configuration
 
-    def report(self, configuration: Configuration, seconds: float, *, compile_seconds: float = 0.0) -> None:
+    def _is_too_dear(self, configuration: Configuration) -> bool:
+        best = self._search.best
+        if self._risk is None or best is None or configuration == best[0]:
+            return False
+        return not self._budget.bears((self._risk(configuration) - 1) * best[1], self._ledger)
+
+    def _objection(self) -> str | None:
+        """Why something other than the best may not be tried now; None where it may."""
+        ledger, budget = self._ledger, self._budget
+        objection = budget.objection(ledger)
+        if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
+            return "the last trials have cost more than what they found can save on as many calls as there have been"
+        return objection
+
+    def report(
+        self,
+        configuration: Configuration,
+        seconds: float,
+        *,
+        compile_seconds: float = 0.0,
+        disturbed: bool = False,
+    ) -> None:
         """What a call took.
 
         Args:
             configuration: the one that was run, whether this tuner chose it or not.
             seconds: its run time, without compilation.
             compile_seconds: what it took to compile the configuration for this call, charged to the tuning.
+            disturbed: whether something else kept the machine busy, so that the time says nothing of the configuration:
+                a trial will be made again, and what the call lost is charged to the tuning.
 
         Raises:
             MeasurementError: a time is negative or not finite, or the configuration is not of the space.
@@ -165,7 +204,9 @@ class OnlineTuner:
         with self._lock:
             if not (0 <= seconds < float("inf") and 0 <= compile_seconds < float("inf")):
                 raise MeasurementError(f"a call cannot have taken {seconds!r} s, nor compiling {compile_seconds!r} s")
-            if self._settled is None or configuration != self._settled:
+            if disturbed:
+                self._set_aside(configuration, seconds)
+            elif self._settled is None or configuration != self._settled:
                 self._learn(configuration, seconds, compile_seconds)
             elif self._drift.observe(seconds, self._reference):
                 self._reopen()
@@ -179,12 +220,31 @@ class OnlineTuner:
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
         best = self._search.best
         self._search.tell(configuration, seconds)
-        lost = max(0.0, seconds - best[1]) if best is not None and configuration != best[0] else 0.0
+        is_best = best is not None and configuration == best[0]
+        lost = max(0.0, seconds - best[1]) if best is not None and not is_best else 0.0
         self._ledger.lost_seconds += lost
         if configuration == self._trial:
             self._end_trial(lost + compile_seconds)
-        if best is None or configuration != best[0]:
+        if not is_best:
             self._changed(configuration)
+        self._compare(None if is_best else seconds)
+
+    def _compare(self, seconds: float | None) -> None:
+        """Enter what a call took beside what the default takes; None for one of the best, of which every delay is the
+        machine's."""
+        best, default = self._search.best, self._search.measurements.get(self._default)
+        if best is not None:
+            usual = best[1] if default is None else default.estimate
+            self._ledger.compare(best[1] if seconds is None else seconds, usual, best[1])
+
+    def _set_aside(self, configuration: Configuration, seconds: float) -> None:
+        """Count a call that was disturbed, and learn nothing from it."""
+        best = self._search.best
+        if best is not None:
+            self._ledger.lost_seconds += max(0.0, seconds - best[1])
+            self._compare(None if configuration == best[0] else seconds)
+        if configuration == self._trial:
+            self._trial = None
 
     def _end_trial(self, lost: float) -> None:
         self._trial = None
@@ -279,6 +339,15 @@ class OnlineTuner:
         with self._lock:
             return self._search.best
 
+    @property
+    def budget(self) -> Budget:
+        """How much time trials may take; another one holds from when it is set, on the same account."""
+        return self._budget
+
+    @budget.setter
+    def budget(self, budget: Budget | int | str | None) -> None:
+        self._budget = Budget.of(budget)
+
     def ranking(self) -> list[tuple[Configuration, float]]:
         """Every configuration measured, with its estimated run time in seconds, the fastest first."""
         with self._lock:
@@ -296,7 +365,7 @@ class OnlineTuner:
         """What tuning has done, cost and saved so far, processes that ran earlier included."""
         with self._lock:
             ledger, search = self._ledger, self._search
-            default = search.measurements.get(self.space.default())
+            default = search.measurements.get(self._default)
             default_seconds = None if default is None else default.estimate
             best_seconds = None if search.best is None else search.best[1]
             saved_seconds = ledger.saved_seconds(default_seconds)
@@ -314,6 +383,7 @@ class OnlineTuner:
                 repaid_after=calls_until_repaid(saved_seconds, default_seconds, best_seconds),
                 converged=self.converged,
                 reopened=ledger.reopened,
+                paused=None if self.converged or search.best is None else self._objection(),
             )
 
     @property

@@ -238,6 +238,23 @@ class Walk:
                 branch.tell(arm, cost)
                 branch.search.reopen(arm)
 
+    def hold(self, configuration: Configuration) -> bool:
+        """Propose nothing of the first arm that leads to a configuration, until `release`; False where there is no
+        such arm, or something is known of it."""
+        arm = self.first_arm(configuration)
+        if arm is None or not isinstance(self._root, Branch) or arm in self._root.seen:
+            return False
+        self._root.seen.add(arm)
+        self._root.search.close(arm)
+        return True
+
+    def release(self, configuration: Configuration) -> None:
+        """The arm may be proposed again."""
+        arm = self.first_arm(configuration)
+        if arm is not None and isinstance(self._root, Branch):
+            self._root.seen.discard(arm)
+            self._root.search.reopen(arm)
+
     def path_to(self, configuration: Configuration, *, restart: bool = False) -> Path | None:
         """The walk that leads to a configuration; None where an arm on the way is not listed.
 
@@ -263,6 +280,11 @@ class Walk:
     def first_arm(self, configuration: Configuration) -> int | None:
         """The arm of the root that leads to a configuration; None where the root has none."""
         return self._root.arm_of(configuration) if isinstance(self._root, Branch) else None
+
+    def is_same_arm(self, one: Configuration, other: Configuration) -> bool:
+        """Whether two configurations lie beyond the same arm of the root."""
+        arm = self.first_arm(one)
+        return arm is not None and arm == self.first_arm(other)
 
     @property
     def converged(self) -> bool:

@@ -15,16 +15,25 @@ def run(*arguments):
 
 
 def test_a_kernel_is_compared():
-    done = run("benchmarks.cpu", "trisolv", "--dataset", "mini", "--seconds", "0", "--repeats", "3", "--json")
+    options = ("--dataset", "mini", "--seconds", "0", "--repeats", "3", "--peers", "numba,numpy", "--json")
+    done = run("benchmarks.cpu", "trisolv", *options)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     (entry,) = found["kernels"]
     assert entry["kernel"] == "trisolv"
     assert entry["agrees"]
-    assert entry["baseline"]["prange"] == []
+    assert entry["numba"]["prange"] == []
     assert entry["tuning"]["calls"] + entry["tuning"]["remembered_calls"] >= 1
-    assert {name: len(sample["values"]) for name, sample in entry["seconds"].items()} == {"polytune": 3, "numba": 3}
-    assert entry["speedup"] == found["minimum"] == pytest.approx(found["geometric_mean"])
+    samples = {name: len(sample["values"]) for name, sample in entry["seconds"].items()}
+    assert samples == {"polytune": 3, "numba": 3, "numpy": 3}
+    over = found["over"]["numba"]
+    assert entry["speedup_over"]["numba"] == over["minimum"] == pytest.approx(over["geometric_mean"])
+    assert {name: len(limit["values"]) for name, limit in entry["limits"].items()} == {
+        "dgemm": 3,
+        "sgemm": 3,
+        "triad": 3,
+    }
+    assert min(limit["rate"] for limit in entry["limits"].values()) > 0
     assert "trisolv" in done.stderr
 
 
@@ -38,6 +47,21 @@ def test_an_unknown_baseline_is_bad_usage():
     done = run("benchmarks.cpu", "gemm", "--also", "openmp")
     assert done.returncode == 2
     assert "'openmp'" in done.stderr
+
+
+def test_an_unknown_peer_is_bad_usage():
+    done = run("benchmarks.cpu", "gemm", "--peers", "gcc,icc")
+    assert done.returncode == 2
+    assert "not 'icc'" in done.stderr
+
+
+def test_a_table_or_a_figure_that_cannot_be_is_found_out_at_once(tmp_path):
+    done = run("benchmarks.cpu", "gemm", "--best", str(tmp_path / "none.csv"))
+    assert done.returncode == 2
+    assert "none.csv cannot be read" in done.stderr
+    done = run("benchmarks.cpu", "gemm", "--plot", str(tmp_path / "figure.txt"))
+    assert done.returncode == 2
+    assert ".pdf, .png or .svg" in done.stderr
 
 
 def test_the_overhead_of_a_tuned_call_is_measured():

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian, profiling, sample_sizes
+from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian, online, profiling, sample_sizes
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignError, ForeignTuner
 from polytune.replay import RecordedSpace, Run
@@ -136,8 +137,37 @@ def test_time_and_invalid_proposals_beside_opentuner(recorded, tuner):
     assert rival["median_seconds"] == pytest.approx(sum(worst[: 100 - fails]))
     assert (rival["invalid_proposals"], own["invalid_proposals"]) == (3, 0)
     assert rival["failed_evaluations"] == fails
-    assert report["lead"] == pytest.approx(rival["median_seconds"] / own["median_seconds"])
-    assert list(report["reached"].values()) == [report["lead"] >= 1.7, True]
+    assert report["lead"] == {"random": pytest.approx(rival["median_seconds"] / own["median_seconds"])}
+    assert report["largest_possible_lead"] == pytest.approx(rival["median_seconds"] / (100 * recorded.optimum))
+    assert list(report["reached"].values()) == [report["lead"]["random"] >= 1.7, True]
+
+
+@pytest.mark.parametrize("search", ["online", "online:portfolio"])
+def test_calls_of_the_online_tuner(recorded, search):
+    runs = list(online.online_runs(recorded, tasks_of([search], {60: 3}), seed=0))
+    assert [run.task.repeat for run in runs] == [0, 1, 2]
+    for run in runs:
+        # Every call is served; the tuner comes to know the recorded configurations alone, and exploits the best.
+        assert run.evaluations == 60
+        assert all(math.isfinite(slowdown) for slowdown in run.slowdowns)
+        assert run.slowdown <= 2
+        assert statistics.median(run.slowdowns[-20:]) == run.slowdown
+    assert list(online.online_runs(recorded, [runs[1].task], seed=0)) == [runs[1]]
+
+
+def test_an_application_has_the_parameters_of_the_recording():
+    recorder = Recorder("conditional", "", ("kind", "tile", "single"))
+    for kind, tile in [("plain", None), ("tiled", 4), ("tiled", 8)]:
+        configuration = {"kind": kind, "single": True, **({} if tile is None else {"tile": tile})}
+        recorder.add(configuration, [1.0 + (tile or 0)], place=Line("conditional.json", 1))
+    recorded = recorder.build("conditional.json")
+    application = online.RecordedApplication(recorded, 1)
+    rows = [application.row(configuration) for configuration in application.space.enumerate()]
+    assert sorted(row for row in rows if row is not None) == [0, 1, 2]
+    assert len(rows) == 6
+    assert application.row(application.space.default()) == 1
+    assert application.slowdown(application.space.default()) == recorded.slowdowns[1]
+    assert sum(application.reject(configuration) is None for configuration in application.space.enumerate()) == 3
 
 
 def test_sample_sizes(recorded):

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 import polytune
+from polytune.codegen.target import Target
 from polytune.errors import UnsupportedSourceError
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
@@ -108,7 +109,9 @@ class _Interpreted:
 
     def __init__(self, program: Program, strict: bool, seed: int):
         signature = signature_of(program.names, tuple(program.arguments(exact=not strict)))
-        self.interpreter = Interpreter(Stages(function_of(program), signature, strict).source)
+        # Few lanes and registers: small problems have whole blocks then.
+        target = random.Random(seed).choice((Target(16, 8), Target(16, 16), Target(32, 32)))
+        self.interpreter = Interpreter(Stages(function_of(program), signature, strict, target=target).source)
         self.seed = seed
 
     def configurations(self, choose: random.Random) -> Iterator[dict[str, Any]]:

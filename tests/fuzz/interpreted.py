@@ -4,8 +4,9 @@ A generated module imports Numba and the parts of :mod:`polytune.runtime` that o
 Here they are replaced by Python that means the same, and checks what compiled code relies on:
 
 - views raise IndexError where a subscript is outside its array;
-- a team's workers are threads of which one runs at a time; when a ticket is drawn or completed, another may go on,
-  chosen at random, so that tickets are worked on in many orders;
+- a team's workers are threads of which one runs at a time; when a ticket is claimed or completed, another may go on,
+  chosen at random, and which of a region's tickets is claimed is left to chance, so that they are worked on in many
+  orders;
 - two tickets that touch an element, one of them writing, without a wait between them, are a data race and raise
   RaceError, and so does a value that one ticket leaves to another in a worker's own copy of an array; a team of which
   every worker waits raises DeadlockError.
@@ -30,6 +31,7 @@ from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
+from tests.fuzz.interpreted_vectors import VECTORS, greatest, least
 
 NO_TICKET = -1
 
@@ -56,12 +58,14 @@ class Team:
         self.targets = [0] * workers
         self.tickets = [NO_TICKET] * workers
         self.waited = [0] * workers
-        self.next_ticket = self.completed = self.current = 0
+        self.unclaimed: list[int] = []
+        self.regions_end = self.completed = self.current = 0
         self.failure: BaseException | None = None
         self.finished = threading.Event()
 
-    def run(self, work: Callable[[], object]) -> None:
-        """Let every worker do the same work; raises what the first worker to fail raised."""
+    def run(self, work: Callable[[int, int], object]) -> None:
+        """Let every worker do the same work, given its number and how many there are; raises what the first worker to
+        fail raised."""
         threads = [threading.Thread(target=self._live, args=(worker, work)) for worker in self.alive]
         for thread in threads:
             thread.start()
@@ -72,9 +76,16 @@ class Team:
         if self.failure is not None:
             raise self.failure
 
-    def take(self) -> int:
-        ticket = self.tickets[self.current] = self.next_ticket
-        self.next_ticket += 1
+    def claim(self, worker: int, workers: int, base: int, total: int) -> int:
+        assert (worker, workers) == (self.current, len(self.turns))
+        if base + total > self.regions_end:
+            assert base == self.regions_end and not self.unclaimed, "a region begins before the last one is claimed"
+            self.regions_end = base + total
+            self.unclaimed = list(range(base, base + total))
+            self.random.shuffle(self.unclaimed)
+        ticket = base + total
+        if ticket == self.regions_end and self.unclaimed:
+            ticket = self.tickets[worker] = self.unclaimed.pop()
         self._switch()
         return ticket
 
@@ -93,7 +104,7 @@ class Team:
         self.turns[worker].acquire()
         try:
             if self.failure is None:
-                work()
+                work(worker, len(self.turns))
         except _Stopped:
             pass
         except BaseException as error:
@@ -126,8 +137,9 @@ class Elements:
     A worker's own copy is only for values that one ticket writes and reads: the next ticket may be another worker's.
     """
 
-    def __init__(self, array: np.ndarray, name: str, own: bool, interpreter: Interpreter):
+    def __init__(self, array: np.ndarray, name: str, own: bool, interpreter: Interpreter, layout: str = "C"):
         self.array, self.name, self.own, self.interpreter = array, name, own, interpreter
+        self.layout = layout
         self.writers, self.readers = interpreter.history(array)
 
     def __getitem__(self, subscripts: Any) -> Any:
@@ -226,7 +238,7 @@ class Interpreter:
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
             "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
             "polytune.runtime.team": SimpleNamespace(
-                take=lambda context: self._team().take(),
+                claim=lambda context, *region: self._team().claim(*region),
                 complete=lambda context: self._team().complete(),
                 wait=lambda context, target: self._team().wait(target),
             ),
@@ -241,8 +253,9 @@ class Interpreter:
                 one_by_one=lambda: None,
             ),
             "polytune.runtime.arithmetic": SimpleNamespace(
-                least=min, greatest=max, quotient=operator.floordiv, remainder=operator.mod
+                least=least, greatest=greatest, quotient=operator.floordiv, remainder=operator.mod
             ),
+            "polytune.runtime.vectors": VECTORS,
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:
@@ -299,7 +312,7 @@ class Interpreter:
         if workers:
             self.team = Team(workers, seed)
             try:
-                self.team.run(lambda: function(context))
+                self.team.run(lambda worker, of: function(context, worker, of))
             finally:
                 self.team = None
         else:
@@ -312,7 +325,9 @@ class Interpreter:
 
     def _attach(self, context: dict[int, Any], position: int, kind: str, name: str, names: str) -> Elements:
         assert name in names.split(), f"{name} is none of the arrays {names!r}"
-        return Elements(context[position], name, False, self)
+        array = parse_type(kind)
+        assert isinstance(array, ArrayType)
+        return Elements(context[position], name, False, self, array.layout)
 
     def _team(self) -> Team:
         assert self.team is not None, "an operation of a team outside a team"

@@ -16,6 +16,7 @@ import numpy as np
 from polytune.errors import DeviceError, LaunchError, UnsupportedSourceError
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
+from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION, with_devices
 from tests.device_versions.poison import LAYOUTS, Poisoned, poisoned
@@ -49,7 +50,8 @@ def check_partitioned(program: Program, *, strict: bool, platforms: Sequence[str
         interpreter = Interpreter(stages.source)
         partitioned = interpreter.module["PARTITIONED"]
         execution = interpreter.execution()
-        space = with_devices(interpreter.space, partitioned, platforms)
+        limits = {device.identity: device.limits for device in devices()}
+        space = with_devices(interpreter.space, partitioned, limits)
         before = [np.array(value) for value in arguments]
         for number in range(CONFIGURATIONS):
             configuration = random_configuration(space.parameters, partitioned.splits, platforms, choose, number)

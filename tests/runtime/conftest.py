@@ -8,24 +8,24 @@ SOURCE = '''\
 from numba import njit, prange
 
 from polytune.runtime.memory import view
-from polytune.runtime.team import complete, reset, take, wait
+from polytune.runtime.team import claim, complete, reset, wait
 
 
 @njit(error_model="numpy", nogil=True)
-def worker(state, A, n):
+def worker(state, number, workers, A, n):
     A = view(A, "A", "A")
-    ticket = take(state)
+    ticket = claim(state, number, workers, 0, n)
     while ticket < n:
         A[ticket] += 1
         complete(state)
-        ticket = take(state)
+        ticket = claim(state, number, workers, 0, n)
     wait(state, n)
 
 
 @njit(parallel=True, nogil=True, cache=True)
 def run(threads, state, A, n):
-    for _ in prange(threads):
-        worker(state, A, n)
+    for number in prange(threads):
+        worker(state, number, threads, A, n)
     reset(state)
 
 

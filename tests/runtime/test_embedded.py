@@ -8,6 +8,7 @@ import pytest
 
 import polytune
 from polytune.packaging import build
+from polytune.tuner import Budget
 
 
 @polytune.kernel
@@ -16,10 +17,16 @@ def shift(x, A: "float64[:, :]", factor):  # noqa: F821
         x[i] = x[i] * factor + A[i, 0]
 
 
+@polytune.kernel(budget="0 calls")
+def double(x: "float64[::1]"):  # noqa: F821
+    for i in range(x.shape[0]):
+        x[i] *= 2.0
+
+
 @pytest.fixture(scope="module")
-def embedded(tmp_path_factory: pytest.TempPathFactory):
+def package(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("built") / "shifts"
-    build([shift], folder)
+    build([shift, double], folder)
     spec = importlib.util.spec_from_file_location(
         "shifts", folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
@@ -27,7 +34,32 @@ def embedded(tmp_path_factory: pytest.TempPathFactory):
     package = importlib.util.module_from_spec(spec)
     sys.modules["shifts"] = package
     spec.loader.exec_module(package)
+    return package
+
+
+@pytest.fixture
+def embedded(package):
     return package.shift
+
+
+def test_a_package_keeps_the_budget_of_a_kernel(package) -> None:
+    assert package.double.budget == Budget.of_calls(0)
+    assert package.shift.budget == Budget()
+
+
+def test_an_application_sets_another_budget_at_any_time(package) -> None:
+    x = np.ones(8)
+    for _ in range(6):
+        package.double(x)
+    (tuner,) = package.double.tuners.values()
+    assert tuner.statistics().trials == 1  # the first call has to run something
+    package.double.budget = 3
+    for _ in range(12):
+        package.double(x)
+    assert tuner.budget == Budget.of_calls(3) and tuner.statistics().trials == 3
+    with pytest.raises(polytune.PolytuneError, match="'much' is no budget"):
+        package.double.budget = "much"
+    assert package.double.budget == Budget.of_calls(3)
 
 
 def test_arrays_of_any_strides_where_built_for_them(embedded) -> None:

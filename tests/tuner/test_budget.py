@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from polytune.errors import SpaceError
-from polytune.tuner import Budget, OnlineTuner
+from polytune.tuner import Budget, Nominal, OnlineTuner, Space
 from polytune.tuner.amortisation import Amortisation, calls_until_repaid
 from tests.tuner.landscape import SPACE, cost
 
@@ -114,6 +114,69 @@ def test_trials_pause_where_they_cost_more_than_they_can_save():
     longest = max(len(run) for run in "".join("x" if step else "." for step in during).split("x"))
     assert longest >= 30  # a pause as long as everything before
     assert tuner.converged or len(trials) == 4000
+
+
+TWO = Space([Nominal("version", ("default", *(f"other {k}" for k in range(9))))])
+
+
+def run_through(seconds_of, calls, **settings):
+    """The seconds of each call of a tuned function; ``seconds_of`` gives a version's, by its name."""
+    tuner, found = OnlineTuner(TWO, **settings), []
+    for _ in range(calls):
+        configuration = tuner.choose()
+        found.append(seconds_of(configuration["version"]))
+        tuner.report(configuration, found[-1])
+    return tuner, found
+
+
+@pytest.mark.parametrize("slowness", [1.1, 1.5, 4.0])
+def test_where_the_default_is_best_tuning_costs_little(slowness):
+    def seconds_of(version):
+        return 1.0 if version == "default" else slowness
+
+    tuner, found = run_through(seconds_of, 600)
+    for calls in range(1, 601):
+        assert sum(found[:calls]) <= (1 + Budget().excess) * calls + slowness - 1 + 1e-9  # and one trial
+    assert tuner.statistics().trials > 3
+
+
+def test_what_has_been_saved_is_spent_on_trials():
+    def seconds_of(version):
+        return {"default": 1.0, "other 0": 0.5}.get(version, 1.5)
+
+    tuner, found = run_through(seconds_of, 60)
+    assert tuner.converged and sum(found) < 50
+
+
+def test_a_pause_is_explained():
+    tuner, _ = run_through(lambda version: 1.0 if version == "default" else 9.0, 12)
+    assert "trials have cost more than 3%" in tuner.statistics().paused
+    tuner, _ = run_through(lambda version: 1.0, 40)
+    assert tuner.converged and tuner.statistics().paused is None
+
+
+def test_a_program_waits_no_longer_for_the_compiler_than_it_computes():
+    tuner, waited, computed = OnlineTuner(TWO), 0.0, 0.0
+    for _ in range(400):
+        configuration = tuner.choose()
+        is_new = configuration not in dict(tuner.ranking())
+        assert not is_new or waited <= computed
+        waited, computed = waited + 0.5 * is_new, computed + 0.01
+        tuner.report(configuration, 0.01, compile_seconds=0.5 * is_new)
+    assert tuner.statistics().explored == 8  # 4 s of calls
+
+
+def test_what_may_be_far_slower_is_tried_once_enough_has_been_saved():
+    def seconds_of(version):
+        return {"default": 1.0, "other 1": 0.5, "other 0": 30.0}.get(version, 0.9)
+
+    def risk(configuration):
+        return 40.0 if configuration["version"] == "other 0" else 1.0
+
+    tuner, found = run_through(seconds_of, 200, risk=risk)
+    position = found.index(30.0)
+    assert sum(found[:position]) + 20.0 <= (1 + Budget().excess) * (position + 1)
+    assert tuner.converged and tuner.best[0]["version"] == "other 1"
 
 
 def test_amortisation_resumes_after_as_many_calls_again():

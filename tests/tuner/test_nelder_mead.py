@@ -76,6 +76,16 @@ def test_on_levels_the_result_is_no_worse_than_its_neighbours():
         assert search.best[1] <= min(rugged((i + 1, j)), rugged((i, j + 1)), rugged((i - 1, j)), rugged((i, j - 1)))
 
 
+@pytest.mark.parametrize("flat", [1, 2])
+@pytest.mark.parametrize("seed", range(5))
+def test_axes_that_do_not_matter_beside_a_real_one_do_not_keep_it_from_ending(flat, seed):
+    """Along the flat axes the simplex stays large, along the real one it finds ever smaller gains."""
+    rng = np.random.default_rng(seed)
+    search = NelderMead([*rng.uniform(0, 8, flat), rng.uniform(0, 100)], [2.0] * flat + [25.0])
+    assert run(search, lambda x: 1 + abs(x[-1] - 31.4)) < 50 * (flat + 2)
+    assert search.best[1] < 1.01
+
+
 def test_infeasible_points_are_left_behind():
     def walled(x):
         return math.inf if x[0] + x[1] > 3 else (x[0] - 5) ** 2 + (x[1] - 1) ** 2

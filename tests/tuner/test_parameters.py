@@ -133,6 +133,7 @@ def test_conditions_are_not_truth_values():
         ("min(a, b) % 2 == 0 and not a == b", {"a": 4, "b": 5}, True),
         ("version in ('tiled', 'wavefront')", {"version": "plain"}, False),
         ("1 < a < 3", {"a": 2}, True),
+        ("(a if a > b else 2 * b) <= 4", {"a": 1, "b": 3}, False),
     ],
 )
 def test_constraints_compute(expression, values, expected):

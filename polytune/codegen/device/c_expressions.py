@@ -63,6 +63,12 @@ class Context:
     def name(self, name: str) -> str:
         return name if name in self.own else c_name(name)
 
+    def extent(self, array: str, dimension: int) -> str:
+        return extent_name(array, dimension)
+
+    def type_name(self, dtype: str) -> str:
+        return C_TYPES[dtype]
+
 
 def c_text(expression: Expression, place: Context) -> str:
     """The C text of an expression, in parentheses unless it is a single word or call."""
@@ -77,7 +83,7 @@ def c_text(expression: Expression, place: Context) -> str:
         case Iterator(name) | ParameterValue(name) | Argument(name):
             return place.name(name)
         case Extent(array, dimension):
-            return extent_name(array, dimension)
+            return place.extent(array, dimension)
         case Element():
             return place.element(expression)
         case Unary("not", operand):
@@ -98,10 +104,10 @@ def c_text(expression: Expression, place: Context) -> str:
         case Select(condition, then, otherwise):
             return f"({text(condition)} ? {text(then)} : {text(otherwise)})"
         case Cast(operand, dtype):
-            return f"({text(operand)} != 0)" if dtype == "bool" else f"(({C_TYPES[dtype]}){text(operand)})"
+            return f"({text(operand)} != 0)" if dtype == "bool" else f"(({place.type_name(dtype)}){text(operand)})"
         case Call(function, arguments, dtype):
             call = f"pt_{function}_{C_TYPES[arguments[0].dtype]}({', '.join(map(text, arguments))})"
-            return call if dtype == arguments[0].dtype else f"(({C_TYPES[dtype]}){call})"
+            return call if dtype == arguments[0].dtype else f"(({place.type_name(dtype)}){call})"
     raise AssertionError(f"no such expression: {expression!r}")
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 import shutil
 import threading
+import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -28,19 +29,36 @@ from polytune.runtime.devices.transfers import Rectangle
 
 __all__ = ["OpenCLDevice", "reason_if_unusable"]
 
+_FEWEST_THREADS = 32
+"""Of a block, in the smallest kernels that there are."""
+
+_silencing = threading.Lock()
+"""The filters of warnings belong to all threads."""
+
 
 def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
     """Why a device must not be used, and what to do about it; None if it can be.
 
-    PoCL links every kernel with the system's linker, and ends the whole process if there is none.
+    PoCL links every kernel with the system's linker, and ends the whole process if there is none.  A processor that is
+    newer than its LLVM it takes for a ``generic`` one, for which LLVM then refuses to compile anything on x86
+    (https://github.com/pocl/pocl/issues/1049).
 
     Args:
         raw: a ``pyopencl.Device``.
     """
-    if "Portable Computing Language" in raw.platform.name and shutil.which("ld") is None:
-        return "PoCL needs the linker ld, which is not on PATH", "install binutils"
+    if "Portable Computing Language" in raw.platform.name:
+        if shutil.which("ld") is None:
+            return "PoCL needs the linker ld, which is not on PATH", "install binutils"
+        if "x86_64" in raw.version and raw.version.rstrip().endswith("-generic"):
+            return (
+                "this PoCL is older than the processor and compiles nothing for it",
+                "install a newer PoCL, or another OpenCL driver for processors, such as Intel's: "
+                "pip install intel-opencl-rt intel-cmplr-lib-rt",
+            )
     if not raw.available or not raw.compiler_available:
         return "the driver says that it is not available", "look at the driver's installation"
+    if min(raw.max_work_group_size, raw.max_work_item_sizes[0]) < _FEWEST_THREADS:
+        return f"a block may not have {_FEWEST_THREADS} threads along x there", "use another device"
     return None
 
 
@@ -100,7 +118,7 @@ class OpenCLDevice(StagedDevice):
     def compile(self, source: str, name: str, *, contract: bool = False) -> Kernel:
         options = [*self._options, *(["-DPT_CONTRACT"] if contract else [])]
         try:
-            with self._translated("compile on"):
+            with self._translated("compile on"), _silent(self._cl.CompilerWarning):
                 program = self._cl.Program(self._context, source).build(options, cache_dir=False)
                 kernel = self._cl.Kernel(program, name)
         except DeviceLostError:
@@ -299,6 +317,14 @@ class _Count:
 def _release(raw: Any, allocated: _Count, nbytes: int) -> None:
     raw.release()
     allocated.add(-nbytes)
+
+
+@contextlib.contextmanager
+def _silent(category: type[Warning]) -> Iterator[None]:
+    """Without what pyopencl says of drivers whose compilers report success: there is nothing to warn of."""
+    with _silencing, warnings.catch_warnings():
+        warnings.simplefilter("ignore", category)
+        yield
 
 
 def _limits(raw: Any) -> Limits:

@@ -27,7 +27,9 @@ class DeviceCode:
         scalars: scalar arguments with their types.
         positions: per member of its band which one of the region's it is; two int64 each.
         sequential: how many of its members are sequential; the others are mapped, x last.
-        shares: whether it has anything to keep in shared memory.
+        shared_memory: how many bytes of shared memory a block needs, an expression of ``{x}``, ``{y}`` and ``{z}``, the
+            points of a block along its axes, and ``{depth}``, those of a tile along a sequential member; empty where
+            there is nothing to keep there.
     """
 
     name: str
@@ -38,7 +40,12 @@ class DeviceCode:
     scalars: tuple[tuple[str, str], ...]
     positions: tuple[int, ...]
     sequential: int
-    shares: bool
+    shared_memory: str
+
+    @property
+    def shares(self) -> bool:
+        """Whether it has anything to keep in shared memory."""
+        return bool(self.shared_memory)
 
     @property
     def axes(self) -> int:
@@ -52,7 +59,8 @@ class Part:
 
     Attributes:
         run: a Numba function of a context, for the processor.
-        team: whether it shares its work out among workers.
+        team: whether it shares its work out among workers; then ``run`` also takes a worker's number and how many there
+            are.
         tiles: how many tile sizes it takes.
         splits: how many members of its band may be split.
         shared: how many members have limits; the first ``splits`` are among them.
@@ -94,3 +102,8 @@ class Partitioned:
     def splits(self) -> int:
         """How many members can be split in some region that devices can run."""
         return max((part.splits for part in self.parts if part.device is not None), default=0)
+
+    @property
+    def codes(self) -> tuple[DeviceCode, ...]:
+        """The kernels for devices."""
+        return tuple(part.device for part in self.parts if part.device is not None)

@@ -13,17 +13,22 @@
 ``points_x_<i>``               points of a thread along x, and ``points_y_<i>`` along y
 ``depth_<i>``                  points of a tile along a sequential member
 =====================  ======  ========================================================================================
+
+What does not fit into a device, by its limits of threads and of shared memory, is not part of the space.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from polytune.runtime.devices.device import Limits
 from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.description import Partitioned
+from polytune.runtime.partitioned.fitting import BLOCKS, DEPTHS, HEIGHTS, POINTS, constraints_of, first_shape
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
+from polytune.tuner.condition import Condition
 
 __all__ = ["VERSION", "on_device", "with_devices"]
 
@@ -31,14 +36,16 @@ VERSION = "partitioned"
 """The version that is shared among platforms."""
 
 
-def with_devices(space: Space, partitioned: Partitioned, platforms: Sequence[str]) -> Space:
+def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Limits]) -> Space:
     """A kernel's space with the version that is shared among the processor and devices.
 
     Args:
         space: every choice that there is without devices.
         partitioned: the version.
-        platforms: the identities of the devices.
+        limits: what the devices can hold, by their identities.
     """
+    platforms = tuple(limits)
+    codes = partitioned.codes
     parameters: list[Nominal | Ordinal | Integer | Ratio] = []
     tiles = max(part.tiles for part in partitioned.parts)
     for parameter in space.parameters:
@@ -60,48 +67,57 @@ def with_devices(space: Space, partitioned: Partitioned, platforms: Sequence[str
         first = platforms[0] if number == 0 else CPU
         parameters.append(Nominal(f"platform_{number}", (CPU, *platforms), default=first, when=exists))
         parameters.append(Integer(f"threads_{number}", 1, cores, default=cores, when=Is(f"platform_{number}", CPU)))
-        parameters += _partition(number, partitioned, platforms)
-    return Space(parameters, (*space.constraints, *_uses_a_device(partitions)))
+        parameters += _partition(number, partitioned, limits)
+    fitting = [constraint for number in range(partitions) for constraint in constraints_of(number, codes, limits)]
+    return Space(parameters, (*space.constraints, *_uses_a_device(partitions), *fitting))
 
 
-def on_device(partitioned: Partitioned, platform: str) -> Space:
+def on_device(partitioned: Partitioned, platform: str, limits: Limits) -> Space:
     """The space of a kernel whose arrays are at home on a device: everything runs there that can.
 
     Args:
         partitioned: the version.
         platform: the identity of the device.
+        limits: what it can hold.
     """
+    only = {platform: limits}
     return Space(
         [
             Nominal("version", (VERSION,)),
             Nominal("split", (0,)),
             Nominal("platform_0", (platform,)),
-            *_partition(0, partitioned, (platform,)),
-        ]
+            *_partition(0, partitioned, only),
+        ],
+        constraints_of(0, partitioned.codes, only),
     )
 
 
 def _partition(
-    number: int, partitioned: Partitioned, platforms: Sequence[str]
+    number: int, partitioned: Partitioned, limits: Mapping[str, Limits]
 ) -> list[Nominal | Ordinal | Integer | Ratio]:
     """The parameters of one partition, there where it runs on a device."""
-    codes = [part.device for part in partitioned.parts if part.device is not None]
-    there = Is(f"platform_{number}", *platforms)
+    codes = partitioned.codes
+    first = first_shape(number, codes, limits)
+    there = Is(f"platform_{number}", *limits)
     found: list[Nominal | Ordinal | Integer | Ratio] = [
-        Integer(f"block_{number}", 32, 256, step=32, default=256, when=there),
+        Integer(f"block_{number}", BLOCKS[0], BLOCKS[-1], step=BLOCKS.step, default=first["block"], when=there),
     ]
     if any(code.axes > 1 for code in codes):
-        found.append(Integer(f"height_{number}", 1, 32, powers_of_two=True, default=8, when=there))
+        found.append(_power_of_two(f"height_{number}", HEIGHTS, first["height"], there))
     if any(code.shares for code in codes):
-        found.append(Nominal(f"shared_{number}", (True, False), when=there))
+        found.append(Nominal(f"shared_{number}", (True, False), default=first["shared"], when=there))
         found.append(Nominal(f"unroll_copy_{number}", (False, True), when=Is(f"shared_{number}", True)))
     found.append(Nominal(f"unroll_tile_{number}", (False, True), when=there))
-    found.append(Integer(f"points_x_{number}", 1, 8, powers_of_two=True, default=1, when=there))
+    found.append(_power_of_two(f"points_x_{number}", POINTS, 1, there))
     if any(code.axes > 1 for code in codes):
-        found.append(Integer(f"points_y_{number}", 1, 8, powers_of_two=True, default=1, when=there))
+        found.append(_power_of_two(f"points_y_{number}", POINTS, 1, there))
     if any(code.sequential for code in codes):
-        found.append(Integer(f"depth_{number}", 4, 64, powers_of_two=True, default=16, when=there))
+        found.append(_power_of_two(f"depth_{number}", DEPTHS, 16, there))
     return found
+
+
+def _power_of_two(name: str, values: Sequence[int], default: int, when: Condition) -> Integer:
+    return Integer(name, values[0], values[-1], powers_of_two=True, default=default, when=when)
 
 
 def _uses_a_device(partitions: int) -> list[Constraint]:

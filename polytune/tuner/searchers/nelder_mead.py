@@ -12,6 +12,8 @@ from polytune.tuner.searcher import cost_from_json, cost_to_json
 Coordinates = tuple[float, ...]
 
 _REFLECTION, _EXPANSION, _CONTRACTION, _SHRINKAGE = 1.0, 2.0, 0.5, 0.5
+_GAIN = 1e-3  # less than this share of the cost is no progress
+_PATIENCE = 6  # points for each vertex, in which there must be some
 
 
 class NelderMead:
@@ -26,11 +28,14 @@ class NelderMead:
     from the best point with steps of one `tolerance`, in the positive and in the negative directions by turns, until
     both have improved nothing: on a discrete space the result is then no worse than its neighbours on each axis.
 
+    Along an axis on which the cost does not depend, a simplex need not become small, while it follows another axis in
+    ever smaller steps: one that has gained less than a thousandth of the cost for long counts as converged too.
+
     Args:
         start: the first vertex; its length is the dimension, which may be zero.
         steps: how far each other vertex of the first simplex lies from the start, one along each axis; not zero.
         tolerance: the size of a converged simplex.
-        restarts: whether to start again from the best point.
+        restarts: whether to start again from the best point; otherwise the size alone ends the search.
     """
 
     def __init__(
@@ -45,6 +50,8 @@ class NelderMead:
         self._converged = False
         self._fruitless = 0  # restarts in a row that have improved nothing
         self._cost_at_restart = math.inf
+        self._expected = math.inf  # the cost when there was progress for the last time
+        self._idle = 0  # points told since
         self._direction = 1.0
         self._queue = _simplex(tuple(map(float, start)), steps)
         self._phase = "initial"
@@ -70,6 +77,9 @@ class NelderMead:
             return
         if cost < math.inf and (self._best is None or cost < self._best[1]):
             self._best = (tuple(point), cost)
+        self._idle += 1
+        if _is_progress(cost, self._expected):
+            self._expected, self._idle = cost, 0
         vertex = self._queue.pop(0)
         getattr(self, f"_after_{self._phase}")(vertex, cost)
 
@@ -136,7 +146,7 @@ class NelderMead:
         order = sorted(range(len(self._costs)), key=self._costs.__getitem__)  # stable: equal costs stay in order
         self._vertices = [self._vertices[index] for index in order]
         self._costs = [self._costs[index] for index in order]
-        if self._size() < self._tolerance:
+        if self._size() < self._tolerance or (self._restarts and self._idle > _PATIENCE * (self._dimension + 1)):
             self._restart()
         else:
             self._plan("reflect", _REFLECTION)
@@ -148,7 +158,8 @@ class NelderMead:
 
     def _restart(self) -> None:
         cost = self._costs[0]
-        self._fruitless = 0 if cost < self._cost_at_restart else self._fruitless + 1
+        self._fruitless = 0 if _is_progress(cost, self._cost_at_restart) else self._fruitless + 1
+        self._idle = 0
         # The simplex that ends first counts as an improvement over nothing; two restarts have to follow in vain.
         if not self._restarts or self._dimension == 0 or self._fruitless == 2 or cost == math.inf:
             self._converged = True
@@ -183,6 +194,8 @@ class NelderMead:
             "converged": self._converged,
             "fruitless": self._fruitless,
             "cost_at_restart": cost_to_json(self._cost_at_restart),
+            "expected": cost_to_json(self._expected),
+            "idle": self._idle,
             "direction": self._direction,
         }
 
@@ -198,8 +211,13 @@ class NelderMead:
         self._converged = state["converged"]
         self._fruitless = state["fruitless"]
         self._cost_at_restart = cost_from_json(state["cost_at_restart"])
+        self._expected, self._idle = cost_from_json(state["expected"]), state["idle"]
         self._direction = state["direction"]
         self._dimension = len(self._vertices[0]) if self._vertices else len(self._queue[0])
+
+
+def _is_progress(cost: float, previous: float) -> bool:
+    return cost < (1 - _GAIN) * previous
 
 
 def _simplex(start: Coordinates, steps: Sequence[float]) -> list[Coordinates]:

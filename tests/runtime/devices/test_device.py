@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
 from polytune.errors import CompilationError, DeviceCompilationError, DeviceError, DeviceMemoryError, LaunchError
+from polytune.runtime.devices.opencl import reason_if_unusable
 from tests.runtime.devices.kernels import ADD, compiled, run, whole
 
 
@@ -212,12 +214,50 @@ def test_opencl_memory_has_no_address(opencl):
         opencl.wrap(4096, 64)
 
 
-def test_device_that_lacks_its_linker_is_not_used(opencl, monkeypatch):
-    """PoCL would end this process."""
-    from polytune.runtime.devices.opencl import reason_if_unusable
+def raw_device(**attributes):
+    """As much of PoCL's device as is looked at before it is used."""
+    usual = {
+        "platform": SimpleNamespace(name="Portable Computing Language"),
+        "version": "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-znver3",
+        "available": True,
+        "compiler_available": True,
+        "max_work_group_size": 4096,
+        "max_work_item_sizes": [4096, 4096, 4096],
+    }
+    return SimpleNamespace(**{**usual, **attributes})
 
+
+def test_device_in_use_is_usable(opencl):
     assert reason_if_unusable(opencl._raw) is None
-    monkeypatch.setenv("PATH", "/nowhere")
-    reason, remedy = reason_if_unusable(opencl._raw)
+
+
+def test_device_that_lacks_its_linker_is_not_used(monkeypatch):
+    """PoCL would end this process."""
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert reason_if_unusable(raw_device()) is None
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    reason, remedy = reason_if_unusable(raw_device())
     assert "ld" in reason
     assert "binutils" in remedy
+    assert reason_if_unusable(raw_device(platform=SimpleNamespace(name="Another"))) is None
+
+
+@pytest.mark.parametrize(
+    ("attributes", "reason"),
+    [
+        ({"version": "OpenCL 3.0 PoCL HSTR: pthread-x86_64-unknown-linux-gnu-generic "}, "older than the processor"),
+        ({"max_work_group_size": 16}, "may not have 32 threads"),
+        ({"max_work_item_sizes": [1, 1024, 1024]}, "may not have 32 threads"),
+        ({"available": False}, "not available"),
+    ],
+)
+def test_device_that_compiles_or_runs_nothing_is_not_used(monkeypatch, attributes, reason):
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    found, remedy = reason_if_unusable(raw_device(**attributes))
+    assert reason in found
+    assert remedy
+
+
+def test_generic_processor_of_another_kind_is_used(monkeypatch):
+    monkeypatch.setattr("shutil.which", lambda name: f"/usr/bin/{name}")
+    assert reason_if_unusable(raw_device(version="OpenCL 3.0 PoCL HSTR: pthread-aarch64-linux-gnu-generic")) is None

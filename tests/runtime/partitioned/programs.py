@@ -126,7 +126,7 @@ def part_of(region: Region, number: int) -> Part:
         scalars=(("factor", "float64"),),
         positions=tuple(range(region.splits)),
         sequential=0,
-        shares=False,
+        shared_memory="",
     )
     return Part(
         run=region.apply,

@@ -6,6 +6,7 @@ import functools
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -84,7 +85,7 @@ def choosing(kernel, arguments, monkeypatch, wanted):
     """The kernel's tuner, which chooses one configuration unless it has failed."""
     tuner = kernel.tuner(*arguments)
     choose = tuner.choose
-    monkeypatch.setattr(tuner, "choose", lambda: choose() if wanted in tuner._search.failures else wanted)
+    monkeypatch.setattr(tuner, "choose", lambda *ready: choose(*ready) if wanted in tuner._search.failures else wanted)
     return tuner
 
 
@@ -105,8 +106,9 @@ def test_configuration_that_fails_is_not_tried_again(kernel, arguments, device, 
 
 
 def test_kernel_that_does_not_fit_is_not_tried_again(kernel, arguments, device, monkeypatch):
-    monkeypatch.setattr(device, "limits", device.limits.__class__(**{**vars(device.limits), "threads_per_block": 64}))
     wanted = configurations(kernel, arguments, block_0=128)
+    # As if the compiled kernel needed so many registers: what the device says of itself is known to the space.
+    monkeypatch.setattr(device, "limits", replace(device.limits, threads_per_block=64))
     result = expected(arguments, 2)
     tuner = choosing(kernel, arguments, monkeypatch, wanted)
     with pytest.warns(DeviceWarning, match="a block of 128 threads, where this kernel may have 64") as caught:
@@ -232,3 +234,29 @@ def test_explanation_tells_who_did_what(kernel, arguments, device, monkeypatch):
     assert "last shared run" in text and "ratio_0=0.25" in text
     assert "partition 0 on opencl:0" in text and "0.0004 MB there, 0.0002 MB back" in text
     assert "partition 1 on cpu" in text and "cpu waited" in text
+
+
+def product(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+
+
+def test_matrices_of_500_elements_never_see_a_device(device, tmp_path, monkeypatch):
+    monkeypatch.delenv("POLYTUNE_RHO")  # the rules apply, with the thresholds of this machine
+    monkeypatch.delenv("POLYTUNE_ALPHA")
+    kernel = polytune.Kernel(product)
+    kernel._store = Store(tmp_path / "history.sqlite")
+    arguments = np.zeros((20, 25)), np.ones((20, 30)), np.ones((30, 25))
+    tuner = kernel.tuner(*arguments)
+    assert tuner.refused["version"].keys() == {"partitioned"}
+    explored = []
+    for _ in range(50):
+        kernel(*arguments)
+        explored.append(tuner.statistics().explored)
+    # All calls take less than compiling another version would: one configuration serves them.
+    assert explored == [1] * 50
+    assert (arguments[0] == 50 * 30).all()
+    assert "rejected: version = partitioned: Min-Compute" in kernel.explain()
+    assert "pausing after 50 calls: compiling has taken longer" in kernel.explain()

@@ -19,8 +19,8 @@ from polytune.tuner import Configuration
 from tests.runtime.partitioned.fake_device import LIMITS, FakeDevice
 from tests.runtime.partitioned.programs import Program, Strided, configuration
 
-FLAT = DeviceCode("flat", "text", ("A",), (), (("A", 0),), (("f", "float32"),), (0,), 0, False)
-DEEP = DeviceCode("deep", "text", ("A", "B"), ("B",), (("A", 1),), (), (2, 0, 1), 1, True)
+FLAT = DeviceCode("flat", "text", ("A",), (), (("A", 0),), (("f", "float32"),), (0,), 0, "")
+DEEP = DeviceCode("deep", "text", ("A", "B"), ("B",), (("A", 1),), (), (2, 0, 1), 1, "8 * {y} * ({depth} // 2 * 2 + 1)")
 
 
 def test_block_is_flat_or_has_a_height():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polytune
-from benchmarks.numba_source import NumbaSource
+from benchmarks.cpu.numba_source import NumbaSource
 
 FACTOR = 3.0
 

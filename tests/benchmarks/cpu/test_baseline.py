@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polytune
-from benchmarks.baseline import BaselineError, Extra, derive_baseline
+from benchmarks.cpu.baseline import BaselineError, Extra, derive_baseline
 from polybench.benchmark import Benchmark
 from polybench.datasets import Dataset
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import polytune
-from benchmarks.parallel_loops import SourceLoop, choose_loops, outermost_parallel, source_loops
+from benchmarks.cpu.parallel_loops import SourceLoop, choose_loops, outermost_parallel, source_loops
 from polybench.registry import benchmark
 
 

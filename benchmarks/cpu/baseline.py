@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from benchmarks.numba_source import NumbaSource
-from benchmarks.parallel_loops import choose_loops, source_loops
+from benchmarks.cpu.numba_source import NumbaSource
+from benchmarks.cpu.parallel_loops import choose_loops, source_loops
 from polybench.benchmark import Benchmark, copy_arguments
 from polybench.datasets import Dataset
 from polytune.pipeline import Stages

@@ -1,0 +1,96 @@
+"""What the machine can do at best, measured in the same turns as the kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+
+from benchmarks.timing import Sample
+from polybench.benchmark import Arguments
+
+PRODUCT_SIZE = 1536
+"""Rows and columns of the matrices that BLAS multiplies: large enough for its full speed."""
+
+TRIAD_BYTES = 1 << 28
+"""What the triad moves: more than caches hold."""
+
+_LEAST_READ = 1 << 16
+"""Arrays of fewer bytes are not read: starting the threads takes longer."""
+
+PRODUCTS = {"float64": "dgemm", "float32": "sgemm"}
+"""The limits of arithmetic, by dtype."""
+
+TRIAD, READ = "triad", "read"
+
+
+@numba.njit(parallel=True, fastmath=True)
+def _total(values: Any, parts: int) -> Any:
+    """The sum of all elements, which reads them and writes nothing."""
+    totals = np.zeros(parts, values.dtype)
+    for part in numba.prange(parts):
+        begin, end = part * values.size // parts, (part + 1) * values.size // parts
+        total = values.dtype.type(0)
+        for i in range(begin, end):
+            total += values[i]
+        totals[part] = total
+    return totals.sum()
+
+
+@numba.njit(parallel=True, fastmath=True)
+def _triad(a: Any, b: Any, c: Any, factor: float) -> None:
+    for i in numba.prange(a.size):
+        a[i] = b[i] + factor * c[i]
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A limit: how many operations or bytes a second, from repeated measurements."""
+
+    seconds: Sample
+    amount: float
+
+    @property
+    def median(self) -> float:
+        return self.amount / self.seconds.median
+
+
+@dataclass(frozen=True)
+class Probe:
+    """One call that does nothing but what is to be measured, and how many operations or bytes that is."""
+
+    call: Callable[..., Any]
+    amount: float
+
+
+def probes(arguments: Arguments) -> dict[str, Probe]:
+    """What measures the limits, by name; each call ignores its arguments.
+
+    ``dgemm`` and ``sgemm`` are NumPy's products of square matrices, counted as two operations for each multiplication;
+    ``triad`` is ``a = b + s * c`` on arrays that no cache holds, counted as three accesses for each element; ``read``
+    adds up the arrays of a call, one after the other.
+
+    Args:
+        arguments: of the kernel beside which they are measured; copied, so that they are memory of their own.
+    """
+    found: dict[str, Probe] = {}
+    for dtype, name in PRODUCTS.items():
+        left = np.random.default_rng(0).random((PRODUCT_SIZE, PRODUCT_SIZE)).astype(dtype)
+        right, out = left.T.copy(), np.empty_like(left)
+        found[name] = Probe(lambda *_, a=left, b=right, c=out: np.dot(a, b, out=c), 2.0 * PRODUCT_SIZE**3)
+    a, b, c = (np.full(TRIAD_BYTES // 24, 1.0 + number) for number in range(3))
+    found[TRIAD] = Probe(lambda *_: _triad(a, b, c, 0.5), float(24 * a.size))
+    large = [value for value in arguments if isinstance(value, np.ndarray) and value.nbytes >= _LEAST_READ]
+    if large:
+        parts = numba.get_num_threads()
+        flat = [value.copy().reshape(-1) for value in large]
+        found[READ] = Probe(lambda *_: [_total(values, parts) for values in flat], float(sum(v.nbytes for v in flat)))
+    return found
+
+
+def rates(measured: Mapping[str, Sample], probed: Mapping[str, Probe]) -> dict[str, Rate]:
+    """The limits, from the seconds of the probes."""
+    return {name: Rate(measured[name], probe.amount) for name, probe in probed.items() if name in measured}

@@ -1,0 +1,126 @@
+"""What a kernel has to do at least, and how near to the machine's limits it comes.
+
+The roofline model (Williams, Waterman and Patterson, "Roofline", CACM 2009): a kernel takes at least as long as its
+operations take at the machine's best rate, and at least as long as the memory traffic that no cache can save.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import islpy as isl
+import numpy as np
+
+from benchmarks.cpu.limits import PRODUCTS, READ, TRIAD, Rate
+from polybench.benchmark import Arguments, Benchmark
+from polybench.datasets import Dataset
+from polytune.codegen.own_names import OWN
+from polytune.codegen.python_expressions import expression_text
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import AccessKind, ArrayRole, Scop
+from polytune.pipeline import Stages
+from polytune.schedule.unions import union_of
+
+OPERATIONS = 1_000_000
+"""isl's budget for whether an array is read before it is written."""
+
+
+@dataclass(frozen=True)
+class Work:
+    """What one call does.
+
+    Attributes:
+        operations: arithmetic operations, as the source writes them.
+        bytes: elements of the arguments that are accessed, times their size; twice where their old values are read
+            and new ones written.
+        dtype: of the arrays that are written.
+    """
+
+    operations: int
+    bytes: int
+    dtype: str
+
+    @property
+    def intensity(self) -> float:
+        """Operations for each byte."""
+        return self.operations / self.bytes
+
+
+@dataclass(frozen=True)
+class Roof:
+    """The limits for one kernel.
+
+    Attributes:
+        flops: operations a second of BLAS in the kernel's dtype; None for integers, for which there is no BLAS.
+        bandwidth: bytes a second that reading the kernel's arrays reaches; those of the triad where they are too small.
+    """
+
+    flops: float | None
+    bandwidth: float
+
+    def least_seconds(self, work: Work) -> float:
+        """How long the work takes at least."""
+        compute = 0.0 if self.flops is None else work.operations / self.flops
+        return max(compute, work.bytes / self.bandwidth)
+
+
+def roof_of(work: Work, limits: Mapping[str, Rate]) -> Roof:
+    """The limits that hold for a kernel."""
+    product = PRODUCTS.get(work.dtype)
+    bandwidth = limits.get(READ) or limits[TRIAD]
+    return Roof(None if product is None else limits[product].median, bandwidth.median)
+
+
+def work_of(benchmark: Benchmark, stages: Stages, dataset: Dataset, arguments: Arguments) -> Work:
+    """What a call at a size does, from the benchmark's operations and the compiler's counts."""
+    scop = stages.scop
+    given = dict(zip(benchmark.argument_names, arguments, strict=True))
+    parameters = parameter_values(scop, given)
+    total = 0
+    for counts in stages.counts.arrays:
+        array = scop.array(counts.array)
+        if array.role is not ArrayRole.ARGUMENT:
+            continue
+        value = given[array.name]
+        elements = value.size if counts.footprint is None else int(counts.footprint.evaluate(**parameters))
+        total += elements * value.itemsize * _passes(scop, array.name)
+    written = np.result_type(*(given[name] for name in benchmark.outputs))
+    return Work(benchmark.operations(**benchmark.sizes(dataset)), total, written.name)
+
+
+def parameter_values(scop: Scop, arguments: Mapping[str, Any]) -> dict[str, int]:
+    """The values of a kernel's parameters in a call."""
+    values: dict[str, int] = {}
+    for parameter in scop.parameters:
+        text = expression_text(parameter.source, compiled=False).replace(OWN, "")
+        values[parameter.name] = int(eval(text, {}, {**arguments, **values}))
+    return values
+
+
+def _passes(scop: Scop, array: str) -> int:
+    """How often each element of an argument has to pass between memory and processor: 2 if it comes and goes."""
+    accesses = [access for statement in scop.statements for access in statement.accesses if access.array == array]
+    written = any(access.is_write for access in accesses)
+    return int(written) + int(not written or reads_old_values(scop, array))
+
+
+def reads_old_values(scop: Scop, array: str) -> bool:
+    """Whether a kernel reads any element of an array before it has written it.
+
+    True as well where isl does not find out within its budget.
+    """
+    accesses = [access for statement in scop.statements for access in statement.accesses if access.array == array]
+    certain = [access.relation for access in accesses if access.kind is AccessKind.MUST_WRITE]
+    writes = union_of((isl.UnionMap.from_map(relation) for relation in certain), scop)
+
+    def is_live_in(relation: isl.Map) -> bool:
+        information = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(relation))
+        flow = information.set_must_source(writes).set_schedule(scop.schedule).compute_flow()
+        return not flow.get_must_no_source().intersect_params(scop.context).is_empty()
+
+    context = scop.context.get_ctx()
+    reads = [access.relation for access in accesses if access.kind is AccessKind.READ]
+    return any(within_budget(context, OPERATIONS, partial(is_live_in, read)) in (True, None) for read in reads)

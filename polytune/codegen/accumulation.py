@@ -1,0 +1,150 @@
+"""Accumulations: nests whose statements update elements that do not depend on the innermost loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polytune.codegen.affine_range import coefficient, mentions
+from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.target import BYTES
+from polytune.frontend.expression import Assign, Binary, Element, Expression, Unary, walk
+
+ContiguousAxis = Callable[[Element], int | None]
+"""The position of the subscript that walks through neighbours in memory; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """A nest ``for rows: for columns: for inner: updates`` in which every target is the same for all of ``inner``.
+
+    Attributes:
+        rows: a loop whose iterations update different elements; None where there is none.
+        columns: such a loop, the next one inside.
+        inner: the innermost loop.
+        updates: the statements, as assignments of one type.
+        dtype: that type.
+        sums: lanes are consecutive ``inner``, and the statements add to their targets; else lanes are consecutive
+            ``columns``.
+        rivals: pairs of an element that is updated and another element of the same array that is accessed: where both
+            may be the same, nothing may be kept in registers.
+    """
+
+    rows: For | None
+    columns: For
+    inner: For
+    statements: tuple[Compute, ...]
+    dtype: str
+    sums: bool
+    rivals: tuple[tuple[Element, Element], ...]
+
+    @property
+    def updates(self) -> tuple[Assign, ...]:
+        return tuple(_update(statement) for statement in self.statements)
+
+    @property
+    def targets(self) -> tuple[Element, ...]:
+        """What is updated, each element once."""
+        return tuple(dict.fromkeys(update.target for update in self.updates))
+
+
+def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassociate: bool) -> Accumulation | None:
+    """The accumulation that the last loops of a perfect nest are; None where they are none that vectors can do.
+
+    Args:
+        nest: loops of one permutable band, two or more, the innermost last.
+        contiguous: tells how arrays lie in memory.
+        reassociate: whether sums may be added up in another order.
+    """
+    *outer, columns, inner = nest
+    rows = outer[-1] if outer else None
+    statements = _statements(inner.body)
+    if statements is None:
+        return None
+    updates = [_update(statement) for statement in statements]
+    dtype = updates[0].target.dtype
+    if dtype not in BYTES or dtype == "int32" or any(update.target.dtype != dtype for update in updates):
+        return None
+    if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
+        return None
+    if rows is not None and not all(_apart(update.target, rows.variable, columns.variable) for update in updates):
+        rows = None
+    in_columns = [
+        mentions(update.target, columns.variable)
+        and all(_is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
+        for update in updates
+    ]
+    if all(in_columns):
+        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates))
+    if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
+        return None
+    terms = [added_term(update) for update in updates]
+    if any(term is None or not _is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
+        return None
+    if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
+        return None
+    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates))
+
+
+def added_term(update: Assign) -> tuple[str, Expression] | None:
+    """``("+", e)`` or ``("-", e)`` for an update ``x = x + e``, ``x = e + x`` or ``x = x - e``; else None."""
+    match update.value:
+        case Binary("+" | "-" as operator, left, right) if left == update.target:
+            return operator, right
+        case Binary("+", left, right) if right == update.target:
+            return "+", left
+    return None
+
+
+def _statements(body: Node) -> tuple[Compute, ...] | None:
+    """The statements of an innermost loop, if they are assignments and nothing else is there."""
+    parts = body.children if isinstance(body, Block) else (body,)
+    found = tuple(part for part in parts if isinstance(part, Compute))
+    simple = all(len(part.operations) == 1 and isinstance(part.operations[0], Assign) for part in found)
+    return found if found and simple and len(found) == len(parts) else None
+
+
+def _update(statement: Compute) -> Assign:
+    (operation,) = statement.operations
+    assert isinstance(operation, Assign)
+    return operation
+
+
+def _coordinate(element: Element, variable: str) -> list[int]:
+    """The subscripts that move with a loop variable, if each moves by a constant."""
+    own = [axis for axis, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
+    return own if all(coefficient(element.subscripts[axis], variable) for axis in own) else []
+
+
+def _apart(element: Element, first: str, second: str) -> bool:
+    """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
+    moves with it and not with the other."""
+    axes = _coordinate(element, first), _coordinate(element, second)
+    return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
+
+
+def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
+    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector."""
+    if not mentions(node, variable):
+        return getattr(node, "dtype", None) == dtype
+    match node:
+        case Element(subscripts=subscripts, dtype=own):
+            moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, variable)]
+            return own == dtype and moving == [contiguous(node)] and coefficient(subscripts[moving[0]], variable) == 1
+        case Binary("+" | "-" | "*" | "/" | "min" | "max" as operator, left, right, own):
+            if operator == "/" and not dtype.startswith("float"):
+                return False
+            return own == dtype and all(_is_vector(part, variable, contiguous, dtype) for part in (left, right))
+        case Unary("-" | "abs" as operator, operand, own):
+            if operator == "abs" and not dtype.startswith("float"):
+                return False
+            return own == dtype and _is_vector(operand, variable, contiguous, dtype)
+    return False
+
+
+def _rivals(updates: Sequence[Assign]) -> tuple[tuple[Element, Element], ...]:
+    """Every target with every other element of its array that the statements name."""
+    named = [part for update in updates for part in walk(update) if isinstance(part, Element)]
+    targets = dict.fromkeys(update.target for update in updates)
+    pairs = [(target, other) for target in targets for other in named if other.array == target.array]
+    return tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))

@@ -1,0 +1,77 @@
+"""The least and greatest values of index expressions while loop variables run over ranges."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.frontend.expression import Binary, Constant, Expression, Iterator, Unary, walk
+
+
+@dataclass(frozen=True)
+class Range:
+    """The values of a variable: ``first <= variable <= last``, both expressions of other variables."""
+
+    first: Expression
+    last: Expression
+
+
+def mentions(expression: Expression, *names: str) -> bool:
+    """Whether any of the loop variables occurs."""
+    return any(isinstance(part, Iterator) and part.name in names for part in walk(expression))
+
+
+def coefficient(expression: Expression, name: str) -> int | None:
+    """The constant by which the expression grows with a loop variable; None where there is no such constant."""
+    match expression:
+        case Iterator(own):
+            return int(own == name)
+        case Binary("+" | "-" as operator, left, right):
+            parts = coefficient(left, name), coefficient(right, name)
+            if parts[0] is None or parts[1] is None:
+                return None
+            return parts[0] + parts[1] if operator == "+" else parts[0] - parts[1]
+        case Binary("*", Constant(factor), other) | Binary("*", other, Constant(factor)):
+            inner = coefficient(other, name)
+            return None if inner is None else inner * int(factor)
+        case Unary("-", operand):
+            inner = coefficient(operand, name)
+            return None if inner is None else -inner
+    return None if mentions(expression, name) else 0
+
+
+def greatest(expression: Expression, ranges: Mapping[str, Range]) -> Expression | None:
+    """A value that the expression does not exceed while variables run over ranges; the greatest one if it is affine.
+
+    None where the expression depends on the variables in a way that is not followed: neither affine nor a minimum or
+    maximum of such.
+    """
+    return _extreme(expression, ranges, +1)
+
+
+def least(expression: Expression, ranges: Mapping[str, Range]) -> Expression | None:
+    """A value below which the expression does not fall; see ``greatest``."""
+    return _extreme(expression, ranges, -1)
+
+
+def _extreme(expression: Expression, ranges: Mapping[str, Range], sign: int) -> Expression | None:
+    if not mentions(expression, *ranges):
+        return expression
+    match expression:
+        # Both grow with either operand, so that bounds of the operands bound the result.
+        case Binary("min" | "max" as operator, left, right, dtype):
+            bounds = _extreme(left, ranges, sign), _extreme(right, ranges, sign)
+            return None if bounds[0] is None or bounds[1] is None else Binary(operator, bounds[0], bounds[1], dtype)
+    values: dict[str, Expression] = {}
+    for name, own in ranges.items():
+        step = coefficient(expression, name)
+        if step is None:
+            return None
+        values[name] = own.last if sign * step > 0 else own.first
+    return substitute(expression, values)
+
+
+def from_first(first: Expression, count: int) -> Range:
+    """The range of so many values."""
+    return Range(first, add_constant(first, count - 1))

@@ -1,0 +1,103 @@
+"""Register tiles whose lanes are consecutive columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polytune.codegen.accumulation import Accumulation
+from polytune.codegen.affine_range import mentions
+from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
+from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.loops import For, Let, Node, Store
+from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
+from polytune.codegen.target import Target
+from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
+from polytune.frontend.expression import Binary, Element, Expression, Iterator, Unary, walk
+
+
+def tile_columns(accumulation: Accumulation, target: Target) -> Node:
+    """The loops of an accumulation with blocks of rows and vectors of columns in registers."""
+    lanes = target.lanes(accumulation.dtype)
+
+    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+        return guarded(accumulation, box, limit, _Block(accumulation, lanes, rows, vectors).code)
+
+    shape = largest_shape(
+        accumulation.rows is not None, lambda shape: _registers(accumulation, shape), target.vector_registers
+    )
+    return BlockLoops(accumulation.rows, accumulation.columns, lanes, shape, work).nest()
+
+
+def _registers(accumulation: Accumulation, shape: Shape) -> int:
+    """The vectors that are live in the innermost loop."""
+    column, row = accumulation.columns.variable, accumulation.rows
+    loaded = [part for update in accumulation.updates for part in walk(update.value)]
+    loaded = [part for part in loaded if isinstance(part, Element) and mentions(part, column)]
+    shared = {part for part in loaded if row is None or not mentions(part, row.variable)}
+    return (len(accumulation.targets) * shape.rows + len(shared)) * shape.columns + 2
+
+
+@dataclass
+class _Block:
+    """One block, being written: variables for what is updated, and for what is loaded in an iteration."""
+
+    accumulation: Accumulation
+    lanes: int
+    rows: Sequence[Row]
+    vectors: int
+    names: Names = field(default_factory=Names)
+    loads: dict[VectorExpression, Let] = field(default_factory=dict)
+
+    def code(self, low: Expression, high: Expression) -> Node:
+        targets = {
+            (target, row, vector): Variable(self.names.new("s"), VECTOR)
+            for target in self.accumulation.targets
+            for row in range(len(self.rows))
+            for vector in range(self.vectors)
+        }
+        before, after = [], []
+        for (target, row, vector), name in targets.items():
+            place = self.at(target, row, vector)
+            before.append(Let(name.name, Lanes(place, self.lanes, self.rows[row].mask)))
+            after.append(Store(place, name, self.rows[row].stored))
+        updates: list[Node] = []
+        for update in self.accumulation.updates:
+            for row in range(len(self.rows)):
+                for vector in range(self.vectors):
+                    value = self.value(update.value, row, vector, targets)
+                    updates.append(Let(targets[update.target, row, vector].name, value))
+        inner = self.accumulation.inner
+        return block(*before, For(inner.variable, low, high, 1, block(*self.loads.values(), *updates)), *after)
+
+    def at(self, node: Part, row: int, vector: int) -> Part:
+        """An expression for a row and the first lane of a vector."""
+        values: dict[str, Expression] = {}
+        if self.accumulation.rows is not None:
+            values[self.accumulation.rows.variable] = self.rows[row].number
+        column = self.accumulation.columns.variable
+        values[column] = add_constant(Iterator(column), vector * self.lanes)
+        return substitute(node, values)
+
+    def value(self, node: Expression, row: int, vector: int, targets: dict) -> Any:
+        """An expression as a vector; what is the same for several rows or vectors is computed once."""
+        if isinstance(node, Element) and (node, row, vector) in targets:
+            return targets[node, row, vector]
+        if not mentions(node, self.accumulation.columns.variable):
+            return self.once("a", Spread(self.at(node, row, vector), self.lanes))
+        match node:
+            case Element():
+                mask = self.rows[row].mask
+                return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
+            case Binary(operator, left, right):
+                sides = [self.value(part, row, vector, targets) for part in (left, right)]
+                return Binary(operator, sides[0], sides[1], VECTOR)
+            case Unary(operator, operand):
+                return Unary(operator, self.value(operand, row, vector, targets), VECTOR)
+        raise AssertionError(f"no vector: {node!r}")
+
+    def once(self, kind: str, value: VectorExpression) -> Variable:
+        if value not in self.loads:
+            self.loads[value] = Let(self.names.new(kind), value)
+        return Variable(self.loads[value].name, VECTOR)

@@ -1,0 +1,270 @@
+"""Register tiles of points that have variables of their own: several rows and vectors of columns at once.
+
+In a nest ``for u: for v:`` around statements and loops over them, as
+
+    t = 0
+    for k: t = t + A[u, k] * B[k, v]
+    C[u, v] = t
+
+a variable such as t, which no two points share, becomes a vector for each row and vector of columns of a block, and
+what is loaded in an iteration of k serves several of them.
+
+Why that is right: the loops are all the members of a band, and coincident, so that no point depends on another one, in
+whatever order their operations run; of each point they run in the source's order.  A loop of which the rows of a block
+have different parts runs for all rows where all have it, before that and after that for each row by itself: to a row
+that is its own order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iteration
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from polytune.codegen.accumulation import ContiguousAxis
+from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
+from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
+from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.loops import Block, Compute, For, Let, Node, Store
+from polytune.codegen.register_blocks import Box, Names, Shape, largest_shape, maximum, minimum
+from polytune.codegen.target import BYTES, Target
+from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
+from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, Unary, walk
+
+
+@dataclass(frozen=True)
+class PointNest:
+    """A nest ``for rows: for columns: parts`` of independent points.
+
+    Attributes:
+        parts: statements, and loops over statements.
+        own: the scalars of which each point has its own.
+        dtype: the type of everything that is computed.
+    """
+
+    rows: For
+    columns: For
+    parts: tuple[Compute | For, ...]
+    own: frozenset[str]
+    dtype: str
+
+
+def point_nest_of(
+    rows: For, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
+) -> PointNest | None:
+    """The nest of two coincident loops; None where it is none that vectors can do.
+
+    Args:
+        rows, columns: the loops, the second one all of what the first one has inside.
+        own: the scalars of which each point has its own.
+        shared: arrays of which points may not be run side by side, as they use them one after another.
+        contiguous: tells how arrays lie in memory.
+    """
+    children = columns.body.children if isinstance(columns.body, Block) else (columns.body,)
+    parts = [part for part in children if isinstance(part, Compute | For)]
+    loops = [part for part in parts if isinstance(part, For)]
+    if len(parts) != len(children) or not loops or any(not _is_simple(loop, columns.variable) for loop in loops):
+        return None
+    assignments = [assignment for part in parts for assignment in _assignments(part)]
+    if None in assignments:
+        return None
+    known = [assignment for assignment in assignments if assignment is not None]
+    dtype = known[0].target.dtype
+    if dtype not in BYTES or dtype == "int32":
+        return None
+    elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
+    if any(element.array in shared for element in elements):
+        return None
+    judge = _Judge(columns.variable, own, contiguous, dtype)
+    if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
+        return None
+    around = {rows.variable: _some()}
+    bounds = [columns, *loops]
+    if any(
+        find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
+    ):
+        return None
+    return PointNest(rows, columns, tuple(parts), own, dtype)
+
+
+def tile_points(nest: PointNest, target: Target) -> Node:
+    """The loops of a nest with the variables of blocks of points in registers."""
+    lanes = target.lanes(nest.dtype)
+
+    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+        return _Points(nest, lanes, box, rows, vectors).code()
+
+    def registers(shape: Shape) -> int:
+        used = {part.array for child in nest.parts for part in walk(child) if isinstance(part, Element)}
+        return (len(nest.own & used) * shape.rows + 1) * shape.columns + 2
+
+    shape = largest_shape(True, registers, target.vector_registers)
+    return BlockLoops(nest.rows, nest.columns, lanes, shape, work).nest()
+
+
+def _some() -> Range:
+    """Any range, to try what can be told of bounds."""
+    return from_first(Constant(0, "int64"), 2)
+
+
+def _is_simple(loop: For, column: str) -> bool:
+    """Whether a loop is the same for all columns, and has nothing but statements inside."""
+    children = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    same = not mentions(loop.start, column) and not mentions(loop.stop, column)
+    return same and loop.step == 1 and all(isinstance(child, Compute) for child in children)
+
+
+def _assignments(node: Node) -> Iteration[Assign | None]:
+    """The assignments of statements and loops over them; None for what is none."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from _assignments(child)
+        case For(body=body):
+            yield from _assignments(body)
+        case Compute(operations=operations):
+            yield from (operation if isinstance(operation, Assign) else None for operation in operations)
+        case _:
+            yield None
+
+
+@dataclass(frozen=True)
+class _Judge:
+    """What can be computed for consecutive columns as a vector."""
+
+    column: str
+    own: frozenset[str]
+    contiguous: ContiguousAxis
+    dtype: str
+
+    def is_uniform(self, node: Expression) -> bool:
+        """Whether an expression has the same value for all columns."""
+        return not mentions(node, self.column) and not any(
+            isinstance(part, Element) and part.array in self.own for part in walk(node)
+        )
+
+    def is_target(self, target: Element) -> bool:
+        return target.array in self.own or (mentions(target, self.column) and self.is_vector(target))
+
+    def is_vector(self, node: Expression) -> bool:
+        if self.is_uniform(node):
+            return getattr(node, "dtype", None) == self.dtype
+        match node:
+            case Element(array, subscripts, dtype):
+                moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, self.column)]
+                if not moving:
+                    return array in self.own and dtype == self.dtype
+                step = coefficient(subscripts[moving[0]], self.column)
+                return dtype == self.dtype and moving == [self.contiguous(node)] and step == 1
+            case Binary("+" | "-" | "*" | "/" as operator, left, right, dtype):
+                exact = operator != "/" or self.dtype.startswith("float")
+                return exact and dtype == self.dtype and self.is_vector(left) and self.is_vector(right)
+            case Unary("-", operand, dtype):
+                return dtype == self.dtype and self.is_vector(operand)
+        return False
+
+
+@dataclass
+class _Points:
+    """The points of one block, being written."""
+
+    nest: PointNest
+    lanes: int
+    box: Box
+    rows: Sequence[Row]
+    vectors: int
+    names: Names = field(default_factory=Names)
+    variables: dict[tuple[str, int, int], Variable] = field(default_factory=dict)
+
+    def code(self) -> Node:
+        nodes: list[Node] = []
+        zero = Spread(Constant(0, self.nest.dtype), self.lanes)
+        first = next(_assignments(self.nest.parts[0]), None)
+        for scalar in sorted(self.nest.own):
+            for row in range(len(self.rows)):
+                for vector in range(self.vectors):
+                    variable = Variable(self.names.new("t"), VECTOR)
+                    self.variables[scalar, row, vector] = variable
+                    # Loops may run not at all; a variable is to be known behind them all the same.
+                    if isinstance(self.nest.parts[0], For) or first is None or first.target.array != scalar:
+                        nodes.append(Let(variable.name, zero))
+        everything = range(len(self.rows))
+        for part in self.nest.parts:
+            nodes += self.loop(part) if isinstance(part, For) else self.statements(part, everything, None)
+        return block(*nodes)
+
+    def loop(self, loop: For) -> list[Node]:
+        """A loop for all rows where all have it, and for each row by itself elsewhere."""
+        row_variable = self.nest.rows.variable
+        starts, stops = mentions(loop.start, row_variable), mentions(loop.stop, row_variable)
+        everything = range(len(self.rows))
+        if not (starts or stops) or self.box.rows is None:
+            return [For(loop.variable, loop.start, loop.stop, 1, self.iteration(loop.body, everything))]
+        around = {row_variable: self.box.rows}
+        low, high = greatest(loop.start, around), least(loop.stop, around)
+        assert low is not None and high is not None
+        first, last = Iterator(self.names.new("first_")), Iterator(self.names.new("last_"))
+        nodes: list[Node] = [Let(first.name, low), Let(last.name, maximum(first, high))]
+
+        def own(row: int, start: Expression, stop: Expression) -> Node:
+            return For(loop.variable, start, stop, 1, self.iteration(loop.body, [row]))
+
+        ends = [[substitute(end, {row_variable: row.number}) for end in (loop.start, loop.stop)] for row in self.rows]
+        if starts:
+            nodes += [own(row, start, minimum(stop, first)) for row, (start, stop) in enumerate(ends)]
+        nodes.append(For(loop.variable, first, last, 1, self.iteration(loop.body, everything)))
+        if stops:
+            nodes += [own(row, maximum(start, last), stop) for row, (start, stop) in enumerate(ends)]
+        return nodes
+
+    def iteration(self, body: Node, rows: Sequence[int]) -> Node:
+        """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored meanwhile."""
+        parts = body.children if isinstance(body, Block) else (body,)
+        stores = any(part is None or part.target.array not in self.nest.own for part in _assignments(body))
+        loads: dict[VectorExpression, Let] | None = None if stores else {}
+        nodes = [node for part in parts if isinstance(part, Compute) for node in self.statements(part, rows, loads)]
+        return block(*(loads or {}).values(), *nodes)
+
+    def statements(self, statement: Compute, rows: Sequence[int], loads: dict | None) -> list[Node]:
+        nodes: list[Node] = []
+        for assignment in _assignments(statement):
+            assert assignment is not None
+            for row in rows:
+                for vector in range(self.vectors):
+                    value = self.value(assignment.value, row, vector, loads)
+                    if assignment.target.array in self.nest.own:
+                        nodes.append(Let(self.variables[assignment.target.array, row, vector].name, value))
+                    else:
+                        nodes.append(Store(self.at(assignment.target, row, vector), value, self.rows[row].stored))
+        return nodes
+
+    def at(self, node: Part, row: int, vector: int) -> Part:
+        """An expression for a row and the first lane of a vector."""
+        column = self.nest.columns.variable
+        first = add_constant(Iterator(column), vector * self.lanes)
+        return substitute(node, {self.nest.rows.variable: self.rows[row].number, column: first})
+
+    def value(self, node: Expression, row: int, vector: int, loads: dict | None) -> Any:
+        """An expression as a vector."""
+        if isinstance(node, Element) and node.array in self.nest.own:
+            return self.variables[node.array, row, vector]
+        match node:
+            case Element() if mentions(node, self.nest.columns.variable):
+                return self.once("b", Lanes(self.at(node, row, vector), self.lanes, self.rows[row].mask), loads)
+            case Binary(operator, left, right) if not self.is_uniform(node):
+                sides = [self.value(part, row, vector, loads) for part in (left, right)]
+                return Binary(operator, sides[0], sides[1], VECTOR)
+            case Unary(operator, operand) if not self.is_uniform(node):
+                return Unary(operator, self.value(operand, row, vector, loads), VECTOR)
+        return self.once("a", Spread(self.at(node, row, vector), self.lanes), loads)
+
+    def is_uniform(self, node: Expression) -> bool:
+        return _Judge(self.nest.columns.variable, self.nest.own, lambda element: None, "").is_uniform(node)
+
+    def once(self, kind: str, value: VectorExpression, loads: dict | None) -> Any:
+        if loads is None:
+            return value
+        if value not in loads:
+            loads[value] = Let(self.names.new(kind), value)
+        return Variable(loads[value].name, VECTOR)

@@ -1,0 +1,125 @@
+"""Register tiles: what is updated all through the innermost loop of a nest stays in vector registers meanwhile.
+
+In a nest ``for u: for v: for k`` of a tiled band whose statements update elements that do not depend on k, as
+``C[u, v] = C[u, v] + A[u, k] * B[k, v]``, blocks of some u and some v are computed at once: the elements of C that
+belong to a block are loaded, updated in registers for all k, and stored.  Each vector of B then serves several rows,
+each element of A several columns.
+
+Lanes of a vector are consecutive v where arrays are contiguous along v.  Where they are contiguous along k, as in
+``A[u, k] * A[v, k]``, lanes are sums over every so many k, added up at the end: that reassociates a sum.
+
+Why that is right: the loops are members of one permutable band, so that its points may run in any order in which each
+comes after all those that are greater in no member.  Blocks, the parts of a block before, in and after its common range
+of k, and the iterations of k within are such an order.  Points of a block with equal k run together: each updates an
+element of its own, which nothing else in the block accesses; where that is not certain, it is tested before the block
+runs, and a block that fails runs point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from polytune.codegen.accumulation import accumulation_of
+from polytune.codegen.ast_conversion import block
+from polytune.codegen.loops import Block, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.register_blocks import may_be_tiled
+from polytune.codegen.register_columns import tile_columns
+from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
+from polytune.codegen.register_sums import tile_sums
+from polytune.codegen.storage import array_types, storage_of, used_in
+from polytune.codegen.target import Target
+from polytune.frontend.expression import Element
+from polytune.frontend.scop import Scop
+
+
+def tile_registers(program: Program, scop: Scop, target: Target, loop_name: Callable[[int], str]) -> Program | None:
+    """The program with register tiles in its tiled bands; None where there is nothing to keep in registers.
+
+    Args:
+        program: the program.
+        scop: its kernel.
+        target: the registers that there are.
+        loop_name: the name of the loop variable at a depth.
+    """
+    regions = tuple(_tile_region(region, scop, target, loop_name) for region in program.regions)
+    return None if regions == program.regions else replace(program, regions=regions)
+
+
+def registers_name(version: str) -> str:
+    """What a version with register tiles is called."""
+    return f"{version}_registers"
+
+
+def _tile_region(region: RegionCode, scop: Scop, target: Target, loop_name: Callable[[int], str]) -> RegionCode:
+    first = len(region.outer)
+    band = frozenset(loop_name(first + member) for member in range(len(region.members)))
+    tiler = _Tiler(
+        scop,
+        target,
+        band,
+        region.kind == "parallel" and region.shared == len(region.members),
+        region.local,
+        region.private - region.local if region.kind != "serial" else frozenset(),
+    )
+    return replace(region, body=tiler.visit(region.body))
+
+
+@dataclass(frozen=True)
+class _Tiler:
+    scop: Scop
+    target: Target
+    band: frozenset[str]
+    coincident: bool
+    local: frozenset[str]
+    copies: frozenset[str]
+
+    def visit(self, node: Node) -> Node:
+        """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
+        match node:
+            case Block(children):
+                return block(*(self.visit(child) for child in children))
+            case If(then=then, otherwise=otherwise):
+                other = None if otherwise is None else self.visit(otherwise)
+                return replace(node, then=self.visit(then), otherwise=other)
+            case For(body=body):
+                nest = self.perfect_nest(node)
+                if len(nest) >= 2:
+                    return self.tile(nest)
+                points = self.point_nest(node)
+                return replace(node, body=self.visit(body)) if points is None else tile_points(points, self.target)
+        return node
+
+    def perfect_nest(self, node: Node) -> list[For]:
+        """The loops of a perfect nest that are all of the band, if it ends in an innermost loop; else nothing."""
+        loops: list[For] = []
+        while isinstance(node, For) and node.variable in self.band and node.step == 1:
+            loops.append(node)
+            node = node.body
+        return [] if any(isinstance(part, For) for part in walk_nodes(node)) else loops
+
+    def point_nest(self, node: For) -> PointNest | None:
+        """The nest of two loops of a coincident band that begins here and has variables of its points' own."""
+        columns = node.body
+        if not (self.coincident and isinstance(columns, For) and {node.variable, columns.variable} <= self.band):
+            return None
+        if node.step != 1 or columns.step != 1:
+            return None
+        return point_nest_of(node, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
+
+    def tile(self, nest: list[For]) -> Node:
+        accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
+        if accumulation is None or not may_be_tiled(accumulation):
+            return nest[0]
+        tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)
+        inside = 2 if accumulation.rows is None else 3
+        for loop in reversed(nest[:-inside]):
+            tiled = replace(loop, body=tiled)
+        return tiled
+
+    def contiguous(self, element: Element) -> int | None:
+        """The subscript that walks through neighbours in memory."""
+        kind = array_types(storage_of(self.scop), self.scop).get(element.array)
+        if kind is None or kind.layout == "C" or element.array in self.copies:
+            return len(element.subscripts) - 1
+        return 0 if kind.layout == "F" else None

@@ -1,0 +1,68 @@
+"""Expressions over vector registers, beside the scalar ones of ``polytune.frontend.expression``.
+
+    expression = ...
+               | Variable(name, dtype)              -- a variable of the generated code, set by a ``Let``
+               | Lanes(element, lanes, mask)        -- consecutive elements, the first one given; a vector
+               | Spread(value, lanes)               -- a scalar in every lane
+               | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
+               | Chosen(mask, value, otherwise)     -- lane by lane
+               | Total(value, dtype)                   -- the sum of the lanes, in any order; a scalar
+
+Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors.  A mask is the
+name of a variable.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytune.frontend.expression import Element, Expression
+
+VECTOR = "vector"
+"""The type of what is computed lane by lane."""
+
+
+@dataclass(frozen=True)
+class Variable:
+    name: str
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Lanes:
+    element: Element
+    lanes: int
+    mask: str | None = None
+    dtype: str = VECTOR
+
+
+@dataclass(frozen=True)
+class Spread:
+    value: Expression
+    lanes: int
+    dtype: str = VECTOR
+
+
+@dataclass(frozen=True)
+class Between:
+    first: Expression
+    last: Expression
+    lanes: int
+    dtype: str = "mask"
+
+
+@dataclass(frozen=True)
+class Chosen:
+    mask: str
+    value: VectorExpression
+    otherwise: VectorExpression
+    dtype: str = VECTOR
+
+
+@dataclass(frozen=True)
+class Total:
+    value: VectorExpression
+    dtype: str
+
+
+VectorExpression = Expression | Variable | Lanes | Spread | Between | Chosen | Total

@@ -1,0 +1,66 @@
+"""Vectors as Numba source: calls of ``polytune.runtime.vectors``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from polytune.codegen.loops import Store
+from polytune.codegen.own_names import OWN
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.vector_expressions import Between, Chosen, Lanes, Spread, Total, Variable, VectorExpression
+from polytune.frontend.expression import Element
+
+
+class Place(Protocol):
+    """How code at some place refers to memory."""
+
+    def text(self, node: Element | VectorExpression, /) -> str:
+        """An element, or a node of vectors."""
+
+    def array(self, element: Element, /) -> str:
+        """The view of an element's array."""
+
+    def subscripts(self, element: Element, /) -> list[str]:
+        """The subscripts of an element."""
+
+
+def vector_text(node: VectorExpression, place: Place) -> str:
+    """The text of a node of ``polytune.codegen.vector_expressions``."""
+    match node:
+        case Variable(name):
+            return name
+        case Lanes(element, lanes, mask):
+            return f"{OWN}load{_some(mask)}({place.array(element)}, {lanes}, {_index(element, place)}{_masked(mask)})"
+        case Spread(value, lanes):
+            return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
+        case Between(first, last, lanes):
+            return f"{OWN}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
+        case Chosen(mask, value, otherwise):
+            parts = (expression_text(part, place.text) for part in (value, otherwise))
+            return f"{OWN}chosen({mask}, {', '.join(parts)})"
+        case Total(value):
+            return f"{OWN}lane_sum({expression_text(value, place.text)})"
+    raise AssertionError(f"no such node: {node!r}")
+
+
+def store_text(node: Store, place: Place) -> str:
+    """The statement that stores a vector or a scalar."""
+    value = expression_text(node.value, place.text)
+    if not node.is_vector:
+        return f"{place.text(node.element)} = {value}"
+    index = _index(node.element, place)
+    return f"{OWN}store{_some(node.mask)}({place.array(node.element)}, {index}, {value}{_masked(node.mask)})"
+
+
+def _index(element: Element, place: Place) -> str:
+    subscripts = place.subscripts(element)
+    return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
+
+
+def _masked(mask: str | None) -> str:
+    return "" if mask is None else f", {mask}"
+
+
+def _some(mask: str | None) -> str:
+    """What the operations that take a mask have at the end of their names."""
+    return "" if mask is None else "_some"

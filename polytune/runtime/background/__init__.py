@@ -1,0 +1,1 @@
+"""Compiling beside the application: versions of kernels, in a process of their own."""

@@ -1,0 +1,208 @@
+"""Compiling versions of kernels beside the application, which goes on with the best that there is.
+
+One process compiles, one version after the other, into the disk cache that the application reads.  It is started when a
+version is first wanted, ends when nothing has been wanted for a while, and never outlives the application.
+
+What cannot be shared through the disk is compiled in the application itself, and so is everything where such a process
+cannot be started.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import queue
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+from polytune.runtime.background.process import WorkerError, WorkerProcess
+from polytune.runtime.background.protocol import Request
+from polytune.runtime.compilation import is_on_disk
+
+__all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
+
+_IDLE_SECONDS = 20.0
+"""How long the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
+
+_ATTEMPTS = 2
+"""How often a function may end the process before it is given up: once may be no fault of its own."""
+
+
+class BackgroundCompiler:
+    """Has functions of generated modules compiled by another process; safe to use from several threads.
+
+    Attributes:
+        activity: grows by one when compiling begins and when it ends: odd while something is being compiled.
+    """
+
+    def __init__(self, idle_seconds: float = _IDLE_SECONDS):
+        """
+        Args:
+            idle_seconds: how long the process waits for more before it ends.
+        """
+        self._idle_seconds = idle_seconds
+        self._process: WorkerProcess | None = None
+        self._begin_anew()
+        atexit.register(self.close)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._after_fork_in_child)
+
+    def _begin_anew(self) -> None:
+        self.activity = 0
+        self._lock = threading.Lock()
+        self._failures: dict[Request, str] = {}  # of all that was asked for; empty where there is none
+        self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
+        self._outstanding = 0
+        self._thread: threading.Thread | None = None
+        self._is_usable = True
+        self._has_answered = False  # any process, ever
+
+    def _after_fork_in_child(self) -> None:
+        # The thread does not exist here, locks may be held by threads that do not, and the process is the parent's.
+        if self._process is not None:
+            self._process.disown()
+        self._process = None
+        self._begin_anew()
+
+    def provides(self, functions: Iterable[tuple[Any, int]]) -> bool:
+        """Whether functions can be made ready without waiting for a compiler, and nothing else is being compiled.
+
+        Those that cannot will be compiled, beginning now; asking again tells when that is done.  Where nothing can be
+        compiled in the background, everything is at hand: whoever calls compiles it.
+
+        Args:
+            functions: Numba functions of generated modules, each with the number of int64 that it takes.
+        """
+        if not (self._is_usable and is_enabled()):
+            return True
+        with self._lock:
+            for function, words in functions:
+                request = request_for(function, words)
+                if request is not None and request not in self._failures:
+                    self._failures[request] = ""
+                    if not is_on_disk(function):
+                        self._begin(request)
+            return self._outstanding == 0
+
+    def failure_of(self, function: Any, words: int) -> str:
+        """Why a function cannot be compiled; empty where nothing is known of that."""
+        request = request_for(function, words) if self._failures else None
+        return "" if request is None else self._failures.get(request, "")
+
+    def disturbs_since(self, activity: int) -> bool:
+        """Whether something was compiled at any time since ``self.activity`` was ``activity``."""
+        return activity % 2 == 1 or activity != self.activity
+
+    def close(self) -> None:
+        """End the process, whatever it is doing; from now on nothing is compiled in the background."""
+        with self._lock:
+            self._is_usable = False
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
+
+    # ---- the thread that talks to the process
+
+    def _begin(self, request: Request) -> None:
+        """Have a function compiled; the lock is held."""
+        if self._thread is None:
+            thread = threading.Thread(target=self._work, name="polytune-background", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError:  # the interpreter is about to end, or there are too many threads
+                return
+            self._thread = thread
+        self.activity += self._outstanding == 0
+        self._outstanding += 1
+        self._waiting.put(request)
+
+    def _work(self) -> None:
+        """Do what is asked for, until there has been nothing for a while."""
+        while True:
+            try:
+                request = self._waiting.get(timeout=self._idle_seconds)
+            except queue.Empty:
+                if self._has_rest():
+                    return
+                continue
+            failure = self._compile(request)
+            with self._lock:
+                # A process that has never done anything right is no reason to do without a version.
+                self._is_usable &= self._has_answered
+                self._failures[request] = failure if self._is_usable else ""
+                self._outstanding -= 1
+                self.activity += self._outstanding == 0
+
+    def _has_rest(self) -> bool:
+        """End the thread and the process unless there is something to do by now; whether they have ended."""
+        with self._lock:
+            if self._outstanding:
+                return False
+            self._thread = None
+            process, self._process = self._process, None
+        if process is not None:
+            process.end()
+        return True
+
+    def _compile(self, request: Request) -> str:
+        """Have a function compiled; why it cannot be, or nothing."""
+        failure = ""
+        for _ in range(_ATTEMPTS):
+            try:
+                process = self._started_process()
+            except WorkerError:
+                self._is_usable = False
+                return ""
+            try:
+                answer = process.compile(request)
+            except WorkerError as error:
+                failure = str(error)
+                with self._lock:
+                    self._process = None
+                continue
+            self._has_answered |= answer.kept or bool(answer.failure)
+            return answer.failure
+        return failure
+
+    def _started_process(self) -> WorkerProcess:
+        """The process, ready for a request.
+
+        Raises:
+            WorkerError: it cannot be started, or nothing is to be compiled any more.
+        """
+        with self._lock:
+            if not self._is_usable:
+                raise WorkerError("the application ends")
+            if self._process is not None:
+                return self._process
+            process = self._process = WorkerProcess()
+        try:
+            process.wait_until_ready()
+        except WorkerError:
+            with self._lock:
+                self._process = None
+            raise
+        return process
+
+
+def is_enabled() -> bool:
+    """Whether the environment allows to compile in the background: ``POLYTUNE_BACKGROUND=0`` forbids it."""
+    return os.environ.get("POLYTUNE_BACKGROUND", "").strip().lower() not in ("0", "off", "no", "false")
+
+
+def request_for(function: Any, words: int) -> Request | None:
+    """What to ask for to have a Numba function compiled; None where its machine code is not kept on disk.
+
+    Args:
+        function: a function of a generated module.
+        words: how many int64 it takes.
+    """
+    plain = function.py_func
+    if function.stats.cache_path is None or plain.__module__ == "__main__":
+        return None
+    return Request(plain.__module__, os.path.abspath(plain.__code__.co_filename), function.__name__, words)
+
+
+background = BackgroundCompiler()
+"""The compiler of this process; nothing is started before something is asked of it."""

@@ -1,0 +1,88 @@
+"""``python -m polytune.runtime.background.worker``: the process that compiles for an application.
+
+It reads a `Request` a line from standard input, has Numba compile the function and keep its machine code on disk, where
+the application finds it, and writes an `Answer` a line to standard output.  It ends when its input does, and when
+the application is gone.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import sys
+import threading
+import time
+import warnings
+from types import ModuleType
+from typing import Any, TextIO
+
+from numba.core import types
+
+from polytune.errors import CompilationError
+from polytune.runtime.background.protocol import READY, Answer, Request
+from polytune.runtime.compilation import compile_for, is_on_disk
+
+_SECONDS_BETWEEN_LOOKS = 2.0
+"""How often this process looks whether the application is still there."""
+
+
+def main() -> None:
+    """Answer requests until there are no more."""
+    threading.Thread(target=_end_with, args=(os.getppid(),), daemon=True).start()
+    warnings.simplefilter("ignore")  # nobody would read them
+    sys.dont_write_bytecode = True
+    answers = _only_answers()
+    print(READY, file=answers, flush=True)
+    modules: dict[tuple[str, str], ModuleType] = {}
+    for line in sys.stdin:
+        request = Request.read(line)
+        answers.write(_answer(request, modules).line())
+        answers.flush()
+
+
+def _end_with(parent: int) -> None:
+    """End this process soon after its parent; the end of the input says so too, but not while others hold it open."""
+    while os.getppid() == parent:
+        time.sleep(_SECONDS_BETWEEN_LOOKS)
+    os._exit(0)
+
+
+def _only_answers() -> TextIO:
+    """Standard output for answers alone; what else is printed goes to standard error."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w", encoding="utf-8")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    return answers
+
+
+def _answer(request: Request, modules: dict[tuple[str, str], ModuleType]) -> Answer:
+    """Compile what is asked for."""
+    place = request.module, request.file
+    try:
+        if place not in modules:
+            modules[place] = _load(*place)
+        function: Any = getattr(modules[place], request.function)
+        compile_for(function, (types.int64,) * request.words)
+    except CompilationError as error:
+        return Answer(str(error), False)
+    except Exception:  # the module is not there any more, or not as it was: the application will find out
+        return Answer("", False)
+    return Answer("", is_on_disk(function))
+
+
+def _load(name: str, file: str) -> ModuleType:
+    """Import a generated module from its file under its name, as machine code is kept under both.
+
+    Packages around it, which may be the application's own, are not imported: generated modules need none.
+    """
+    specification = importlib.util.spec_from_file_location(name, file)
+    if specification is None or specification.loader is None:
+        raise ImportError(f"{file} is no Python module")
+    module = importlib.util.module_from_spec(specification)
+    # Numba finds the globals of cached functions by their module's name.
+    sys.modules[name] = module
+    specification.loader.exec_module(module)
+    return module
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,110 @@
+"""Which shapes of kernels fit into a device, as far as its limits say so before anything is compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+from polytune.runtime.devices.device import Limits
+from polytune.runtime.partitioned.description import DeviceCode
+from polytune.tuner import Constraint
+
+__all__ = ["BLOCKS", "DEPTHS", "HEIGHTS", "POINTS", "constraints_of", "first_shape"]
+
+BLOCKS = range(32, 257, 32)
+HEIGHTS = (1, 2, 4, 8, 16, 32)
+POINTS = (1, 2, 4, 8)
+DEPTHS = (4, 8, 16, 32, 64)
+"""What a partition's parameters of these names may be."""
+
+_FIRST = {"points_x": 1, "points_y": 1, "depth": 16}
+_FIRST_HEIGHTS = (8, 4, 2, 1)
+
+
+def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> list[Constraint]:
+    """What the parameters of a partition must satisfy for the kernels of all regions to fit where it runs.
+
+    How many registers a kernel needs is not known before it is compiled.
+
+    Args:
+        number: the partition's.
+        codes: the kernels.
+        limits: of the devices, by identity.
+    """
+    alike: dict[tuple[Any, ...], list[str]] = {}
+    for identity, device in limits.items():
+        alike.setdefault((device.threads_per_block, device.block_shape, device.shared_memory), []).append(identity)
+    found = []
+    for (threads, shape, shared_memory), identities in alike.items():
+        elsewhere = f"platform_{number} not in {tuple(identities)!r} or " if len(alike) > 1 else ""
+        there = " and ".join(identities)
+        found += [
+            Constraint(f"{elsewhere}{condition}", f"{reason} on {there}")
+            for condition, reason in _conditions(number, codes, threads, shape, shared_memory)
+        ]
+    return found
+
+
+def _conditions(
+    number: int, codes: Sequence[DeviceCode], threads: int, shape: tuple[int, int, int], shared_memory: int
+) -> Iterator[tuple[str, str]]:
+    """Conditions on the parameters that not all values satisfy, with reasons."""
+    block, height, most = f"block_{number}", f"height_{number}", max(BLOCKS)
+    if threads < most:
+        yield f"{block} <= {threads}", f"a block has at most {threads} threads"
+    if shape[0] < most:
+        reason = f"a block has at most {shape[0]} threads along x"
+        if any(code.axes == 1 for code in codes):
+            yield f"{block} <= {shape[0]}", reason
+        if any(code.axes > 1 for code in codes):
+            yield f"{block} // {height} <= {shape[0]}", reason
+    if shape[1] < max(HEIGHTS) and any(code.axes > 1 for code in codes):
+        yield f"{height} <= {shape[1]}", f"a block has at most {shape[1]} threads along y"
+    sizes = list(dict.fromkeys(_shared_memory(number, code) for code in codes if code.shares))
+    if sizes:
+        size = sizes[0] if len(sizes) == 1 else f"max({', '.join(sizes)})"
+        yield (
+            f"not shared_{number} or {size} <= {shared_memory}",
+            f"a block has {shared_memory} bytes of shared memory",
+        )
+
+
+def _shared_memory(number: int, code: DeviceCode) -> str:
+    """The bytes that a kernel needs, in terms of a partition's parameters; see ``launches.shape_of``."""
+    block, height = f"block_{number}", f"height_{number}"
+    across, along = f"points_x_{number}", f"points_y_{number}"
+    return code.shared_memory.format(
+        x=f"({block} * {across})" if code.axes == 1 else f"({block} // {height} * {across})",
+        y=f"({height} * {along})",
+        z=1,
+        depth=f"depth_{number}",
+    )
+
+
+def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> dict[str, Any]:
+    """The values that the search begins with, which fit into every device: a block of as many threads as can be, and
+    shared memory where it is large enough.
+
+    Args are those of ``constraints_of``; every device takes blocks of 32 threads along x.
+
+    Returns:
+        Values of ``block``, ``height`` and ``shared``.
+    """
+    constraints = constraints_of(number, codes, limits)
+
+    def fits(block: int, height: int, shared: bool) -> bool:
+        values = {**_FIRST, "block": block, "height": height, "shared": shared}
+        named = {f"{name}_{number}": value for name, value in values.items()}
+        return all(
+            constraint.holds({**named, f"platform_{number}": identity})
+            for constraint in constraints
+            for identity in limits
+        )
+
+    block, height = next(
+        (block, height)
+        for block, height in product(reversed(BLOCKS), _FIRST_HEIGHTS)
+        if fits(block, height, shared=False)
+    )
+    return {"block": block, "height": height, "shared": fits(block, height, shared=True)}

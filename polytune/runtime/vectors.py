@@ -1,0 +1,298 @@
+"""Vectors in compiled code: registers of several lanes, with the meaning of their scalars lane by lane.
+
+A ``Vector`` is a Numba type whose values LLVM keeps in vector registers, so that what a version says about registers is
+what the processor does.  Operators mean what they mean for scalars: under the floating-point options of the function
+that they stand in, a product and a sum may become one fused operation.  Loads and stores go through views
+(``polytune.runtime.memory``), carry no wrap-around test, tolerate any alignment of whole elements, and touch no lane
+that a mask leaves out.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.core.typing.templates import AbstractTemplate, infer_global, signature
+from numba.extending import intrinsic, lower_builtin, models, register_model
+
+from polytune.runtime.memory import View, alignment_of, annotate, element_address
+
+__all__ = ["Mask", "Vector", "between", "chosen", "lane_sum", "load", "load_some", "spread", "store", "store_some"]
+
+_BIT = ir.IntType(1)
+
+
+class Vector(types.Type):
+    """The Numba type of a vector.
+
+    Attributes:
+        dtype: Numba type of a lane, an integer or a float.
+        lanes: how many lanes.
+    """
+
+    def __init__(self, dtype: types.Type, lanes: int):
+        self.dtype, self.lanes = dtype, lanes
+        super().__init__(name=f"Vector({dtype} x {lanes})")
+
+
+class Mask(types.Type):
+    """The Numba type of a choice of lanes."""
+
+    def __init__(self, lanes: int):
+        self.lanes = lanes
+        super().__init__(name=f"Mask({lanes})")
+
+
+_SCALARS = {
+    types.float32: ir.FloatType(),
+    types.float64: ir.DoubleType(),
+    types.int32: ir.IntType(32),
+    types.int64: ir.IntType(64),
+}
+
+
+def _storage(vector: Vector) -> ir.VectorType:
+    return ir.VectorType(_SCALARS[vector.dtype], vector.lanes)
+
+
+@register_model(Vector)
+class _VectorModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, vector: Vector):
+        super().__init__(manager, vector, _storage(vector))
+
+
+@register_model(Mask)
+class _MaskModel(models.PrimitiveModel):
+    def __init__(self, manager: Any, mask: Mask):
+        super().__init__(manager, mask, ir.VectorType(_BIT, mask.lanes))
+
+
+# Between memory and registers
+
+
+def _vector_of(view: types.Type, lanes: types.Type) -> Vector:
+    if not isinstance(view, View) or view.dtype not in _SCALARS:
+        raise TypingError(f"vectors are loaded and stored through views of numbers, not {view}")
+    if not isinstance(lanes, types.IntegerLiteral):
+        raise TypingError("the number of lanes is a literal integer")
+    return Vector(view.dtype, lanes.literal_value)
+
+
+def _check_mask(mask: types.Type, lanes: int) -> None:
+    if mask != Mask(lanes):
+        raise TypingError(f"{lanes} lanes are chosen by a mask of as many, not by {mask}")
+
+
+def _suffix(vector: Vector) -> str:
+    kind = "f" if isinstance(vector.dtype, types.Float) else "i"
+    return f"v{vector.lanes}{kind}{vector.dtype.bitwidth}"
+
+
+@intrinsic(prefer_literal=True)
+def load(typing_context, view, lanes, index):
+    """Consecutive elements of a view's contiguous axis as a vector.
+
+    Args:
+        view: a view of integers or floats with a contiguous axis.
+        lanes: literal; how many.
+        index: subscripts of the first one, a tuple of integers.
+    """
+    vector = _vector_of(view, lanes)
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
+        loaded = builder.load(address, align=alignment_of(context, sig.args[0]), typ=_storage(vector))
+        annotate(builder.module, loaded, sig.args[0])
+        return loaded
+
+    return vector(view, lanes, index), emit
+
+
+@intrinsic(prefer_literal=True)
+def load_some(typing_context, view, lanes, index, mask):
+    """Those lanes that a mask chooses, and zeros elsewhere; see ``load``."""
+    vector = _vector_of(view, lanes)
+    _check_mask(mask, vector.lanes)
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
+        storage, bits = _storage(vector), ir.VectorType(_BIT, vector.lanes)
+        kind = ir.FunctionType(storage, [ir.PointerType(), ir.IntType(32), bits, storage])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{_suffix(vector)}.p0")
+        alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
+        arguments = [builder.bitcast(address, ir.PointerType()), alignment, args[3], ir.Constant(storage, None)]
+        loaded = builder.call(function, arguments)
+        annotate(builder.module, loaded, sig.args[0])
+        return loaded
+
+    return vector(view, lanes, index, mask), emit
+
+
+def _check_store(view: types.Type, value: types.Type) -> None:
+    if not isinstance(value, Vector) or not isinstance(view, View) or value.dtype != view.dtype:
+        raise TypingError(f"cannot store {value} through {view}")
+    if not view.mutable:
+        raise TypingError(f"cannot store through {view}: its array is read-only")
+
+
+@intrinsic
+def store(typing_context, view, index, value):
+    """Store a vector to consecutive elements of a view's contiguous axis, the first one at ``index``."""
+    _check_store(view, value)
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1])
+        address = builder.bitcast(address, _storage(value).as_pointer())
+        stored = builder.store(args[2], address, align=alignment_of(context, sig.args[0]))
+        annotate(builder.module, stored, sig.args[0])
+        return context.get_dummy_value()
+
+    return types.void(view, index, value), emit
+
+
+@intrinsic
+def store_some(typing_context, view, index, value, mask):
+    """Store those lanes that a mask chooses; see ``store``."""
+    _check_store(view, value)
+    _check_mask(mask, value.lanes)
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1])
+        storage, bits = _storage(value), ir.VectorType(_BIT, value.lanes)
+        kind = ir.FunctionType(ir.VoidType(), [storage, ir.PointerType(), ir.IntType(32), bits])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{_suffix(value)}.p0")
+        alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
+        stored = builder.call(function, [args[2], builder.bitcast(address, ir.PointerType()), alignment, args[3]])
+        annotate(builder.module, stored, sig.args[0])
+        return context.get_dummy_value()
+
+    return types.void(view, index, value, mask), emit
+
+
+def _spread(builder: ir.IRBuilder, value: ir.Value, storage: ir.VectorType) -> ir.Value:
+    undefined = ir.Constant(storage, ir.Undefined)
+    first = builder.insert_element(undefined, value, ir.IntType(32)(0))
+    places = ir.Constant(ir.VectorType(ir.IntType(32), storage.count), None)
+    return builder.shuffle_vector(first, undefined, places)
+
+
+@intrinsic(prefer_literal=True)
+def spread(typing_context, value, lanes):
+    """A vector with one number in all of a literal number of lanes."""
+    dtype = types.unliteral(value)
+    if dtype not in _SCALARS or not isinstance(lanes, types.IntegerLiteral):
+        raise TypingError(f"cannot spread {value} over {lanes} lanes")
+    vector = Vector(dtype, lanes.literal_value)
+
+    def emit(context, builder, sig, args):
+        scalar = context.cast(builder, args[0], sig.args[0], vector.dtype)
+        return _spread(builder, scalar, _storage(vector))
+
+    return vector(value, lanes), emit
+
+
+# Choices of lanes
+
+
+@intrinsic(prefer_literal=True)
+def between(typing_context, first, last, lanes):
+    """The lanes ``l`` with ``first <= l < last``, of a literal number of lanes."""
+    if not isinstance(lanes, types.IntegerLiteral):
+        raise TypingError("the number of lanes is a literal integer")
+    count = lanes.literal_value
+
+    def emit(context, builder, sig, args):
+        bounds = [context.cast(builder, args[k], sig.args[k], types.int64) for k in range(2)]
+        storage = ir.VectorType(ir.IntType(64), count)
+        numbers = ir.Constant(storage, list(range(count)))
+        low, high = (_spread(builder, bound, storage) for bound in bounds)
+        return builder.and_(builder.icmp_signed(">=", numbers, low), builder.icmp_signed("<", numbers, high))
+
+    return Mask(count)(first, last, lanes), emit
+
+
+@intrinsic
+def chosen(typing_context, mask, value, otherwise):
+    """The lanes of one vector where a mask says so, and of another elsewhere."""
+    if not isinstance(value, Vector) or value != otherwise or mask != Mask(value.lanes):
+        raise TypingError(f"cannot choose from {value} and {otherwise} by {mask}")
+    return value(mask, value, otherwise), lambda context, builder, sig, args: builder.select(*args)
+
+
+# Arithmetic
+
+
+@intrinsic
+def lane_sum(typing_context, value):
+    """The sum of all lanes, in any order."""
+    if not isinstance(value, Vector):
+        raise TypingError(f"lane_sum() takes a vector, not {value}")
+
+    def emit(context, builder, sig, args):
+        vector, scalar = sig.args[0], _SCALARS[sig.args[0].dtype]
+        if isinstance(vector.dtype, types.Float):
+            kind = ir.FunctionType(scalar, [scalar, _storage(vector)])
+            name = f"llvm.vector.reduce.fadd.{_suffix(vector)}"
+            function = cgutils.get_or_insert_function(builder.module, kind, name)
+            return builder.call(function, [ir.Constant(scalar, -0.0), args[0]], fastmath=("reassoc",))
+        kind = ir.FunctionType(scalar, [_storage(vector)])
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.{_suffix(vector)}")
+        return builder.call(function, args)
+
+    return value.dtype(value), emit
+
+
+_OPERATORS = {
+    operator.add: ("fadd", "add"),
+    operator.sub: ("fsub", "sub"),
+    operator.mul: ("fmul", "mul"),
+    operator.truediv: ("fdiv", ""),
+}
+
+
+def _register(key: Callable[..., Any], of_floats: str, of_integers: str) -> None:
+    @infer_global(key)
+    class _Type(AbstractTemplate):
+        def generic(self, args, kws):
+            known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
+            if known and (of_integers or isinstance(args[0].dtype, types.Float)):
+                return signature(args[0], *args)
+            return None
+
+    @lower_builtin(key, Vector, Vector)
+    def _lower(context, builder, sig, args):
+        name = of_floats if isinstance(sig.args[0].dtype, types.Float) else of_integers
+        return getattr(builder, name)(*args)
+
+
+for _key, _names in _OPERATORS.items():
+    _register(_key, *_names)
+
+
+@infer_global(operator.neg)
+class _TypeNegation(AbstractTemplate):
+    def generic(self, args, kws):
+        return signature(args[0], *args) if isinstance(args[0], Vector) else None
+
+
+@lower_builtin(operator.neg, Vector)
+def _lower_negation(context, builder, sig, args):
+    return builder.fneg(args[0]) if isinstance(sig.args[0].dtype, types.Float) else builder.neg(args[0])
+
+
+@infer_global(abs)
+class _TypeMagnitude(AbstractTemplate):
+    def generic(self, args, kws):
+        known = len(args) == 1 and isinstance(args[0], Vector) and isinstance(args[0].dtype, types.Float)
+        return signature(args[0], *args) if known else None
+
+
+@lower_builtin(abs, Vector)
+def _lower_magnitude(context, builder, sig, args):
+    storage = _storage(sig.args[0])
+    kind = ir.FunctionType(storage, [storage])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{_suffix(sig.args[0])}"), args)

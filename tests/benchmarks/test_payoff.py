@@ -1,0 +1,56 @@
+"""When tuning has paid, from given times."""
+
+import pytest
+
+from benchmarks import payoff_calls
+from benchmarks.payoff import Payoff, Trace, table
+from polybench.datasets import Dataset
+from polybench.registry import benchmark
+
+
+def trace(tuned, default, compiling=None, explored=None):
+    document = {
+        "tuned": tuned,
+        "compiling": compiling or [0.0] * len(tuned),
+        "default": default,
+        "explored": explored or list(range(1, len(tuned) + 1)),
+        "on_devices": 0,
+        "best_configuration": {"version": "tiled"},
+        "default_configuration": {"version": "source"},
+    }
+    return Trace.of_child(document)
+
+
+def test_tuning_pays_from_the_call_on_after_which_it_is_never_behind():
+    assert trace([1, 1, 1], [1, 1, 1]).paid_after == 1
+    assert trace([3, 1, 1, 1], [2, 2, 2, 2]).paid_after == 2
+    assert trace([1, 4, 1, 1], [2, 2, 2, 2]).paid_after == 3
+    assert trace([1, 1, 9], [2, 2, 2]).paid_after is None
+
+
+def test_compiling_is_told_apart():
+    found = trace([5.0, 4.0, 1.0], [2.0, 2.0, 2.0], [3.0, 3.0, 0.0])
+    assert found.tuned == (2.0, 1.0, 1.0)
+    assert found.share == pytest.approx(4 / 6)
+    assert found.share_with_compiling == pytest.approx(7 / 6)  # the default is compiled in any case
+
+
+def test_calls_until_nothing_else_is_tried():
+    assert trace([1, 1, 1, 1], [1, 1, 1, 1], explored=[1, 1, 1, 1]).settled_after == 1
+    assert trace([1, 1, 1, 1], [1, 1, 1, 1], explored=[1, 2, 3, 3]).settled_after == 3
+
+
+def test_the_median_is_not_paid_where_half_are_not():
+    paid, unpaid = trace([1, 1], [2, 2]), trace([3, 3], [2, 2])
+    assert Payoff("gemm", Dataset.MINI, (paid, unpaid)).paid_after is None
+    found = Payoff("gemm", Dataset.MINI, (paid, paid, unpaid))
+    assert found.paid_after == 1
+    assert "1 calls" in next(iter(table([found]).columns[3].cells))
+    assert found.to_json()["share"]["median"] == 0.5
+
+
+def test_calls_are_measured():
+    found = payoff_calls.measure(benchmark("atax"), Dataset.MINI, 4, compiled=False)
+    assert len(found["tuned"]) == len(found["default"]) == 4
+    assert found["explored"] == [1, 1, 1, 1] and found["compiling"][0] > 0 and sum(found["compiling"][1:]) == 0
+    assert found["best_configuration"] == found["default_configuration"]
