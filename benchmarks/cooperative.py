@@ -10,7 +10,6 @@ failed; 2: the command line makes no sense, or there is no device.
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
@@ -22,6 +21,7 @@ import typer
 from rich.table import Column, Table
 
 from benchmarks import program
+from benchmarks.gpu.chosen_device import chosen_device
 from benchmarks.gpu.phases import Deadline, Results
 from benchmarks.timing import Sample, Workload
 from polybench.benchmark import Benchmark
@@ -108,23 +108,6 @@ def cooperative(
         raise typer.Exit(1)
 
 
-def chosen_device(identity: str) -> Device:
-    """The device that is asked for, the only one that kernels are offered.
-
-    Raises:
-        SystemExit: there is none.
-    """
-    if identity:
-        os.environ["POLYTUNE_DEVICES"] = identity
-    from polytune.runtime.devices.discovery import devices
-
-    found = devices()
-    if not found:
-        program.fail(f"there is no {identity or 'GPU'}; polytune doctor says which devices --device takes.", 2)
-    os.environ["POLYTUNE_DEVICES"] = found[0].identity
-    return found[0]
-
-
 def compare(benchmark: Benchmark, dataset: Dataset, device: Device, seconds: float, turns: int) -> dict[str, Any]:
     """Tune one kernel in the three spaces and time the winners.
 
@@ -144,8 +127,8 @@ def compare(benchmark: Benchmark, dataset: Dataset, device: Device, seconds: flo
     deadline = Deadline(seconds)
     tuned = {}
     for number, (way, space) in enumerate(spaces(generated, device).items()):
-        # The largest space gets half of the time.
-        tuned[way] = tune(generated, space, workload, deadline.part((0.25, 1 / 3, 1.0)[number]))
+        # The processor alone gets as long as all choices together, for a fair comparison.
+        tuned[way] = tune(generated, space, workload, deadline.part((0.4, 1 / 3, 1.0)[number]))
     timed = timed_in_turns(
         {way: partial(run, generated, found.configuration) for way, found in tuned.items()}, workload, turns
     )

@@ -124,6 +124,10 @@ class Stages:
     @cached_property
     def device_plan(self) -> Plan | None:
         """The plan that suits devices best; None where no schedule has a coincident band."""
+        return next(iter(self._chosen.made), None)
+
+    @cached_property
+    def _chosen(self) -> Attempted[Plan]:
         return choose_plan(self.candidates)
 
     @cached_property
@@ -148,7 +152,8 @@ class Stages:
             return SHOWN[what](self)
         show = SHOWN_OF_DEVICES[what]
         if self.device_plan is None or self.partitioned is None:
-            return reason_for_processor_only(self.dependences)
+            given_up = (*self._scheduled.given_up, *self._chosen.given_up)
+            return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
         return show(self.device_plan, self.partitioned, view or View())
 
 
@@ -216,7 +221,7 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
 
 def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attempted[Program]:
     """The programs of plans, in their order, without repetitions: those of plans that accumulate with register tiles,
-    the others each as it is and with its loops jammed.
+    the others each as it is, with its loops jammed, and with register tiles of points that have their own variables.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
@@ -230,10 +235,13 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
         if program is None:
             given_up.append(plan.name)
             continue
+        tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
         if plan.accumulates:
-            versions = [tile_registers(program, scop, target, loop)]
+            versions = [tiled]
         else:
             versions = [program, jam_program(program, loop)]
+            if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
+                versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)

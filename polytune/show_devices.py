@@ -40,20 +40,34 @@ class View:
     choices: Mapping[str, Any] = field(default_factory=dict)
 
 
-def reason_for_processor_only(dependences: Dependences) -> str:
-    """Why no loop of a kernel can run on a device, a sentence that names a loop and what stands in its way."""
-    scop = dependences.scop
-    name = scop.name
+def reason_for_processor_only(dependences: Dependences, given_up: Sequence[str], *, is_parallel: bool) -> str:
+    """Why nothing of a kernel can run on a device, a sentence that names a loop and what stands in its way.
+
+    Args:
+        dependences: the kernel's.
+        given_up: the schedules on which isl gave up.
+        is_parallel: whether there is a schedule for devices, for which no code could be made.
+    """
+    name = dependences.scop.name
+    if is_parallel:
+        return f"{name} runs on the CPU only: isl could not generate code for devices within its budget"
+    reason = _obstacle(dependences)
+    if given_up:
+        reason += f"; isl gave up on other schedules within its budget: {', '.join(given_up)}"
+    return f"{name} runs on the CPU only: {reason}"
+
+
+def _obstacle(dependences: Dependences) -> str:
     # An inner loop's obstacles say most: outer loops are held up by them too.
     for report in reversed(report_loops(dependences)):
         loop = report.loop
         where = f"the loop over {loop.variable} at {loop.location}"
         if report.parallel is None:
-            return f"{name} runs on the CPU only: isl gave up on the dependences between the iterations of {where}"
+            return f"isl gave up on the dependences between the iterations of {where}"
         if report.obstacles:
-            obstacle = obstacle_text(report.obstacles[0], scop)
-            return f"{name} runs on the CPU only: no schedule found has independent iterations; in {where}, {obstacle}"
-    return f"{name} runs on the CPU only: isl could not generate code for devices within its budget"
+            obstacle = obstacle_text(report.obstacles[0], dependences.scop)
+            return f"no schedule found has independent iterations; in {where}, {obstacle}"
+    return "no schedule found has independent iterations"
 
 
 def show_partition(plan: Plan, view: View) -> str:

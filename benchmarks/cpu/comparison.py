@@ -146,8 +146,8 @@ class Comparison:
 
     @property
     def share_of_bandwidth(self) -> float:
-        """The bytes a second in parts of those that reading the same arrays reaches."""
-        return self.bytes_per_second / roof_of(self.work, self.limits).bandwidth
+        """The bytes a second in parts of those that a plain loop that reads the same arrays reaches."""
+        return self.bytes_per_second / roof_of(self.work, self.limits).plain_bandwidth
 
     @property
     def share_of_roofline(self) -> float:

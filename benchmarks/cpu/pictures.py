@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.cpu.comparison import Comparison
-from benchmarks.cpu.limits import PRODUCTS, READ, TRIAD
+from benchmarks.cpu.limits import PRODUCTS, STREAMS, TRIAD
 from benchmarks.cpu.summary import summary
 
 SUFFIXES = (".pdf", ".png", ".svg")
@@ -62,7 +62,7 @@ def _roofline(axes: Any, comparisons: Sequence[Comparison]) -> None:
     limits = summary(comparisons)["limits"]
     intensities = [comparison.work.intensity for comparison in comparisons]
     reach = np.geomspace(min(intensities, default=0.1) / 2, max(intensities, default=10.0) * 2, 200)
-    for memory in (name for name in (READ, TRIAD) if name in limits):
+    for memory in (name for name in (STREAMS, TRIAD) if name in limits):
         for dtype, product in PRODUCTS.items():
             if product in limits and (dtype == "float64" or any(c.work.dtype == dtype for c in comparisons)):
                 least = np.minimum(limits[product], reach * limits[memory])

@@ -14,7 +14,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from benchmarks.cpu.limits import PRODUCTS, READ, TRIAD, Rate
+from benchmarks.cpu.limits import PRODUCTS, READ, STREAMS, TRIAD, Rate
 from polybench.benchmark import Arguments, Benchmark
 from polybench.datasets import Dataset
 from polytune.codegen.own_names import OWN
@@ -55,11 +55,14 @@ class Roof:
 
     Attributes:
         flops: operations a second of BLAS in the kernel's dtype; None for integers, for which there is no BLAS.
-        bandwidth: bytes a second that reading the kernel's arrays reaches; those of the triad where they are too small.
+        bandwidth: bytes a second that reading the kernel's arrays reaches at best; the triad's where they are too
+            small to be read.
+        plain_bandwidth: the same in a plain loop.
     """
 
     flops: float | None
     bandwidth: float
+    plain_bandwidth: float
 
     def least_seconds(self, work: Work) -> float:
         """How long the work takes at least."""
@@ -70,8 +73,8 @@ class Roof:
 def roof_of(work: Work, limits: Mapping[str, Rate]) -> Roof:
     """The limits that hold for a kernel."""
     product = PRODUCTS.get(work.dtype)
-    bandwidth = limits.get(READ) or limits[TRIAD]
-    return Roof(None if product is None else limits[product].median, bandwidth.median)
+    reads = [limits[name].median for name in (READ, STREAMS) if name in limits] or [limits[TRIAD].median]
+    return Roof(None if product is None else limits[product].median, max(reads), reads[0])
 
 
 def work_of(benchmark: Benchmark, stages: Stages, dataset: Dataset, arguments: Arguments) -> Work:

@@ -5,7 +5,6 @@ Exit code 0: done; 1: a result was wrong or something failed; 2: the command lin
 
 from __future__ import annotations
 
-import os
 import sys
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from benchmarks import program
+from benchmarks.gpu.chosen_device import chosen_device
 from benchmarks.gpu.phases import Deadline, Results, deadlines
 from polybench.datasets import Dataset
 from polybench.registry import UnknownKernelError, benchmark, check_name, names
@@ -51,7 +51,7 @@ def gpu(
     if path is not None and not path.parent.is_dir():
         program.fail(f"--json: there is no folder {path.parent}", 2)
     ends = deadlines(seconds, SHARES)
-    device = _device(identity)
+    device = chosen_device(identity)
 
     results = Results(path, **program.surroundings(), device=_description(device), dataset=dataset.value)
     run = _Run(wanted, device, results, debug)
@@ -69,26 +69,6 @@ def gpu(
     program.results.print(conclusion(results.found), highlight=False, markup=False)
     if not is_right(results.found):
         raise typer.Exit(1)
-
-
-def _device(identity: str) -> Device:
-    """The device that is asked for, the only one that kernels are offered.
-
-    Raises:
-        SystemExit: there is none.
-    """
-    if identity:
-        os.environ["POLYTUNE_DEVICES"] = identity
-    from polytune.runtime.devices.discovery import devices, probe
-
-    found = devices()
-    if not found:
-        known = [entry.identity for entry in probe() if entry.identity and not entry.reason_if_unusable]
-        there_are = f"--device takes {', '.join(known)}" if known else "polytune doctor says what is missing"
-        what = f"device {identity}" if identity else "GPU"
-        program.fail(f"there is no {what}; {there_are}.", 2)
-    os.environ["POLYTUNE_DEVICES"] = found[0].identity
-    return found[0]
 
 
 def _description(device: Device) -> dict[str, Any]:

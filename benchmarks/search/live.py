@@ -6,11 +6,10 @@ before, and what OpenTuner itself takes is not counted: what is compared is the 
 
 from __future__ import annotations
 
-import contextlib
 import json
 import statistics
 import subprocess
-import tempfile
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -49,15 +48,16 @@ class Rival:
         """
         self._space = space
         self.invalid = 0
-        self._resources = contextlib.ExitStack()
-        self._errors = self._resources.enter_context(tempfile.TemporaryFile("w+"))
         self._process = subprocess.Popen(
             [python, SCRIPT],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            stderr=self._errors,
+            stderr=subprocess.PIPE,
             text=True,
         )
+        self._said: list[str] = []
+        self._listener = threading.Thread(target=self._said.extend, args=(self._process.stderr,), daemon=True)
+        self._listener.start()
         self._write({"seed": seed, "parameters": [_described(parameter) for parameter in space.parameters]})
 
     def ask(self) -> Configuration:
@@ -85,8 +85,11 @@ class Rival:
     def close(self) -> None:
         """End the process."""
         self._process.kill()
-        self._process.communicate()
-        self._resources.close()
+        self._process.wait()
+        self._listener.join()
+        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+            if stream is not None:
+                stream.close()
 
     def _write(self, document: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -105,9 +108,9 @@ class Rival:
 
     def _ended(self) -> ForeignError:
         self._process.wait()
-        self._errors.seek(0)
-        said = self._errors.read().strip().splitlines()
-        return ForeignError(f"opentuner ended with {said[-1] if said else f'exit code {self._process.returncode}'}")
+        self._listener.join()
+        said = self._said[-1].strip() if self._said else f"exit code {self._process.returncode}"
+        return ForeignError(f"opentuner ended with {said}")
 
 
 def _described(parameter: Any) -> dict[str, Any]:

@@ -14,13 +14,14 @@ import numpy as np
 
 from polytune.replay import RecordedSpace, Run
 from polytune.replay.run import Task
-from polytune.tuner import Configuration, Nominal, OnlineTuner, Ordinal, Space
+from polytune.tuner import Budget, Configuration, Nominal, OnlineTuner, Ordinal, Space
 
 NAME = "online"
 """The search with the tuner's own choice of methods; ``online:METHOD`` searches numeric parameters by another."""
 
 _ABSENT = "absent"  # the level of a parameter that does not exist under the values of others
 _DIGITS = 7
+_BUDGET = Budget(excess=math.inf)  # a first configuration drawn at random is none that calls are to be measured by
 
 
 class RecordedApplication:
@@ -74,6 +75,7 @@ def _run(recorded: RecordedSpace, task: Task, rng: np.random.Generator) -> Run:
         application.space,
         reject=application.reject,
         searchers={"numeric": method} if method else None,
+        budget=_BUDGET,
         seed=int(rng.integers(1 << 31)),
     )
     calls = []

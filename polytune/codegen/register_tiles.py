@@ -33,16 +33,19 @@ from polytune.frontend.expression import Element
 from polytune.frontend.scop import Scop
 
 
-def tile_registers(program: Program, scop: Scop, target: Target, loop_name: Callable[[int], str]) -> Program | None:
+def tile_registers(
+    program: Program, scop: Scop, target: Target, loop_name: Callable[[int], str], *, accumulations: bool
+) -> Program | None:
     """The program with register tiles in its tiled bands; None where there is nothing to keep in registers.
 
     Args:
         program: the program.
+        accumulations: whether accumulations are tiled, beside points that have variables of their own.
         scop: its kernel.
         target: the registers that there are.
         loop_name: the name of the loop variable at a depth.
     """
-    regions = tuple(_tile_region(region, scop, target, loop_name) for region in program.regions)
+    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations) for region in program.regions)
     return None if regions == program.regions else replace(program, regions=regions)
 
 
@@ -51,12 +54,15 @@ def registers_name(version: str) -> str:
     return f"{version}_registers"
 
 
-def _tile_region(region: RegionCode, scop: Scop, target: Target, loop_name: Callable[[int], str]) -> RegionCode:
+def _tile_region(
+    region: RegionCode, scop: Scop, target: Target, loop_name: Callable[[int], str], accumulations: bool
+) -> RegionCode:
     first = len(region.outer)
     band = frozenset(loop_name(first + member) for member in range(len(region.members)))
     tiler = _Tiler(
         scop,
         target,
+        accumulations,
         band,
         region.kind == "parallel" and region.shared == len(region.members),
         region.local,
@@ -69,6 +75,7 @@ def _tile_region(region: RegionCode, scop: Scop, target: Target, loop_name: Call
 class _Tiler:
     scop: Scop
     target: Target
+    accumulations: bool
     band: frozenset[str]
     coincident: bool
     local: frozenset[str]
@@ -85,7 +92,7 @@ class _Tiler:
             case For(body=body):
                 nest = self.perfect_nest(node)
                 if len(nest) >= 2:
-                    return self.tile(nest)
+                    return self.tile(nest) if self.accumulations else node
                 points = self.point_nest(node)
                 return replace(node, body=self.visit(body)) if points is None else tile_points(points, self.target)
         return node

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import struct
-import threading
 import time
 from collections.abc import Mapping
 from types import ModuleType
@@ -16,7 +14,8 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceE
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for
-from polytune.runtime.context import STATE_LENGTH, array_words, run_team
+from polytune.runtime.context import run_team
+from polytune.runtime.context_memory import Contexts
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.invocation import Invocation, Outcome
@@ -31,7 +30,6 @@ from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
 from polytune.runtime.threads import launch, maximum_threads
 from polytune.runtime.version import Version
-from polytune.signature import ArrayType, parse_type
 from polytune.tuner import Configuration, Space
 
 FIRST_TILE = 32
@@ -41,18 +39,6 @@ _NEAR_VERSIONS = 2  # after the first
 _WIDEST_ELEMENT = 8  # bytes
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
-
-
-class _Context:
-    """The memory of a call's context, in whole cache lines: the team's counters share theirs with nothing else."""
-
-    def __init__(self, size: int):
-        line = 128
-        storage = np.zeros(size + 2 * line, np.uint8)
-        start = -storage.ctypes.data % line
-        memory = storage[start : start + size]
-        self.address: int = memory.ctypes.data
-        self.memory = memory.data
 
 
 class GeneratedKernel:
@@ -66,22 +52,20 @@ class GeneratedKernel:
     def __init__(self, module: ModuleType):
         self.module = module
         self._partitioned = getattr(module, "PARTITIONED", None)
-        self._part_words: int = 0 if self._partitioned is None else self._partitioned.part_words
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
         self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
-        self._kinds = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
         parts = () if self._partitioned is None else self._partitioned.parts
         most_tiles = max(*(len(version.tiles) for version in module.VERSIONS), *(part.tiles for part in parts), 0)
         self._tile_names = tuple(f"tile_{k}" for k in range(most_tiles))
-        self._layout = struct.Struct(self._format())
+        part_words = 0 if self._partitioned is None else self._partitioned.part_words
+        self._contexts = Contexts(module, part_words, most_tiles)
         self._result = getattr(module, "result", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
-        self._local = threading.local()
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
@@ -278,9 +262,8 @@ class GeneratedKernel:
         compile_seconds = 0.0 if name in self._addresses else self.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
-        context = self._fill(
-            invocation, scratch, [configuration[tile] for tile in self._tile_names[: len(version.tiles)]]
-        )
+        tiles = [configuration[tile] for tile in self._tile_names[: len(version.tiles)]]
+        context = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         start = time.perf_counter()
         if version.team:
             launch(run_team, min(configuration["threads"], maximum_threads()), self._addresses[name], context.address)
@@ -313,7 +296,7 @@ class GeneratedKernel:
             self._compile_function(part.run, part.team)
             values = tuple(replaced.get(name, named[name]) for name in module.ARGUMENTS)
             own = tuple(replaced.get(name, arrays[name]) for name in module.SCRATCH)
-            context = self._fill(Invocation(values, invocation.parameters), own, tiles, integers)
+            context = self._contexts.filled(values, own, invocation.parameters, tiles, integers)
             if part.team:
                 workers = min(threads or maximum_threads(), maximum_threads())
                 launch(run_team, workers, self._addresses[part.run.__name__], context.address)
@@ -346,27 +329,6 @@ class GeneratedKernel:
         if not self.module.SCRATCH:
             return ()
         return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
-
-    def _fill(
-        self, invocation: Invocation, scratch: tuple[np.ndarray, ...], tiles: list[int], part: tuple[int, ...] = ()
-    ) -> _Context:
-        """The context of a call, in this thread's own memory: a thread runs one call of a kernel at a time."""
-        context = getattr(self._local, "context", None)
-        if context is None:
-            context = self._local.context = _Context(self._layout.size)
-        words = self.module.words(*invocation.values, *scratch)
-        unused = [0] * (len(self._tile_names) - len(tiles))
-        nothing = [0] * (self._part_words - len(part))
-        self._layout.pack_into(context.memory, 0, *words, *invocation.parameters, *part, *nothing, *tiles, *unused)
-        return context
-
-    def _format(self) -> str:
-        """The context as ``struct`` describes it: the team's state, which starts from zeros, then all the rest."""
-        module = self.module
-        kinds = [module.SIGNATURE[name] for name in module.SCALARS]
-        scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
-        integers = len(module.PARAMETERS) + self._part_words + len(self._tile_names)
-        return f"={8 * STATE_LENGTH}x{sum(map(array_words, self._kinds))}q{scalars}{integers}q"
 
 
 def _words(team: bool) -> int:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytune.frontend.scop import Access, Scop
 from polytune.schedule.unions import sets_of
+from polytune.signature import ArrayType
 
 
 def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None = None) -> tuple[int, ...]:
@@ -17,7 +18,7 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
 
     Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
     number of loops around it, that jump in memory when the member advances by one and all else stays; an access that
-    moves by at most one element of the last dimension, or not at all, does not jump.
+    moves by at most one element of the dimension that is contiguous, or not at all, does not jump.
     """
     members = range(node.band_n_member()) if among is None else among
     costs = {member: _jumps(node, member, scop) for member in members}
@@ -90,15 +91,27 @@ def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
         if domain.is_empty():
             continue
         own = steps.intersect_domain(domain).intersect_range(domain)
-        total += sum(4 ** len(statement.iterators) for access in statement.accesses if jumps(own, access.relation))
+        jumping = [
+            access for access in statement.accesses if jumps(own, access.relation, _contiguous_axis(access, scop))
+        ]
+        total += len(jumping) * 4 ** len(statement.iterators)
     return total
 
 
-def jumps(steps: isl.UnionMap, access: isl.Map) -> bool:
-    """Whether an access moves by more than one element of its last dimension in any of some steps ``{ s -> t }``."""
+def _contiguous_axis(access: Access, scop: Scop) -> int:
+    """The dimension along which an array lies in memory element by element, or would if it were contiguous."""
+    kind = dict(scop.signature.arguments).get(access.array)
+    last = access.relation.dim(isl.dim_type.out) - 1
+    return 0 if isinstance(kind, ArrayType) and kind.layout == "F" else last
+
+
+def jumps(steps: isl.UnionMap, access: isl.Map, axis: int | None = None) -> bool:
+    """Whether an access moves by more than one element of a dimension, the last one if none is named, in any of some
+    steps ``{ s -> t }``."""
     relation = isl.UnionMap.from_map(access)
     offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
-    return bool(offsets) and not _is_contiguous(offsets[0])
+    last = access.dim(isl.dim_type.out) - 1
+    return bool(offsets) and not _is_contiguous(offsets[0], last if axis is None else axis)
 
 
 def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
@@ -126,14 +139,14 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
     return same.intersect(next_to)
 
 
-def _is_contiguous(offset: isl.Set) -> bool:
-    """Whether an access moves by at most one element, along the last dimension alone."""
+def _is_contiguous(offset: isl.Set, axis: int) -> bool:
+    """Whether an access moves by at most one element, along one dimension alone."""
     dimensions = offset.dim(isl.dim_type.set)
     if dimensions == 0:
         return True
     one = isl.Val.one(offset.get_ctx())
     for dimension in range(dimensions):
-        limit = one if dimension == dimensions - 1 else isl.Val.zero(offset.get_ctx())
+        limit = one if dimension == axis else isl.Val.zero(offset.get_ctx())
         above = offset.lower_bound_val(isl.dim_type.set, dimension, limit.add(one))
         below = offset.upper_bound_val(isl.dim_type.set, dimension, limit.neg().sub(one))
         if not (above.is_empty() and below.is_empty()):

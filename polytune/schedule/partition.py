@@ -13,6 +13,7 @@ from itertools import product
 import islpy as isl
 
 from polytune.errors import LegalityError
+from polytune.schedule.attempted import Attempted
 from polytune.schedule.bands import open_dependences
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, below_mark, plan_parallel
@@ -22,17 +23,19 @@ MOST_SPLITS = 2
 """How many members are split at most: four parts."""
 
 
-def choose_plan(candidates: Sequence[Candidate]) -> Plan | None:
-    """The plan that suits devices best; None where no schedule has a coincident band, or isl gives up on all of them.
+def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
+    """The plan that suits devices best; none where no schedule that isl does not give up on has a coincident band.
 
     Devices want many independent points at a time, started seldom: of the heaviest regions, those with the fewest
     loops around, then those with the most coincident members; of equals, the schedule with the least fusion, whose
     regions are simplest.
     """
     best: tuple[tuple[int, ...], Plan] | None = None
+    given_up: list[str] = []
     for candidate in candidates:
         plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
         if plan is None:
+            given_up.append(candidate.name)
             continue
         parallel = [region for region in plan.regions if region.kind is RegionKind.PARALLEL]
         if not parallel:
@@ -47,7 +50,7 @@ def choose_plan(candidates: Sequence[Candidate]) -> Plan | None:
         )
         if best is None or cost < best[0]:
             best = cost, plan
-    return None if best is None else best[1]
+    return Attempted(() if best is None else (best[1],), tuple(given_up))
 
 
 _PREFERRED = ("distributed", "coincident", "tiled", "source")

@@ -12,6 +12,7 @@ from polytune.frontend.scop import Scop
 from polytune.schedule.bands import BandAnalysis, Obstacle, analyse_band, is_contained
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
+from polytune.schedule.distribution import distribute_innermost
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
 from polytune.schedule.unions import sets_of, union_of
 
@@ -252,6 +253,8 @@ class _Planner:
                     points = point_order(node, scop)
                     contiguous = order.index(points[-1])
                     node = reorder_band(node, points)
+                    if kind is RegionKind.WAVEFRONT:
+                        node = distribute_innermost(node, self.candidate.dependences)
             else:
                 node = self.interchange_below(node)
             node = _separate_innermost(node)

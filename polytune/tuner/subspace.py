@@ -51,7 +51,7 @@ class Subspace:
     def __init__(
         self, space: Space, start: Configuration, method: str = SIMPLEX, rng: np.random.Generator | None = None
     ):
-        self._start = start
+        self._start = dict(start)
         parameters = [parameter for parameter in space.active_numeric(start) if parameter.name in start]
         axes = [axis_of(parameter) for parameter in parameters]
         # A parameter with a single value has an axis without extent: nothing to search.
@@ -85,7 +85,7 @@ class Subspace:
 
     def configuration(self, point: Any) -> Configuration:
         """The configuration that a point of the search stands for; it may break a constraint of the space."""
-        values = dict(self._start)
+        values = self._start.copy()
         if self._table is not None:
             values.update(self._table.configuration(point))
         else:
@@ -118,7 +118,7 @@ class Subspace:
     def state(self) -> dict[str, Any]:
         """Where the search started and how far it is."""
         return {
-            "start": dict(self._start),
+            "start": self._start.copy(),
             "method": self._method,
             "first": self._first,
             "expected": cost_to_json(self._expected),

@@ -109,15 +109,16 @@ def test_wins_and_scores(recorded, tuner):
     for row in report["rows"]:
         assert row["best_rival"] == "kernel_tuner:oracle"
         assert row["best_rival_mean_slowdown"] == 1.0
-        assert row["wins"] is False
+        assert row["wins"] is row["wins_against_single_best"] is False
         assert row["means"].keys() == {"genetic", "random", "kernel_tuner:oracle", "kernel_tuner:contrary"}
     assert report["scores"]["kernel_tuner:oracle"] == {10: 1.0, 30: 1.0}
     assert report["scores"]["random"] == {10: 0.0, 30: 0.0}
     assert report["overall"]["kernel_tuner:oracle"] == 1.0
+    assert report["single_best"] == "kernel_tuner:oracle"
     assert report["failures"] == {"kernel_tuner:broken": "ValueError: cannot"}
     assert not any(report["reached"].values())
     easy = against_kernel_tuner.study(*arguments, "genetic", ["contrary"], {30: 4})
-    assert easy["rows"][0]["wins"] is True
+    assert easy["rows"][0]["wins"] is easy["rows"][0]["wins_against_single_best"] is True
     assert next(iter(easy["reached"].values())) is True
 
 
@@ -147,11 +148,11 @@ def test_calls_of_the_online_tuner(recorded, search):
     runs = list(online.online_runs(recorded, tasks_of([search], {60: 3}), seed=0))
     assert [run.task.repeat for run in runs] == [0, 1, 2]
     for run in runs:
-        # Every call is served; the tuner comes to know the recorded configurations alone, and exploits the best.
+        # Every call is served; most of the last ones run a good configuration.
         assert run.evaluations == 60
         assert all(math.isfinite(slowdown) for slowdown in run.slowdowns)
         assert run.slowdown <= 2
-        assert statistics.median(run.slowdowns[-20:]) == run.slowdown
+        assert statistics.median(run.slowdowns[-20:]) <= 2
     assert list(online.online_runs(recorded, [runs[1].task], seed=0)) == [runs[1]]
 
 

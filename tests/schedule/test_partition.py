@@ -93,8 +93,7 @@ def test_parts_are_all_instances_and_nothing_crosses(name: str) -> None:
 
 def test_members_that_are_split() -> None:
     def found(name: str, strict: bool = False) -> list[tuple[int, tuple[tuple[str, str], ...]]]:
-        plan = choose_plan(replace(case_of(name).stages, strict=strict).candidates)
-        assert plan is not None
+        (plan,) = choose_plan(replace(case_of(name).stages, strict=strict).candidates).made
         # Of the regions the one whose members are the most.
         region = max(plan.regions, key=lambda region: region.depth)
         return [(split.member, split.reductions) for split in splits_of(plan, region)]
@@ -145,7 +144,7 @@ def test_reduction_that_is_not_combined_crosses() -> None:
 @pytest.mark.parametrize("name", ["scalar_out_of_loop", "returned_scalar", "last_above"])
 def test_nothing_to_choose_where_nothing_is_independent(name: str) -> None:
     stages = SMALL[name].stages
-    assert choose_plan(stages.candidates) is None
+    assert choose_plan(stages.candidates).made == ()
     assert stages.partitioned is None
 
 

@@ -46,6 +46,18 @@ def test_versions_are_right_whatever_isl_gives_up_on(name: str, operations: int)
     assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
 
 
+def test_reason_for_no_device_is_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = SMALL["stencil"]
+    made = Stages(small.stages.function, small.stages.signature)
+    assert made.device_plan is not None
+    monkeypatch.setattr(pipeline, "make_partitioned", lambda plan, scop: None)
+    assert made.show("cuda").endswith("runs on the CPU only: isl could not generate code for devices within its budget")
+    monkeypatch.setattr(regions, "OPERATIONS", 500)
+    planned = Stages(small.stages.function, small.stages.signature)
+    assert planned.device_plan is None
+    assert "; isl gave up on other schedules within its budget: " in planned.show("transfers")
+
+
 def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     small = SMALL["stencil"]
     whole = Stages(small.stages.function, small.stages.signature)

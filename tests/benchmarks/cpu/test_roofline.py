@@ -61,14 +61,16 @@ def test_old_values_of_an_array():
 
 
 def test_probes_do_what_they_are_counted_for():
-    matrix = np.ones((300, 200))
+    matrix = np.ones((299, 201))
     found = probes((1.5, matrix, np.ones(3)))
     assert {name: probe.amount for name, probe in found.items() if name != "triad"} == {
         "dgemm": 2.0 * PRODUCT_SIZE**3,
         "sgemm": 2.0 * PRODUCT_SIZE**3,
-        "read": 8.0 * 300 * 200,
+        "read": 8.0 * 299 * 201,
+        "streams": 8.0 * 299 * 201,
     }
-    assert found["read"].call(1.5, matrix) == [300.0 * 200]
+    for name in ("read", "streams"):
+        assert found[name].call(1.5, matrix) == [299.0 * 201]
     product = found["dgemm"].call()
     assert product.shape == (PRODUCT_SIZE, PRODUCT_SIZE)
     assert product.dtype == np.float64
@@ -76,7 +78,7 @@ def test_probes_do_what_they_are_counted_for():
 
 
 def test_arrays_that_are_too_small_to_be_read_in_parallel():
-    assert "read" not in probes((np.ones(3),))
+    assert not {"read", "streams"} & set(probes((np.ones(3),)))
 
 
 def test_roof_of_small_arrays_is_the_triads():
@@ -86,4 +88,6 @@ def test_roof_of_small_arrays_is_the_triads():
     roof = roof_of(work, limits)
     assert roof.bandwidth == limits["triad"].median
     assert roof.flops == limits["dgemm"].median
-    assert roof_of(work, {**limits, "read": Rate(Sample((1.0,)), 7.0)}).bandwidth == 7.0
+    read = {"read": Rate(Sample((1.0,)), 7.0), "streams": Rate(Sample((1.0,)), 9.0)}
+    roof = roof_of(work, {**limits, **read})
+    assert (roof.plain_bandwidth, roof.bandwidth) == (7.0, 9.0)

@@ -1,0 +1,84 @@
+"""The memory of calls' contexts, and what is written into it; ``polytune.runtime.context`` has the layout."""
+
+from __future__ import annotations
+
+import struct
+import threading
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from polytune.runtime.context import STATE_LENGTH, array_words
+from polytune.signature import ArrayType, parse_type
+
+__all__ = ["ContextMemory", "Contexts"]
+
+
+class ContextMemory:
+    """The memory of a call's context, in whole cache lines: the team's counters share theirs with nothing else.
+
+    Attributes:
+        address: of its first byte.
+        memory: its bytes.
+    """
+
+    def __init__(self, size: int):
+        line = 128
+        storage = np.zeros(size + 2 * line, np.uint8)
+        start = -storage.ctypes.data % line
+        memory = storage[start : start + size]
+        self.address: int = memory.ctypes.data
+        self.memory = memory.data
+
+
+class Contexts:
+    """The contexts of a generated module's calls, one in each thread: a thread runs one call of a kernel at a time.
+
+    Args:
+        module: the generated module.
+        part_words: how many words contexts have for the part of a region.
+        tiles: for how many tile sizes they have room.
+    """
+
+    def __init__(self, module: ModuleType, part_words: int, tiles: int):
+        self._words_of = module.words
+        self._part_words, self._tiles = part_words, tiles
+        self._layout = struct.Struct(_format(module, part_words + tiles))
+        self._local = threading.local()
+
+    def filled(
+        self,
+        values: Sequence[Any],
+        scratch: Sequence[np.ndarray],
+        parameters: Sequence[int],
+        tiles: Sequence[int],
+        part: Sequence[int] = (),
+    ) -> ContextMemory:
+        """The context of a call, ready for one run.
+
+        Args:
+            values: the arguments.
+            scratch: the memory for local arrays.
+            parameters: the integers computed from the arguments.
+            tiles: tile sizes, as many as the version takes.
+            part: what tells the part of a region; nothing where the version runs all of it.
+        """
+        context = getattr(self._local, "context", None)
+        if context is None:
+            context = self._local.context = ContextMemory(self._layout.size)
+        words = self._words_of(*values, *scratch)
+        unused = [0] * (self._tiles - len(tiles))
+        nothing = [0] * (self._part_words - len(part))
+        self._layout.pack_into(context.memory, 0, *words, *parameters, *part, *nothing, *tiles, *unused)
+        return context
+
+
+def _format(module: ModuleType, more: int) -> str:
+    """A context as ``struct`` describes it: the team's state, which starts from zeros, then all the rest, with so many
+    integers more than the parameters."""
+    arrays = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
+    kinds = [module.SIGNATURE[name] for name in module.SCALARS]
+    scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
+    return f"={8 * STATE_LENGTH}x{sum(map(array_words, arrays))}q{scalars}{len(module.PARAMETERS) + more}q"

@@ -1,0 +1,277 @@
+"""Register tiles: which nests have them, and that every block, whole or not, computes what the source says.
+
+Small registers make small problems have whole blocks; generated code is interpreted, and compared with the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from polytune.codegen.loops import Compute, For, Node, Store, walk_nodes
+from polytune.codegen.target import Target
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+from tests.fuzz.interpreted import Interpreter
+
+SMALL = Target(vector_bytes=16, vector_registers=16)
+
+
+def product(alpha, C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += alpha * A[i, k] * B[k, j]
+
+
+def product_with_transposed(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] -= A[i, k] * B[j, k]
+
+
+def lower_triangle(n, C, A):
+    for i in range(n):
+        for j in range(i + 1):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * A[j, k]
+
+
+def upper_triangle(n, C, A):
+    for i in range(n):
+        for j in range(i, n):
+            for k in range(A.shape[0]):
+                C[i, j] += A[k, i] * A[k, j]
+
+
+def in_place(m, n, B, A):
+    for i in range(m):
+        for j in range(n):
+            for k in range(i + 1, m):
+                B[i, j] += A[k, i] * B[k, j]
+
+
+def own_variables(m, n, C, A, B):
+    for i in range(m):
+        for j in range(n):
+            t = 0.0
+            for k in range(i):
+                t += B[k, j] * A[i, k]
+            C[i, j] = C[i, j] / 2.0 + t
+
+
+def columns_alone(y, A, x):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * x[i]
+
+
+def rows_alone(y, A, x):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[i] += A[i, j] * x[j]
+
+
+def greatest_sum(C, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] = max(C[i, j], A[i, k] + B[k, j])
+
+
+def two_products(C, D, A, B):
+    for i in range(C.shape[0]):
+        for j in range(C.shape[1]):
+            for k in range(A.shape[1]):
+                C[i, j] += A[i, k] * B[k, j]
+                D[i, j] -= abs(A[i, k]) * B[k, j]
+
+
+def whole_numbers(generator: np.random.Generator, *shape: int) -> np.ndarray:
+    """Of these every sum is exact, so that its order does not matter."""
+    return generator.integers(-4, 5, shape).astype(float)
+
+
+def arguments_of(function: Callable, size: int, generator: np.random.Generator) -> list:
+    m, n, k = size, size + 2, 2 * size + 1
+    array = whole_numbers
+    return {
+        product: lambda: [2.0, array(generator, m, n), array(generator, m, k), array(generator, k, n)],
+        product_with_transposed: lambda: [array(generator, m, n), array(generator, m, k), array(generator, n, k)],
+        lower_triangle: lambda: [n, array(generator, n, n), array(generator, n, k)],
+        upper_triangle: lambda: [n, array(generator, n, n), array(generator, k, n)],
+        in_place: lambda: [m, n, array(generator, m, n), array(generator, m, m)],
+        own_variables: lambda: [m, n, array(generator, m, n), array(generator, m, m), array(generator, m, n)],
+        columns_alone: lambda: [array(generator, n), array(generator, m, n), array(generator, m)],
+        rows_alone: lambda: [array(generator, m), array(generator, m, n), array(generator, n)],
+        greatest_sum: lambda: [array(generator, m, n), array(generator, m, k), array(generator, k, n)],
+        two_products: lambda: [
+            array(generator, m, n),
+            array(generator, m, n),
+            array(generator, m, k),
+            array(generator, k, n),
+        ],
+    }[function]()
+
+
+KERNELS = [
+    product,
+    product_with_transposed,
+    lower_triangle,
+    upper_triangle,
+    in_place,
+    own_variables,
+    columns_alone,
+    rows_alone,
+    greatest_sum,
+    two_products,
+]
+SUMS_ONLY = [product_with_transposed, lower_triangle, rows_alone]
+"""Arrays are contiguous along the innermost loop alone: lanes are partial sums, which reassociate."""
+
+
+def stages_of(function: Callable, arguments: list, strict: bool = False, target: Target = SMALL) -> Stages:
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return Stages(function, signature_of(names, tuple(arguments)), strict, target=target)  # type: ignore[arg-type]
+
+
+def with_vectors(stages: Stages) -> list[str]:
+    return [program.name for program in stages.programs if program.has_vectors]
+
+
+def check(function: Callable, stages: Stages, size: int, tiles: tuple[int, ...], convert: Callable) -> None:
+    interpreter = Interpreter(stages.source)
+    initial = [convert(value) for value in arguments_of(function, size, np.random.default_rng(size))]
+    expected = [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in initial]
+    function(*expected)
+    versions = with_vectors(stages)
+    assert versions
+    for version in versions:
+        values = [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in initial]
+        sizes = {f"tile_{member}": tiles[member % len(tiles)] for member in range(4)}
+        interpreter.run({"version": version, "threads": 2, **sizes}, values, seed=size)
+        for wanted, got in zip(expected, values, strict=True):
+            assert np.array_equal(wanted, got), (version, tiles)
+
+
+@pytest.mark.parametrize("function", KERNELS)
+@pytest.mark.parametrize("size, tiles", [(1, (4,)), (5, (3, 2, 4)), (9, (16,)), (10, (7, 9, 5)), (13, (8, 4, 16))])
+def test_every_block_is_right(function: Callable, size: int, tiles: tuple[int, ...]) -> None:
+    arguments = arguments_of(function, size, np.random.default_rng(0))
+    check(function, stages_of(function, arguments), size, tiles, lambda value: value)
+
+
+@pytest.mark.parametrize("function", [product, product_with_transposed, in_place, own_variables])
+@pytest.mark.parametrize("dtype", [np.float32, np.int64])
+def test_other_types(function: Callable, dtype: type) -> None:
+    if dtype is np.int64 and function is own_variables:
+        pytest.skip("it divides, which makes floats of integers")
+
+    def convert(value):
+        return (
+            value.astype(dtype)
+            if isinstance(value, np.ndarray)
+            else dtype(value)
+            if isinstance(value, float)
+            else value
+        )
+
+    arguments = [convert(value) for value in arguments_of(function, 3, np.random.default_rng(0))]
+    stages = stages_of(function, arguments)
+    if with_vectors(stages) or dtype is np.float32:
+        check(function, stages, 9, (5, 16, 7), convert)
+
+
+@pytest.mark.parametrize("order", ["F", "A"])
+def test_other_layouts(order: str) -> None:
+    def convert(value):
+        if not isinstance(value, np.ndarray) or value.ndim == 1:
+            return value
+        if order == "F":
+            return np.asfortranarray(value)
+        wide = np.zeros((value.shape[0], 2 * value.shape[1]))
+        wide[:, ::2] = value
+        return wide[:, ::2]
+
+    # In Fortran order rows and columns change their roles; along strides there are no vectors.
+    arguments = [convert(value) for value in arguments_of(product, 4, np.random.default_rng(0))]
+    stages = stages_of(product, arguments)
+    if order == "A":
+        assert not with_vectors(stages)
+    else:
+        check(product, stages, 9, (5, 7, 16), convert)
+
+
+@pytest.mark.parametrize("function", KERNELS)
+def test_strict_sums_keep_their_order(function: Callable) -> None:
+    generator = np.random.default_rng(1)
+    initial = [
+        generator.random(value.shape) if isinstance(value, np.ndarray) else value
+        for value in arguments_of(function, 9, generator)
+    ]
+    stages = stages_of(function, initial, strict=True)
+    if function in SUMS_ONLY:
+        assert not with_vectors(stages)
+        return
+    expected = [value.copy() if isinstance(value, np.ndarray) else value for value in initial]
+    function(*expected)
+    interpreter = Interpreter(stages.source)
+    for version in with_vectors(stages):
+        values = [value.copy() if isinstance(value, np.ndarray) else value for value in initial]
+        interpreter.run({"version": version, "threads": 2, **{f"tile_{k}": 6 for k in range(4)}}, values, seed=0)
+        for wanted, got in zip(expected, values, strict=True):
+            assert np.array_equal(wanted, got), version
+
+
+def innermost(node: Node) -> list[For]:
+    return [
+        part
+        for part in walk_nodes(node)
+        if isinstance(part, For) and not any(isinstance(below, For) for below in walk_nodes(part.body))
+    ]
+
+
+def test_nothing_is_stored_in_the_innermost_loop_of_a_whole_block() -> None:
+    stages = stages_of(product, arguments_of(product, 4, np.random.default_rng(0)))
+    program = next(program for program in stages.programs if program.has_vectors)
+    loops = innermost(program.regions[-1].body)
+    assert loops
+    for loop in loops:
+        assert not any(isinstance(part, Store | Compute) for part in walk_nodes(loop.body))
+
+
+def live(stages: Stages) -> int:
+    """The variables that the first innermost loop of the last region updates."""
+    program = next(program for program in stages.programs if program.has_vectors)
+    first = innermost(program.regions[-1].body)[0]
+    return len({part.name for part in walk_nodes(first.body) if hasattr(part, "name")})
+
+
+def test_blocks_are_as_large_as_there_are_registers() -> None:
+    arguments = arguments_of(product, 4, np.random.default_rng(0))
+    few, many = (live(stages_of(product, arguments, target=Target(16, count))) for count in (8, 32))
+    assert few < many
+
+
+def next_to_itself(A):
+    for i in range(1, A.shape[0]):
+        for j in range(1, A.shape[1]):
+            for k in range(A.shape[1]):
+                A[i, j] += A[i - 1, k] * A[k, j - 1]
+
+
+def test_what_may_be_read_and_updated_in_one_block_is_right() -> None:
+    """Every dependence is there: whatever versions there are, they agree with the source."""
+    initial = whole_numbers(np.random.default_rng(2), 7, 7) / 4.0
+    stages = stages_of(next_to_itself, [initial], strict=True)
+    interpreter = Interpreter(stages.source)
+    expected = initial.copy()
+    next_to_itself(expected)
+    for program in stages.programs:
+        values = [initial.copy()]
+        sizes = {f"tile_{member}": 3 for member in range(4)}
+        interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
+        assert np.array_equal(values[0], expected), program.name
