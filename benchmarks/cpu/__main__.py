@@ -18,7 +18,7 @@ from benchmarks import program
 from polybench.datasets import Dataset
 from polybench.registry import UnknownKernelError, check_name, names
 
-PEERS = ("numba", "numpy", "gcc", "clang", "polly", "pluto", "ppcg", "pythran", "dace")
+PEERS = ("numba", "numpy", "gcc", "gcc-plain", "clang", "polly", "pluto", "ppcg", "pythran", "dace")
 """What can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
 
 app = program.application("cpu", "Compare PolyBench under polytune, tuned, with what else it could be compiled by.")

@@ -61,19 +61,27 @@ def _accepts(compiler: str, options: Sequence[str]) -> bool:
 
 @dataclass(frozen=True)
 class PlainCompiler:
-    """A C compiler by itself: ``gcc`` or ``clang``."""
+    """A C compiler by itself.
+
+    Attributes:
+        name: what it is called by.
+        program: ``gcc`` or ``clang``.
+        restrict: whether it is told that arrays do not overlap; PolyBench/C does not say so unless it is asked to.
+    """
 
     name: str
+    program: str
+    restrict: bool = True
     fixes_sizes: bool = True
 
     def missing(self) -> str | None:
-        return None if self.command() else f"there is no {self.name} on the path"
+        return None if self.command() else f"there is no {self.program} on the path"
 
     def command(self) -> str | None:
-        return clang() if self.name == "clang" else shutil.which(self.name)
+        return clang() if self.program == "clang" else shutil.which(self.program)
 
     def variants(self, problem: Problem) -> Iterator[Contender]:
-        source, function = _written(problem, marked=False)
+        source, function = _written(problem, restrict=self.restrict)
         command = self.command()
         assert command is not None
         library = shared_library(source, [command], FAST, [])
@@ -91,7 +99,7 @@ class Polly:
         return None if polly() else "no clang on the path has Polly"
 
     def variants(self, problem: Problem) -> Iterator[Contender]:
-        source, function = _written(problem, marked=False)
+        source, function = _written(problem)
         command = polly()
         assert command is not None
         # The plugins are for compiling alone, and Polly's parallel code calls GNU's OpenMP.
@@ -137,11 +145,11 @@ class SourceToSource:
         yield CLibrary(library, function, problem.benchmark.argument_names)
 
 
-def _written(problem: Problem, *, marked: bool) -> tuple[Path, CFunction]:
+def _written(problem: Problem, *, marked: bool = False, restrict: bool = True) -> tuple[Path, CFunction]:
     """The file that the compiler is given, and what is in it."""
     scop, names = problem.stages.scop, problem.benchmark.argument_names
     constants = integers(c_function(scop), dict(zip(names, problem.arguments, strict=True)))
-    function = c_function(scop, marked=marked, constants=constants)
+    function = c_function(scop, marked=marked, constants=constants, restrict=restrict)
     path = problem.folder / f"{scop.name}.c"
     path.write_text(c_text_of(function))
     return path, function

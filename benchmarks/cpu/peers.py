@@ -15,8 +15,9 @@ PEERS: Mapping[str, Peer] = {
     peer.name: peer
     for peer in (
         NumPy(),
-        PlainCompiler("gcc"),
-        PlainCompiler("clang"),
+        PlainCompiler("gcc", "gcc"),
+        PlainCompiler("gcc-plain", "gcc", restrict=False),
+        PlainCompiler("clang", "clang"),
         Polly(),
         SourceToSource("pluto", "polycc", ("--tile", "--parallel")),
         SourceToSource("ppcg", "ppcg", ("--target=c", "--openmp", "--tile")),

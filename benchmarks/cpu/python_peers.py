@@ -92,7 +92,7 @@ class Pythran:
 
 @dataclass(frozen=True)
 class DaCe:
-    """The loops compiled by DaCe, with its automatic optimisations."""
+    """The loops compiled by DaCe, with its automatic optimisations, or where these fail, without."""
 
     name: str = "dace"
     fixes_sizes: bool = False
@@ -102,11 +102,11 @@ class DaCe:
 
     def variants(self, problem: Problem) -> Iterator[Contender]:
         function = problem.benchmark.kernel.__wrapped__
-        source = problem.folder / f"{function.__name__}_dace.py"
-        name = function.__name__
-        text = _module_text(function, frozenset())
-        source.write_text(f"import dace\n{text}\n{name} = dace.program(auto_optimize=True)({name})\n")
-        yield ModuleFile(source, name)
+        name, text = function.__name__, _module_text(function, frozenset())
+        for optimised in (True, False):
+            source = problem.folder / f"{name}_dace_{'optimised' if optimised else 'plain'}.py"
+            source.write_text(f"import dace\n{text}\n{name} = dace.program(auto_optimize={optimised})({name})\n")
+            yield ModuleFile(source, name)
 
 
 def _module_text(function: FunctionType, lines: frozenset[int]) -> str:

@@ -205,8 +205,8 @@ def one_run(generated: GeneratedKernel, workload: Workload, rival: Rival, seed: 
 
     rival_best: tuple[float, Configuration] | None = None
     for _ in range(ITERATIONS):
+        configuration = rival.ask()  # from now on its process waits and takes no core from the calls
         found.own.append(own_call())
-        configuration = rival.ask()
         seconds = seconds_of(configuration)
         rival.tell(seconds)
         if seconds is not None:

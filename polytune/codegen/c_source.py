@@ -93,7 +93,9 @@ def source_order(scop: Scop) -> Node:
     return convert_node(build.node_from_schedule(scop.schedule), scop)
 
 
-def c_function(scop: Scop, *, marked: bool = False, constants: Mapping[str, int] | None = None) -> CFunction:
+def c_function(
+    scop: Scop, *, marked: bool = False, constants: Mapping[str, int] | None = None, restrict: bool = True
+) -> CFunction:
     """A kernel's source order as a C function.
 
     Arrays are passed as C99 has them, ``double A[restrict n][m]``; one in Fortran order with its axes reversed, and
@@ -105,8 +107,9 @@ def c_function(scop: Scop, *, marked: bool = False, constants: Mapping[str, int]
             want it, with the loop variables declared before.
         constants: values of arguments that are integers, by their names in C, for a function of these sizes alone; it
             does not take them.
+        restrict: whether the text says that arrays do not overlap.
     """
-    return _FunctionWriter(scop, marked, constants or {}).write()
+    return _FunctionWriter(scop, marked, constants or {}, "restrict " if restrict else "").write()
 
 
 @dataclass(frozen=True)
@@ -127,8 +130,8 @@ class _Place(Context):
 
 
 class _FunctionWriter:
-    def __init__(self, scop: Scop, marked: bool, constants: Mapping[str, int]):
-        self.scop, self.marked = scop, marked
+    def __init__(self, scop: Scop, marked: bool, constants: Mapping[str, int], restrict: str):
+        self.scop, self.marked, self.restrict = scop, marked, restrict
         self.storage = storage_of(scop)
         self.writer = TextWriter()
         self.body = source_order(scop)
@@ -226,10 +229,10 @@ class _FunctionWriter:
             return f"{kind} {argument.name}"
         layout = self.layout(argument.of)
         if layout == "A":
-            return f"{kind} *restrict {argument.name}"
+            return f"{kind} *{self.restrict}{argument.name}"
         extents = [self.extents[argument.of, axis] for axis in range(self.scop.array(argument.of).ndim)]
         first, *rest = extents if layout == "C" else reversed(extents)
-        return f"{kind} {argument.name}[restrict {first}]{''.join(f'[{extent}]' for extent in rest)}"
+        return f"{kind} {argument.name}[{self.restrict}{first}]{''.join(f'[{extent}]' for extent in rest)}"
 
     def local_arrays(self) -> list[Array]:
         return [array for array in self.scop.arrays if array.role is ArrayRole.LOCAL]
@@ -246,7 +249,7 @@ class _FunctionWriter:
             kind, name = TYPES[array.dtype], self.arrays[array.name]
             extents = [_bare(self.index(extent)) for extent in array.shape]
             inner = "".join(f"[{extent}]" for extent in extents[1:])
-            pointer = f"{kind} (*restrict {name}){inner}" if inner else f"{kind} *restrict {name}"
+            pointer = f"{kind} (*{self.restrict}{name}){inner}" if inner else f"{kind} *{self.restrict}{name}"
             count = " * ".join(self.index(extent) for extent in array.shape)
             writer.line(f"{pointer} = pt_{'zeros' if array.zeroed else 'memory'}({count}, sizeof({kind}));")
         for array in self.scop.arrays:

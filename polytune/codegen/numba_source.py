@@ -41,8 +41,8 @@ def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words
     """Write the function of one version, ``run_<version>(context)``, or ``run_<version>(context, worker, workers)``
     where a team runs it.
 
-    It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of the
-    worker that runs it and how many there are.  Names of ours have a ``$`` before them until ``finish_names``.
+    It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
+    the worker that runs it and how many there are.  Names of ours have a ``$`` before them until ``finish_names``.
     ``part_words`` is the number of words that contexts of the module have for the part of a region.
     """
     _VersionWriter(writer, program, scop, part_words).write()

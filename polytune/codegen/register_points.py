@@ -1,13 +1,14 @@
 """Register tiles of points that have variables of their own: several rows and vectors of columns at once.
 
-In a nest ``for u: for v:`` around statements and loops over them, as
+In a nest ``for u: for v:``, or in ``for v:`` alone, around statements and loops over them, as
 
     t = 0
     for k: t = t + A[u, k] * B[k, v]
     C[u, v] = t
 
 a variable such as t, which no two points share, becomes a vector for each row and vector of columns of a block, and
-what is loaded in an iteration of k serves several of them.
+what is loaded in an iteration of k serves several of them.  So does an element that all iterations of a loop update, if
+nothing else in them is of its array.
 
 Why that is right: the loops are all the members of a band, and coincident, so that no point depends on another one, in
 whatever order their operations run; of each point they run in the source's order.  A loop of which the rows of a block
@@ -38,12 +39,13 @@ class PointNest:
     """A nest ``for rows: for columns: parts`` of independent points.
 
     Attributes:
+        rows, columns: the loops; there may be none over rows.
         parts: statements, and loops over statements.
         own: the scalars of which each point has its own.
         dtype: the type of everything that is computed.
     """
 
-    rows: For
+    rows: For | None
     columns: For
     parts: tuple[Compute | For, ...]
     own: frozenset[str]
@@ -51,12 +53,12 @@ class PointNest:
 
 
 def point_nest_of(
-    rows: For, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
+    rows: For | None, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
 ) -> PointNest | None:
-    """The nest of two coincident loops; None where it is none that vectors can do.
+    """The nest of one or two coincident loops; None where it is none that vectors can do.
 
     Args:
-        rows, columns: the loops, the second one all of what the first one has inside.
+        rows, columns: the loops, the second one all of what the first one has inside; there may be none over rows.
         own: the scalars of which each point has its own.
         shared: arrays of which points may not be run side by side, as they use them one after another.
         contiguous: tells how arrays lie in memory.
@@ -79,7 +81,7 @@ def point_nest_of(
     judge = _Judge(columns.variable, own, contiguous, dtype)
     if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
         return None
-    around = {rows.variable: _some()}
+    around = {} if rows is None else {rows.variable: _some()}
     bounds = [columns, *loops]
     if any(
         find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
@@ -97,9 +99,9 @@ def tile_points(nest: PointNest, target: Target) -> Node:
 
     def registers(shape: Shape) -> int:
         used = {part.array for child in nest.parts for part in walk(child) if isinstance(part, Element)}
-        return (len(nest.own & used) * shape.rows + 1) * shape.columns + 2
+        return (max(1, len(nest.own & used)) * shape.rows + 1) * shape.columns + 2
 
-    shape = largest_shape(True, registers, target.vector_registers)
+    shape = largest_shape(nest.rows is not None, registers, target.vector_registers)
     return BlockLoops(nest.rows, nest.columns, lanes, shape, work).nest()
 
 
@@ -176,6 +178,7 @@ class _Points:
     vectors: int
     names: Names = field(default_factory=Names)
     variables: dict[tuple[str, int, int], Variable] = field(default_factory=dict)
+    kept: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)
 
     def code(self) -> Node:
         nodes: list[Node] = []
@@ -196,9 +199,37 @@ class _Points:
 
     def loop(self, loop: For) -> list[Node]:
         """A loop for all rows where all have it, and for each row by itself elsewhere."""
-        row_variable = self.nest.rows.variable
-        starts, stops = mentions(loop.start, row_variable), mentions(loop.stop, row_variable)
         everything = range(len(self.rows))
+        kept = self.keep(loop)
+        before = [Let(name.name, self.loaded(*place)) for place, name in kept.items()]
+        after = [self.stored(*place, name) for place, name in kept.items()]
+        nodes = [*before, *self.ranges(loop, everything), *after]
+        for place in kept:
+            del self.kept[place]
+        return nodes
+
+    def keep(self, loop: For) -> dict[tuple[Element, int, int], Variable]:
+        """Variables for the elements that all iterations of a loop update and nothing else in them touches."""
+        assignments = [part for part in _assignments(loop.body) if part is not None]
+        elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
+        for target in dict.fromkeys(assignment.target for assignment in assignments):
+            alone = all(part == target for part in elements if part.array == target.array)
+            if alone and target.array not in self.nest.own and not mentions(target, loop.variable):
+                for row in range(len(self.rows)):
+                    for vector in range(self.vectors):
+                        self.kept[target, row, vector] = Variable(self.names.new("s"), VECTOR)
+        return dict(self.kept)
+
+    def loaded(self, target: Element, row: int, vector: int) -> Lanes:
+        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask)
+
+    def stored(self, target: Element, row: int, vector: int, value: Any) -> Store:
+        return Store(self.at(target, row, vector), value, self.rows[row].stored)
+
+    def ranges(self, loop: For, everything: Sequence[int]) -> list[Node]:
+        """A loop in up to three parts, see ``loop``."""
+        row_variable = "" if self.nest.rows is None else self.nest.rows.variable
+        starts, stops = mentions(loop.start, row_variable), mentions(loop.stop, row_variable)
         if not (starts or stops) or self.box.rows is None:
             return [For(loop.variable, loop.start, loop.stop, 1, self.iteration(loop.body, everything))]
         around = {row_variable: self.box.rows}
@@ -221,7 +252,11 @@ class _Points:
     def iteration(self, body: Node, rows: Sequence[int]) -> Node:
         """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored meanwhile."""
         parts = body.children if isinstance(body, Block) else (body,)
-        stores = any(part is None or part.target.array not in self.nest.own for part in _assignments(body))
+        kept = {target for target, _, _ in self.kept}
+        stores = any(
+            part is None or (part.target.array not in self.nest.own and part.target not in kept)
+            for part in _assignments(body)
+        )
         loads: dict[VectorExpression, Let] | None = None if stores else {}
         nodes = [node for part in parts if isinstance(part, Compute) for node in self.statements(part, rows, loads)]
         return block(*(loads or {}).values(), *nodes)
@@ -233,25 +268,31 @@ class _Points:
             for row in rows:
                 for vector in range(self.vectors):
                     value = self.value(assignment.value, row, vector, loads)
-                    if assignment.target.array in self.nest.own:
-                        nodes.append(Let(self.variables[assignment.target.array, row, vector].name, value))
+                    target = assignment.target
+                    variable = self.variables.get((target.array, row, vector)) or self.kept.get((target, row, vector))
+                    if variable is not None:
+                        nodes.append(Let(variable.name, value))
                     else:
-                        nodes.append(Store(self.at(assignment.target, row, vector), value, self.rows[row].stored))
+                        nodes.append(self.stored(target, row, vector, value))
         return nodes
 
     def at(self, node: Part, row: int, vector: int) -> Part:
         """An expression for a row and the first lane of a vector."""
         column = self.nest.columns.variable
-        first = add_constant(Iterator(column), vector * self.lanes)
-        return substitute(node, {self.nest.rows.variable: self.rows[row].number, column: first})
+        values: dict[str, Expression] = {column: add_constant(Iterator(column), vector * self.lanes)}
+        if self.nest.rows is not None:
+            values[self.nest.rows.variable] = self.rows[row].number
+        return substitute(node, values)
 
     def value(self, node: Expression, row: int, vector: int, loads: dict | None) -> Any:
         """An expression as a vector."""
         if isinstance(node, Element) and node.array in self.nest.own:
             return self.variables[node.array, row, vector]
         match node:
+            case Element() if (node, row, vector) in self.kept:
+                return self.kept[node, row, vector]
             case Element() if mentions(node, self.nest.columns.variable):
-                return self.once("b", Lanes(self.at(node, row, vector), self.lanes, self.rows[row].mask), loads)
+                return self.once("b", self.loaded(node, row, vector), loads)
             case Binary(operator, left, right) if not self.is_uniform(node):
                 sides = [self.value(part, row, vector, loads) for part in (left, right)]
                 return Binary(operator, sides[0], sides[1], VECTOR)

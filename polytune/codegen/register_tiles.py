@@ -106,13 +106,17 @@ class _Tiler:
         return [] if any(isinstance(part, For) for part in walk_nodes(node)) else loops
 
     def point_nest(self, node: For) -> PointNest | None:
-        """The nest of two loops of a coincident band that begins here and has variables of its points' own."""
+        """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""
+        if not (self.coincident and node.variable in self.band and node.step == 1):
+            return None
         columns = node.body
-        if not (self.coincident and isinstance(columns, For) and {node.variable, columns.variable} <= self.band):
+        if isinstance(columns, For) and columns.variable in self.band:
+            rows: For | None = node
+        else:
+            rows, columns = None, node
+        if columns.step != 1:
             return None
-        if node.step != 1 or columns.step != 1:
-            return None
-        return point_nest_of(node, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
+        return point_nest_of(rows, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
 
     def tile(self, nest: list[For]) -> Node:
         accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)

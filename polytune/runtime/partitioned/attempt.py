@@ -142,6 +142,8 @@ class Attempt:
         """Bring home what a platform needs, or overwrites, and another one has."""
         wanted: dict[str, list[str]] = {}
         for identity, on in self._devices.items():
+            if not on.holdings.is_dirty:
+                continue
             for array in {**reads, **writes}:
                 boxes = [*reads.get(array, []), *writes.get(array, [])]
                 if identity == platform:

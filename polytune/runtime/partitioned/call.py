@@ -30,12 +30,14 @@ class Plan:
         devices: by identity, the devices it runs on.
         kernels: by region and partition, the kernels.
         seconds: how long it took to compile what was not there yet.
+        works: what has been worked out of it, for ``polytune.runtime.partitioned.work``.
     """
 
     configuration: Mapping[str, Any]
     devices: Mapping[str, Device]
     kernels: Mapping[tuple[int, int], tuple[Kernel, Shape]]
     seconds: float
+    works: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

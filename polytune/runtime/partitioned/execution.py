@@ -10,6 +10,7 @@ import time
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
@@ -67,7 +68,7 @@ class Execution:
             if len(self._plans) >= _KEPT_PLANS:
                 self._plans = {}
             self._plans[key] = plan
-        return Plan(plan.configuration, plan.devices, plan.kernels, seconds)
+        return replace(plan, seconds=seconds)
 
     def _plan(self, configuration: Configuration) -> tuple[Plan, float]:
         start = time.perf_counter()

@@ -45,13 +45,14 @@ class Holding:
 
     def missing(self, box: Box) -> list[Box]:
         """The parts of a box that have to be uploaded before the device may read it."""
-        if any(contains(held, box) for held in self.valid):
+        # Mostly it is the same box as before.
+        if box in self.valid or any(contains(held, box) for held in self.valid):
             return []
         return remainder(box, self.valid)
 
     def add_valid(self, box: Box) -> None:
         """The device now holds a box."""
-        if any(contains(held, box) for held in self.valid):
+        if box in self.valid or any(contains(held, box) for held in self.valid):
             return
         self.valid = [held for held in self.valid if not contains(box, held)]
         if len(self.valid) < MANY_BOXES:

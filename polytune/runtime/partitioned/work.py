@@ -56,8 +56,26 @@ class Work:
     partials: tuple[Partial, ...] = ()
 
 
+_KEPT_WORKS = 4096
+
+
 def works_of(call: Call, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
-    """The pieces of a region, those of a device beside one another and the processor's last."""
+    """The pieces of a region, those of a device beside one another and the processor's last.
+
+    They are the same in every call of a plan with the same parameters, unless pieces add up on their own.
+    """
+    kept, key = call.plan.works, (number, call.parameters, around)
+    works = kept.get(key)
+    if works is None:
+        works = _works(call, transfers, part, number, around)
+        if not any(work.partials for work in works):
+            if len(kept) >= _KEPT_WORKS:
+                kept.clear()
+            kept[key] = works
+    return works
+
+
+def _works(call: Call, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
     ranges = part.ranges(*call.parameters, *around)
     works = []
     for piece in pieces(part, ranges, call.plan.configuration):

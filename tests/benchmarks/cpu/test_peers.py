@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from benchmarks.cpu.__main__ import PEERS as OFFERED
-from benchmarks.cpu.c_peers import FAST, PlainCompiler, Polly, SourceToSource
+from benchmarks.cpu.c_peers import FAST, SourceToSource
 from benchmarks.cpu.contender import PeerError, Problem, accepted
 from benchmarks.cpu.peers import NAMES, PEERS, absent
 from benchmarks.cpu.python_peers import Pythran, Reference
@@ -77,22 +77,25 @@ def test_every_peer_can_be_asked_for():
 
 
 @needs_gcc
-@pytest.mark.parametrize("name", ["gemm", "deriche"])
-def test_gcc(problem, name):
-    contender = accepted(PlainCompiler("gcc"), problem(name), Dataset.MINI, SECONDS, silent)
-    assert computes(contender, name)
+@pytest.mark.parametrize(("peer", "name"), [("gcc", "gemm"), ("gcc", "deriche"), ("gcc-plain", "gemm")])
+def test_gcc(problem, peer, name):
+    given = problem(name)
+    assert computes(accepted(PEERS[peer], given, Dataset.MINI, SECONDS, silent), name)
+    text = (given.folder / f"{name}.c").read_text()
+    assert ("restrict" in text) == (peer == "gcc")
+    assert "enum {" in text
 
 
 @needs_gcc
 def test_a_library_leaves_subnormal_numbers_as_they_are(problem):
     """Linked with -ffast-math, it would have them taken for zeros in all of this process."""
     assert "-ffast-math" in FAST
-    (contender,) = PlainCompiler("gcc").variants(problem("trisolv"))
+    (contender,) = PEERS["gcc"].variants(problem("trisolv"))
     contender.load()
     assert np.float64(5e-324) * np.float64(1.0) > 0
 
 
-@pytest.mark.parametrize("peer", [PlainCompiler("clang"), Polly()], ids=lambda peer: peer.name)
+@pytest.mark.parametrize("peer", [PEERS["clang"], PEERS["polly"]], ids=lambda peer: peer.name)
 def test_clang(problem, peer):
     if peer.missing():
         pytest.skip(peer.missing())
@@ -132,10 +135,10 @@ def test_what_takes_too_long_is_left_out(problem):
 
 def test_absent_programs_are_named(monkeypatch, tmp_path):
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert absent(["numba", "numpy", "pluto", "ppcg", "gcc"]) == {
+    assert absent(["numba", "numpy", "pluto", "ppcg", "gcc-plain"]) == {
         "pluto": "there is no polycc on the path",
         "ppcg": "there is no ppcg on the path",
-        "gcc": "there is no gcc on the path",
+        "gcc-plain": "there is no gcc on the path",
     }
 
 

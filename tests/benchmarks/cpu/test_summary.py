@@ -49,8 +49,8 @@ def test_integers_have_no_limit_of_arithmetic(make_comparison):
 
 def test_the_best_compiler_is_as_far_ahead_of_gcc_as_the_table_says(make_comparison):
     comparisons = [
-        make_comparison("gemm", polytune=(1.0,), gcc=(8.0,)),
-        make_comparison("atax", polytune=(1.0,), gcc=(8.0,)),
+        make_comparison("gemm", polytune=(1.0,), **{"gcc-plain": (8.0,)}),
+        make_comparison("atax", polytune=(1.0,), **{"gcc-plain": (8.0,)}),
         make_comparison("mvt", polytune=(1.0,), numba=(8.0,)),
     ]
     best = {"gemm": 4.0, "mvt": 2.0}
@@ -100,10 +100,12 @@ def test_what_is_to_be_known_is_told(make_comparison):
 
 
 def test_json_has_everything_and_no_number_that_json_lacks(make_comparison, capsys):
-    comparison = make_comparison("lu", agrees=False, converged=False, polytune=(1.0,), numba=(3.0,), gcc=(6.0,))
+    comparison = make_comparison(
+        "lu", agrees=False, converged=False, polytune=(1.0,), numba=(3.0,), **{"gcc-plain": (6.0,)}
+    )
     print_json(to_json(comparison, 2.0))
     found = json.loads(capsys.readouterr().out)
-    assert found["speedup_over"] == {"numba": 3.0, "gcc": 6.0}
+    assert found["speedup_over"] == {"numba": 3.0, "gcc-plain": 6.0}
     assert found["speedup_over_best"] == 3.0
     assert found["seconds"]["numba"]["median"] == 3.0
     assert found["work"] == {"operations": 8_000_000, "bytes": 8_000_000, "dtype": "float64"}
@@ -126,7 +128,7 @@ def test_nothing_compared_is_summarised_too():
 def test_figure(make_comparison, tmp_path, suffix):
     pytest.importorskip("matplotlib")
     comparisons = [
-        make_comparison("gemm", polytune=(1.0,), numba=(8.0,), gcc=(3.0,)),
+        make_comparison("gemm", polytune=(1.0,), numba=(8.0,), **{"gcc-plain": (3.0,)}),
         make_comparison("nussinov", polytune=(1.0,), numba=(0.5,), work=Work(10**9, 8_000_000, "int32")),
     ]
     file = tmp_path / f"cpu{suffix}"
