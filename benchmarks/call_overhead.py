@@ -16,6 +16,7 @@ import numpy as np
 from polybench.benchmark import Arguments
 from polybench.kernels.gemm import BENCHMARK
 from polytune.runtime.generated import GeneratedKernel, Invocation
+from polytune.tuner import Budget
 
 SIZES = {"ni": 4, "nj": 5, "nk": 6}
 """So small that the loops themselves take next to nothing."""
@@ -28,6 +29,7 @@ def converge(kernel: Any, arguments: Arguments, seconds: float) -> bool:
     """Call a kernel until its tuner has converged or the time is up, at least once; whether it has converged."""
     kernel.background = False
     tuner = kernel.tuner(*arguments)
+    tuner.budget = Budget.unlimited()
     ends = time.perf_counter() + seconds
     while tuner.best is None or (not tuner.converged and time.perf_counter() < ends):
         kernel(*arguments)

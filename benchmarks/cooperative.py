@@ -185,7 +185,7 @@ def tune(generated: GeneratedKernel, space: Space, workload: Workload, deadline:
     from polytune.tuner import Budget, OnlineTuner
 
     starts = [start for start in generated.starts if space.contains(start)]
-    tuner = OnlineTuner(space, starts=starts, budget=Budget(share=1.0, trials=1_000_000))
+    tuner = OnlineTuner(space, starts=starts, budget=Budget.unlimited())
 
     def call(*arguments: Any) -> None:
         configuration = tuner.choose()

@@ -40,9 +40,9 @@ class Needs:
     Attributes:
         kernel, dtype, region, shape: which.
         threads: of a block.
-        registers: 32-bit registers of a thread.
+        registers: 32-bit registers of a thread; None where a block does not fit, and is not compiled.
         shared_memory: bytes of a block.
-        local_memory: bytes of a thread in device memory, for what does not fit into its registers.
+        local_memory: bytes of a thread in device memory, for what does not fit into its registers; or None.
         occupancy: the share of a multiprocessor's warps that can be resident; 0 if a block does not fit.
     """
 
@@ -51,9 +51,9 @@ class Needs:
     region: int
     shape: str
     threads: int
-    registers: int
+    registers: int | None
     shared_memory: int
-    local_memory: int
+    local_memory: int | None
     occupancy: float
 
 
@@ -92,7 +92,7 @@ def needs_of(benchmark: Benchmark, dtype: np.dtype, shapes: Mapping[str, Mapping
     from benchmarks.gpu.speed import converted
     from polytune.runtime.arguments import signature_of
     from polytune.runtime.devices import cubin, nvrtc
-    from polytune.runtime.partitioned.launches import shape_of, source_of
+    from polytune.runtime.partitioned.launches import shape_of, shared_memory_of, source_of
     from polytune.show_devices import device_code
 
     initial = converted(benchmark.initialise(**benchmark.sizes(Dataset.MINI)), dtype)
@@ -109,10 +109,13 @@ def needs_of(benchmark: Benchmark, dtype: np.dtype, shapes: Mapping[str, Mapping
             if text in texts:
                 continue
             texts.add(text)
-            needs = cubin.kernel_needs(nvrtc.compile(text, "sm_90", nvrtc.options(contract=True)), code.name)
             threads = int(np.prod(shape.block))
-            fits = needs.shared_memory <= cubin.HOPPER.shared_memory_per_block
-            resident = cubin.occupancy(threads, needs.registers, needs.shared_memory) if fits else 0.0
+            shared_memory = shared_memory_of(code, shape)
+            if shared_memory > cubin.HOPPER.shared_memory_per_block:
+                yield Needs(benchmark.name, dtype.name, number, name, threads, None, shared_memory, None, 0.0)
+                continue
+            needs = cubin.kernel_needs(nvrtc.compile(text, "sm_90", nvrtc.options(contract=True)), code.name)
+            resident = cubin.occupancy(threads, needs.registers, needs.shared_memory)
             yield Needs(
                 benchmark.name,
                 dtype.name,
@@ -136,9 +139,9 @@ def table(found: list[Needs]) -> Table:
             str(needs.region),
             needs.shape,
             str(needs.threads),
-            str(needs.registers),
+            "" if needs.registers is None else str(needs.registers),
             f"{needs.shared_memory} B",
-            f"{needs.local_memory} B",
+            "" if needs.local_memory is None else f"{needs.local_memory} B",
             f"{needs.occupancy:.0%}" if needs.occupancy else "does not fit",
         )
     return result

@@ -29,11 +29,13 @@ app = program.application("payoff", "Measure after how many calls tuning has sav
 
 @dataclass(frozen=True)
 class Trace:
-    """The first calls of a kernel in a process of its own, in seconds.
+    """The calls of a kernel in a process of its own, in seconds, from the second on.
+
+    The first runs the default in any case, compiles it, and meets cold caches, tuned or not.
 
     Attributes:
         tuned: the tuned calls, without what was compiled in them.
-        compiling: what was compiled in them, but for the default in the first.
+        compiling: what was compiled in them.
         default: as many calls of the default configuration, made in turns with the tuned ones.
         explored: after each tuned call, how many configurations had been tried.
         on_devices: how many of them ran on a device, at least in part.
@@ -52,13 +54,13 @@ class Trace:
     @classmethod
     def of_child(cls, document: dict[str, Any]) -> Trace:
         """What ``benchmarks.payoff_calls`` printed."""
-        pairs = zip(document["tuned"], document["compiling"], strict=True)
+        pairs = list(zip(document["tuned"], document["compiling"], strict=True))[1:]
         best = document["best_configuration"]
         return cls(
             tuned=tuple(seconds - compiling for seconds, compiling in pairs),
-            compiling=(0.0, *document["compiling"][1:]),
-            default=tuple(document["default"]),
-            explored=tuple(document["explored"]),
+            compiling=tuple(document["compiling"][1:]),
+            default=tuple(document["default"][1:]),
+            explored=tuple(document["explored"][1:]),
             on_devices=document["on_devices"],
             best=best,
             is_default=best == document["default_configuration"],
@@ -192,7 +194,7 @@ def measured(
         report(f"{kernel} {dataset}, {repetition} of {repeats}")
         with tempfile.TemporaryDirectory(prefix="polytune-benchmark-") as cache:
             document = timed_child(
-                "benchmarks.payoff_calls", cache, kernel, dataset.value, str(calls), str(int(compiled))
+                "benchmarks.payoff_calls", cache, kernel, dataset.value, str(calls + 1), str(int(compiled))
             )
         traces.append(Trace.of_child(document))
     return Payoff(kernel, dataset, tuple(traces))

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +35,6 @@ from polytune.tuner import (
 
 WANTED = {"exploring": 30.0, "partitioned": 30.0, "converged": 3.0, "two_million": 1000.0}
 """Upper bounds of the medians, in microseconds."""
-
-UNLIMITED = Budget(share=1.0, trials=10_000, excess=math.inf, compiling=math.inf)
 
 KERNEL = Space(
     [
@@ -132,7 +129,7 @@ def measure(repeat: int) -> dict[str, dict[str, float]]:
     partitioned = partitioned_space()
     for seed in range(repeat):
         cost = cost_of(KERNEL, seed)
-        tuner = OnlineTuner(KERNEL, budget=UNLIMITED, seed=seed)
+        tuner = OnlineTuner(KERNEL, budget=Budget.unlimited(), seed=seed)
         while not tuner.converged:
             times["exploring"] += of_calls(tuner, cost, 1)
         times["converged"] += of_calls(tuner, cost, 2000)

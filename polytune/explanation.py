@@ -10,9 +10,12 @@ import islpy as isl
 from polytune.codegen.jamming import jammed_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
+from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.partitioned.space import VERSION
 from polytune.schedule.bands import Obstacle
 from polytune.schedule.loop_report import LoopReport, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
+from polytune.tuner import Nominal, Space
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
@@ -30,6 +33,8 @@ def explain(kernel: Kernel) -> str:
         parts.append(f"{kernel.__name__}({signature})")
         parts.append(explain_loops(stages))
         parts.append(explain_versions(stages))
+        if any(case.signature == signature for case in tuners):
+            parts += _shared_version(kernel.space_of(signature))
         names = [parameter.name for parameter in stages.scop.parameters]
         parts += [
             explain_tuner(names, case, tuner, kernel.shared.get(case))
@@ -37,6 +42,16 @@ def explain(kernel: Kernel) -> str:
             if case.signature == signature
         ]
     return "\n".join(parts)
+
+
+def _shared_version(space: Space) -> list[str]:
+    """The version that is shared with devices, where there are any."""
+    if not space["version"].accepts(VERSION):
+        return []
+    platforms = space["platform_0"]
+    assert isinstance(platforms, Nominal)
+    devices = [str(platform) for platform in platforms.values if platform != CPU]
+    return [f"  {VERSION}: shared by the CPU and {', '.join(devices)}"]
 
 
 def explain_loops(stages: Stages) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import tempfile
 import time
 from collections.abc import Callable, Mapping
@@ -28,7 +27,7 @@ from polytune.tuner import Budget
 
 POLYTUNE = "polytune"
 
-UNLIMITED = Budget(share=1.0, excess=math.inf, compiling=math.inf)
+UNLIMITED = Budget.unlimited()
 """For tuning that may cost what it takes."""
 
 PAUSE = 0.1
@@ -197,6 +196,7 @@ def compare(
         probed = probes(initial)
         for name, probe in probed.items():
             report(f"first call of {name}")
+            workload.timed(probe.call)
             checked.seconds[name] = workload.timed(probe.call)
         calls = {**right, **{name: probe.call for name, probe in probed.items()}}
         turns = {name: _turns(checked.seconds[name], plan) for name in calls}
@@ -235,7 +235,8 @@ def _contenders(
 ) -> _Found:
     """The peers as functions, those that fail left out."""
     functions: dict[str, Callable[..., Any]] = {}
-    numba, notes = None, []
+    numba: NumbaText | None = None
+    notes: list[str] = []
     for name in plan.peers:
         report(name)
         try:
@@ -311,7 +312,6 @@ def tune(kernel: Any, workload: Workload, seconds: float, report: Report, clock:
     Raises:
         PolytuneError: the kernel could not be compiled or run.
     """
-    kernel.background = False  # a core that compiles would be missing in every measurement
     # These calls have no other purpose than to try versions.
     kernel.background = False
     kernel.budget = UNLIMITED

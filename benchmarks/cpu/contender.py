@@ -46,15 +46,15 @@ class Problem:
 
 
 class Peer(Protocol):
-    """Something else that a kernel's loops, or its formula, can be given to.
+    """Something else that a kernel's loops, or its formula, can be given to."""
 
-    Attributes:
-        name: what it is called by.
-        fixes_sizes: whether what it makes is good for a problem's sizes alone.
-    """
+    @property
+    def name(self) -> str:
+        """What it is called by."""
 
-    name: str
-    fixes_sizes: bool
+    @property
+    def fixes_sizes(self) -> bool:
+        """Whether what it makes is good for a problem's sizes alone."""
 
     def missing(self) -> str | None:
         """Why it cannot be used on this machine; None if it can."""

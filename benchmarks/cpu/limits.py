@@ -101,14 +101,14 @@ class Probe:
 
 
 def probes(arguments: Arguments) -> dict[str, Probe]:
-    """What measures the limits, by name; each call ignores its arguments.
+    """What measures the limits, by name; each is called with the arguments of a kernel.
 
     ``dgemm`` and ``sgemm`` are NumPy's products of square matrices, counted as two operations for each multiplication;
     ``triad`` is ``a = b + s * c`` on arrays that no cache holds, counted as three accesses for each element; ``read``
     adds up the arrays of a call, one after the other, in a plain loop, and ``streams`` in the way that is fastest.
 
     Args:
-        arguments: of the kernel beside which they are measured; copied, so that they are memory of their own.
+        arguments: those of the kernel beside which they are measured.
     """
     found: dict[str, Probe] = {}
     for dtype, name in PRODUCTS.items():
@@ -117,14 +117,18 @@ def probes(arguments: Arguments) -> dict[str, Probe]:
         found[name] = Probe(lambda *_, a=left, b=right, c=out: np.dot(a, b, out=c), 2.0 * PRODUCT_SIZE**3)
     a, b, c = (np.full(TRIAD_BYTES // 24, 1.0 + number) for number in range(3))
     found[TRIAD] = Probe(lambda *_: _triad(a, b, c, 0.5), float(24 * a.size))
-    large = [value for value in arguments if isinstance(value, np.ndarray) and value.nbytes >= _LEAST_READ]
-    if large:
+    amount = float(sum(value.nbytes for value in _large(arguments)))
+    if amount:
         parts = numba.get_num_threads()
-        flat = [value.copy().reshape(-1) for value in large]
-        amount = float(sum(values.nbytes for values in flat))
         for name, read in ((READ, _read), (STREAMS, _read_streams)):
-            found[name] = Probe(lambda *_, read=read: [read(values, parts) for values in flat], amount)
+            found[name] = Probe(lambda *given, read=read: [read(v, parts) for v in _large(given)], amount)
     return found
+
+
+def _large(arguments: Arguments) -> list[np.ndarray]:
+    """The elements of those arrays that are worth being read by several threads."""
+    arrays = [value for value in arguments if isinstance(value, np.ndarray) and value.nbytes >= _LEAST_READ]
+    return [array.reshape(-1) for array in arrays]
 
 
 def rates(measured: Mapping[str, Sample], probed: Mapping[str, Probe]) -> dict[str, Rate]:

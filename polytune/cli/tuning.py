@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polytune.cli.console import progress
+from polytune.tuner import Budget
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
@@ -79,6 +80,7 @@ def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Out
     kernel.background = False  # the calls have no other purpose than to try versions
     arguments = Arguments(kernel.example_arguments(sizes, np.random.default_rng(0)))
     tuner = kernel.tuner(*arguments.values)
+    tuner.budget = Budget.unlimited()
     best: dict[Configuration, None] = {}  # those that were the best known, in that order
     started = time.perf_counter()
     calls = 0

@@ -5,11 +5,12 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
-from polytune.codegen.loops import Node, Program, RegionCode, TiledMember
+from polytune.codegen.interior import interior_of
+from polytune.codegen.loops import If, Node, Program, RegionCode, TiledMember
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
 from polytune.frontend.scop import Scop
-from polytune.schedule.regions import Plan, Region, RegionKind
+from polytune.schedule.regions import Plan, Region, RegionKind, in_point_order
 from polytune.schedule.unions import sets_of
 
 
@@ -26,8 +27,11 @@ def first_tile(region: Region | None, member: int) -> int:
     """The tile size of a member to start from.
 
     Long in the direction of memory, for vectors, and short in the others, for the caches.  With sums in registers a
-    tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache.
+    tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache; on diagonals there are to be
+    many tiles.
     """
+    if region is not None and region.accumulated is not None and region.kind is RegionKind.WAVEFRONT:
+        return 96
     if region is None or region.accumulated is None:
         return 512 if region is not None and member == region.contiguous else 32
     return {region.accumulated: 256, region.contiguous: 192}.get(member, 96)
@@ -82,9 +86,12 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         assert region.band is not None
         position = region.band.get_union_pw_aff(member)
         inside = constrain(constrain(inside, position, lower, 0, None), position, upper, None, -1)
-    schedule = plan.schedule.intersect_domain(inside)
-    build = ast_build(context, names, schedule_depth(plan.schedule.get_root()))
-    body = convert_node(build.node_from_schedule(schedule), scop)
+    interior = interior_of(inside, context, region, scop, names)
+    whole = plan.schedule if interior is None else in_point_order(plan.schedule, region, scop)
+    build = ast_build(context, names, schedule_depth(whole.get_root()))
+    body = convert_node(build.node_from_schedule(whole.intersect_domain(inside)), scop)
+    if interior is not None:
+        body = If(interior.condition, interior.body, body)
     return RegionCode(
         region.index,
         region.kind.value,

@@ -33,13 +33,14 @@ class Names:
         return f"{self.prefix}t{member}"
 
 
-def ast_build(context: isl.Set, names: Names, depth: int) -> isl.AstBuild:
+def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl.AstBuild:
+    """What makes an AST of so many nested loops, the first of them with the name of the loop at depth ``first``."""
     isl_context = context.get_ctx()
     isl_context.set_ast_build_detect_min_max(1)
     isl_context.set_ast_build_exploit_nested_bounds(1)
     iterators = isl.IdList.alloc(isl_context, depth)
     for level in range(depth):
-        iterators = iterators.add(isl.Id.read_from_str(isl_context, names.loop(level)))
+        iterators = iterators.add(isl.Id.read_from_str(isl_context, names.loop(first + level)))
     return isl.AstBuild.from_context(context).set_iterators(iterators)
 
 

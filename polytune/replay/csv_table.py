@@ -41,7 +41,8 @@ def read_table(file: TextFile) -> Table:
     """Read a table.
 
     Raises:
-        RecordingError: there is no header, it has a name twice, or a line has more or fewer cells than the header.
+        RecordingError: there is no header, it has a name twice, or a line has more or fewer cells than the header, or
+            cannot be read.
     """
     reader = csv.reader(io.StringIO(file.text))
     columns = tuple(name.strip() for name in next(reader, ()))
@@ -52,7 +53,13 @@ def read_table(file: TextFile) -> Table:
         if columns.count(name) > 1:
             raise header.at(name).error("two columns have this name")
     ends_in_mid_line = file.cut or not file.text.endswith("\n")
-    lines = [(cells, reader.line_num) for cells in reader if cells]
+    lines: list[tuple[list[str], int]] = []
+    try:
+        lines.extend((cells, reader.line_num) for cells in reader if cells)
+    except csv.Error:
+        raise Line(file.name, reader.line_num).error(
+            "the line holds a carriage return that does not end it, or a cell longer than 128 KiB"
+        ) from None
     rows: list[Row] = []
     cut_line = None
     for number, (cells, line) in enumerate(lines):

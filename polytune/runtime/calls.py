@@ -96,6 +96,7 @@ class CallableKernel:
         self._generated: dict[Signature, tuple[str, GeneratedKernel]] = {}
         self._tuners: dict[Case, OnlineTuner] = {}
         self._last: dict[Case, Configuration] = {}
+        self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._lock = threading.RLock()
 
@@ -114,8 +115,9 @@ class CallableKernel:
         failure: CompilationError | None = None
         while True:
             activity = background.activity
+            again = self._again.pop(case, None) if self._again else None
             try:
-                configuration = tuner.choose(generated.is_ready if self.background else None)
+                configuration = again or tuner.choose(generated.is_ready if self.background else None)
             except SpaceError:
                 raise failure or CompilationError(f"no version of {name} could be compiled before") from None
             try:
@@ -168,8 +170,8 @@ class CallableKernel:
                 tuner.fail(configuration, outcome.failure, compile_seconds=outcome.compile_seconds)
             return
         if moves and self._last.get(case) != configuration:
-            self._last[case] = configuration
-            tuner.abandon(configuration)
+            # The next call finds everything in place, and measures it.
+            self._last[case] = self._again[case] = configuration
             return
         tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds, disturbed=disturbed)
         if outcome.shares:
@@ -269,6 +271,7 @@ class CallableKernel:
             for case in [case for case in self._tuners if case.signature == signature]:
                 # The device may be back when the next process starts.
                 self._tuners.pop(case).save()
+                self._again.pop(case, None)
             return newest
 
     def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:

@@ -380,3 +380,10 @@ def below_mark(node: isl.ScheduleNode, name: str) -> isl.ScheduleNode | None:
         if found is not None:
             return found
     return None
+
+
+def in_point_order(schedule: isl.Schedule, region: Region, scop: Scop) -> isl.Schedule:
+    """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one."""
+    node = below_mark(schedule.get_root(), f"{MARK}{region.index}")
+    assert node is not None, "every region has a mark"
+    return _separate_innermost(reorder_band(node, point_order(node, scop))).get_schedule()

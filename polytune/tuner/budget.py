@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import sys
 from dataclasses import dataclass
 
 from polytune.errors import SpaceError
@@ -55,6 +56,11 @@ class Budget:
             raise SpaceError("a budget's excess and its compiling are numbers from zero up")
         if self.seconds is not None and not 0 <= self.seconds < float("inf"):
             raise SpaceError(f"a budget's seconds are a number from zero up, not {self.seconds}")
+
+    @classmethod
+    def unlimited(cls) -> Budget:
+        """Trials whatever they cost, until the search has converged: for programs that do nothing but tune."""
+        return cls(share=1.0, trials=sys.maxsize, excess=math.inf, compiling=math.inf)
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:

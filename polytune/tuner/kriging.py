@@ -99,12 +99,16 @@ class Kriging:
         self._variance = float((values - self._mean) @ self._weights + 1) / (len(values) + 1)
 
     def predict(self, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The mean and the standard deviation of the function at each of some points."""
+        """The mean and the standard deviation of the value at each of some points, which have not been observed.
+
+        The noise is part of the deviation: where measurements are exact, it is what a point has of its own, which none
+        of the others tells of, and so is each unobserved point's chance to be better than its surroundings.
+        """
         covariance = self._covariance(points, self._points, self._log_inverse_lengths)
         explained = ((covariance @ self._inverse) * covariance).sum(axis=1)
         return (
             self._mean + covariance @ self._weights,
-            np.sqrt(self._variance * np.maximum(1 - explained, 1e-10)),
+            np.sqrt(self._variance * (np.maximum(1 - explained, 0) + math.exp(2 * self._log_noise))),
         )
 
     # ---- state

@@ -24,6 +24,8 @@ from polytune.tuner.space import Space
 
 Result = TypeVar("Result")
 
+_NEVER = float("inf")
+_NUMBERS = (float, int, np.floating, np.integer)
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 _SEEDS_AFTER_DRIFT = 8
 
@@ -202,8 +204,11 @@ class OnlineTuner:
             MeasurementError: a time is negative or not finite, or the configuration is not of the space.
         """
         with self._lock:
-            if not (0 <= seconds < float("inf") and 0 <= compile_seconds < float("inf")):
-                raise MeasurementError(f"a call cannot have taken {seconds!r} s, nor compiling {compile_seconds!r} s")
+            for duration, what in ((seconds, "a call"), (compile_seconds, "compiling")):
+                if not (isinstance(duration, _NUMBERS) and 0 <= duration < _NEVER):
+                    raise MeasurementError(
+                        f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
+                    )
             if disturbed:
                 self._set_aside(configuration, seconds)
             elif self._settled is None or configuration != self._settled:

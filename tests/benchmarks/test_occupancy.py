@@ -9,6 +9,15 @@ from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import nvrtc
 
 
+def test_what_does_not_fit_is_said_and_not_compiled():
+    shapes = {"wide": {"block": 256, "height": 1, "points_x": 8, "points_y": 8, "depth": 64}}
+    found = list(needs_of(benchmark("gemm"), np.dtype(np.float64), shapes))
+    (wide,) = [each for each in found if each.shared_memory]
+    assert wide.shared_memory == 8 * (8 * 65 + 64 * 2049)
+    assert (wide.registers, wide.occupancy) == (None, 0.0)
+    assert "does not fit" in list(table(found).columns[-1].cells)
+
+
 @pytest.fixture(scope="module")
 def needs():
     try:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from polytune.codegen.loops import Compute, For, Node, Store, walk_nodes
+from polytune.codegen.loops import Compute, For, If, Node, Store, walk_nodes
 from polytune.codegen.target import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
@@ -275,3 +275,59 @@ def test_what_may_be_read_and_updated_in_one_block_is_right() -> None:
         sizes = {f"tile_{member}": 3 for member in range(4)}
         interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
         assert np.array_equal(values[0], expected), program.name
+
+
+def lu(A):
+    n = len(A)
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[k, j]
+            A[i, j] /= A[j, j]
+        for j in range(i, n):
+            for k in range(i):
+                A[i, j] -= A[i, k] * A[k, j]
+
+
+def cholesky(A):
+    n = len(A)
+    for i in range(n):
+        for j in range(i):
+            for k in range(j):
+                A[i, j] -= A[i, k] * A[j, k]
+            A[i, j] /= A[j, j]
+        for k in range(i):
+            A[i, i] -= A[i, k] * A[i, k]
+        A[i, i] = np.sqrt(A[i, i])
+
+
+@pytest.mark.parametrize("function, strict", [(lu, True), (lu, False), (cholesky, False)])
+@pytest.mark.parametrize("size, tiles", [(5, (2, 2, 2)), (13, (4, 4, 4)), (12, (2, 5, 3)), (11, (16, 16, 16))])
+def test_interior_tiles(function: Callable, strict: bool, size: int, tiles: tuple[int, ...]) -> None:
+    half = np.random.default_rng(size).random((size, size))
+    initial = half @ half.T + size * np.eye(size)
+    stages = stages_of(function, [initial], strict)
+    assert with_vectors(stages)
+    expected = initial.copy()
+    function(expected)
+    interpreter = Interpreter(stages.source)
+    for version in with_vectors(stages):
+        values = [initial.copy()]
+        sizes = {f"tile_{member}": tile for member, tile in enumerate(tiles)}
+        interpreter.run({"version": version, "threads": 3, **sizes}, values, seed=size)
+        if strict:
+            assert np.array_equal(values[0], expected), version
+        else:
+            np.testing.assert_allclose(values[0], expected, rtol=1e-12, err_msg=version)
+
+
+def test_only_interior_tiles_have_vectors_in_a_factorisation() -> None:
+    stages = stages_of(lu, [np.eye(4)], strict=True)
+    program = next(program for program in stages.programs if program.has_vectors)
+    (region,) = program.regions
+    assert isinstance(region.body, If)
+    inside, outside = (
+        [type(part) for part in walk_nodes(body)] for body in (region.body.then, region.body.otherwise) if body
+    )
+    assert Store in inside
+    assert Store not in outside

@@ -66,14 +66,6 @@ def shapes(code: DeviceCode, values: Mapping[str, Sequence[Any]], everything: bo
     return list(dict.fromkeys(shape_of(code, choice, 0) for choice in named))
 
 
-def shared_memory(code: DeviceCode, shape: Shape) -> int:
-    """The bytes of shared memory that a kernel says it needs in a shape."""
-    if not shape.shared:
-        return 0
-    x, y, z = (threads * points for threads, points in zip(shape.block, shape.points, strict=True))
-    return int(eval(code.shared_memory.format(x=x, y=y, z=z, depth=shape.depth)))
-
-
 @dataclass
 class Subject:
     """A kernel whose parts for the processor are interpreted, with arguments.

@@ -15,7 +15,7 @@ import pytest
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import nvrtc
 from polytune.runtime.devices.cubin import HOPPER, kernel_needs
-from polytune.runtime.partitioned.launches import source_of
+from polytune.runtime.partitioned.launches import shared_memory_of, source_of
 from tests.device_versions.offered import cuda_stand_in, offered
 from tests.device_versions.pairwise import pairwise_cover
 from tests.device_versions.versions import (
@@ -26,7 +26,6 @@ from tests.device_versions.versions import (
     choices,
     on_device,
     shapes,
-    shared_memory,
 )
 from tests.schedule.kernels import POLYBENCH, Case, polybench_case
 
@@ -105,7 +104,7 @@ def test_machine_code_for_hopper(name: str, every_version: bool) -> None:
         chosen = shapes(code, REAL, everything=every_version and name == "gemm")
         for shape in chosen:
             threads = shape.block[0] * shape.block[1]
-            known = shared_memory(code, shape)
+            known = shared_memory_of(code, shape)
             try:
                 cubin = nvrtc.compile(source_of(code, shape, "cuda"), "sm_90", nvrtc.options(contract=False))
             except DeviceCompilationError as error:

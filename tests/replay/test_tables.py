@@ -106,6 +106,12 @@ def test_damaged_compression_is_a_sentence(write):
         load(write("t.gz", bytes(whole)))
 
 
+def test_a_stray_carriage_return_is_a_sentence(write):
+    path = write(HUB.replace("32,1,1.5", "32,\r1,1.5"), "hub.csv")
+    with pytest.raises(RecordingError, match=r"hub\.csv:3: the line holds a carriage return"):
+        load(path)
+
+
 def test_two_columns_of_one_name(write):
     with pytest.raises(RecordingError, match=r"t\.csv:1, field 'a': two columns"):
         load(write("t.csv", "a,a,time\n1,2,3\n"))

@@ -181,6 +181,8 @@ def test_run_times_a_call_and_passes_on_what_it_returns_and_raises():
 @pytest.mark.parametrize(("seconds", "compile_seconds"), [(-1.0, 0.0), (float("nan"), 0.0), (1.0, float("inf"))])
 def test_impossible_times_are_refused_and_change_nothing(seconds, compile_seconds):
     tuner = OnlineTuner(ABC)
+    with pytest.raises(MeasurementError, match="a call cannot have taken 'fast': a time is a finite number"):
+        tuner.report(SPACE.default(), "fast")
     with pytest.raises(MeasurementError, match="cannot have taken"):
         tuner.report(tuner.choose(), seconds, compile_seconds=compile_seconds)
     assert tuner.statistics().calls == 0 and tuner.best is None

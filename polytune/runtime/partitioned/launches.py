@@ -14,7 +14,7 @@ from polytune.runtime.devices.device import Buffer, Device, Kernel
 from polytune.runtime.devices.dialects import PRELUDES
 from polytune.runtime.partitioned.description import DeviceCode
 
-__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "source_of"]
+__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "shared_memory_of", "source_of"]
 
 UNROLL = '_Pragma("unroll 4")'
 
@@ -68,6 +68,15 @@ def source_of(code: DeviceCode, shape: Shape, dialect: str) -> str:
     lines.append(f"#define UNROLLED_TILE {UNROLL if shape.unroll_tile else ''}")
     lines.append(f"#define UNROLLED_COPY {UNROLL if shape.unroll_copy else ''}")
     return "\n".join([PRELUDES[dialect], *lines, code.text])
+
+
+def shared_memory_of(code: DeviceCode, shape: Shape) -> int:
+    """The bytes of shared memory that a block of a kernel needs, before anything is compiled."""
+    if not shape.shared:
+        return 0
+    x, y, z = (threads * points for threads, points in zip(shape.block, shape.points, strict=True))
+    text = code.shared_memory.format(x=x, y=y, z=z, depth=shape.depth)
+    return int(eval(text, {"__builtins__": {}, "min": min, "max": max}))
 
 
 def grid_of(code: DeviceCode, shape: Shape, ranges: Sequence[tuple[int, int]], device: Device) -> tuple[int, int, int]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import warnings
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -200,6 +201,20 @@ def test_moving_residents_is_not_measured(kernel, arguments, device, monkeypatch
             kernel(*arguments)
 
 
+def test_what_had_to_move_is_measured_next(kernel, arguments, device, monkeypatch):
+    """Whatever the tuner would choose: a trial between other calls would have to move everything each time."""
+    with polytune.resident(*arguments[1:]):
+        there = configurations(kernel, arguments)
+        here = kernel.space(*arguments).configuration(version="source")
+        tuner, reported = kernel.tuner(*arguments), []
+        turns = itertools.cycle([there, here])
+        monkeypatch.setattr(tuner, "choose", lambda *_: next(turns))
+        monkeypatch.setattr(tuner, "report", lambda configuration, *_, **__: reported.append(configuration))
+        for _ in range(6):
+            kernel(*arguments)
+    assert reported == [there, here, there]
+
+
 @pytest.mark.parametrize("resident", ["x", "y"])
 def test_processor_and_device_take_turns_on_residents(kernel, device, resident):
     x, y = np.arange(100.0), np.ones(100)
@@ -231,6 +246,7 @@ def test_explanation_tells_who_did_what(kernel, arguments, device, monkeypatch):
     choosing(kernel, arguments, monkeypatch, wanted)
     kernel(*arguments)
     text = kernel.explain()
+    assert "  partitioned: shared by the CPU and opencl:0\n" in text
     assert "last shared run" in text and "ratio_0=0.25" in text
     assert "partition 0 on opencl:0" in text and "0.0004 MB there, 0.0002 MB back" in text
     assert "partition 1 on cpu" in text and "cpu waited" in text

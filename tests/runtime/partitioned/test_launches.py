@@ -13,7 +13,14 @@ from polytune.runtime.devices.device import Kernel
 from polytune.runtime.partitioned.clock import DeviceClock, shares_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.holdings import Holdings
-from polytune.runtime.partitioned.launches import KernelCache, arguments_of, grid_of, shape_of, source_of
+from polytune.runtime.partitioned.launches import (
+    KernelCache,
+    arguments_of,
+    grid_of,
+    shape_of,
+    shared_memory_of,
+    source_of,
+)
 from polytune.runtime.partitioned.pool import pool_of
 from polytune.tuner import Configuration
 from tests.runtime.partitioned.fake_device import LIMITS, FakeDevice
@@ -28,6 +35,13 @@ def test_block_is_flat_or_has_a_height():
     assert shape_of(FLAT, chosen, 1).block == (128, 1, 1)
     shape = shape_of(DEEP, chosen, 1)
     assert (shape.block, shape.points, shape.depth, shape.shared) == ((32, 4, 1), (2, 8, 1), 32, True)
+
+
+def test_shared_memory_is_known_by_the_shape():
+    chosen = {"block_0": 64, "height_0": 4, "points_y_0": 2, "depth_0": 16}
+    assert shared_memory_of(DEEP, shape_of(DEEP, chosen, 0)) == 8 * (4 * 2) * 17
+    assert shared_memory_of(DEEP, shape_of(DEEP, {**chosen, "shared_0": False}, 0)) == 0
+    assert shared_memory_of(FLAT, shape_of(FLAT, chosen, 0)) == 0
 
 
 def test_shared_memory_is_only_used_where_there_is_something_to_keep():
