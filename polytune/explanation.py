@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import islpy as isl
 
 from polytune.codegen.jamming import jammed_name
+from polytune.codegen.register_tiles import registers_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
@@ -107,6 +108,11 @@ def explain_versions(stages: Stages) -> str:
         lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
         if plan.interleaves:
             lines.append("    the points of a tile side by side, inside the loops that they depend on")
+        if plan.accumulates:
+            lines.append("    what the innermost loop updates again and again stays in vector registers")
+        elif registers_name(plan.name) in names:
+            how = "the same, the variables of many points side by side in vector registers"
+            lines.append(f"  {registers_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"
             lines.append(f"  {jammed_name(plan.name)}: {how}")

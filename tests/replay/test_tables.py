@@ -107,7 +107,7 @@ def test_damaged_compression_is_a_sentence(write):
 
 
 def test_a_stray_carriage_return_is_a_sentence(write):
-    path = write(HUB.replace("32,1,1.5", "32,\r1,1.5"), "hub.csv")
+    path = write("hub.csv", HUB.replace("32,1,1.5", "32,\r1,1.5"))
     with pytest.raises(RecordingError, match=r"hub\.csv:3: the line holds a carriage return"):
         load(path)
 

@@ -179,6 +179,13 @@ def test_what_may_be_far_slower_is_tried_once_enough_has_been_saved():
     assert tuner.converged and tuner.best[0]["version"] == "other 1"
 
 
+def test_without_a_limit_every_trial_is_made_at_once():
+    tuner, _ = run_through(
+        lambda version: 1.0 if version == "default" else 9.0, 60, budget=Budget.unlimited(), risk=lambda _: 99.0
+    )
+    assert tuner.converged and tuner.statistics().explored == 10
+
+
 def test_amortisation_resumes_after_as_many_calls_again():
     amortisation = Amortisation()
     for _ in range(16):

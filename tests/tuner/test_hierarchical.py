@@ -221,3 +221,25 @@ def test_many_nominal_combinations_are_sampled():
         configuration = search.ask()
         search.tell(configuration, 20.0 - sum(configuration.values()))
     assert sum(search.best[0].values()) >= 12
+
+
+def test_what_is_set_aside_waits_until_it_is_resumed_also_in_a_restored_search():
+    space = Space([Nominal("version", ("a", "b", "c"))])
+    a, b, c = (space.configuration(version=name) for name in "abc")
+    search = HierarchicalTuner(space, rng=np.random.default_rng(0))
+    for _ in range(3):
+        search.tell(search.ask(), 1.0)
+    assert search.best == (a, 1.0) and search.ask() == b
+    assert search.postpone() and search.postponed == [b]
+    assert search.ask() == c
+    search.tell(c, 5.0)
+    assert {search.ask() for _ in range(20)} <= {a, c} and not search.converged
+    restored = HierarchicalTuner(space, rng=np.random.default_rng(1))
+    restored.restore(search.state())
+    for each in (search, restored):
+        each.resume()
+        while each.ask() != b:  # what was measured once is looked at again first
+            each.tell(each.ask(), 5.0)
+        for _ in range(3):
+            each.tell(b, 0.5)
+        assert each.best == (b, 0.5) and not each.postponed
