@@ -148,11 +148,14 @@ def _check(kernels: Sequence[str], peers: Sequence[str], extras: Sequence[str], 
 
 
 def _limit_others(threads: int) -> None:
-    """Have BLAS and OpenMP start as many threads as Numba, and OpenMP's rest soon after their work, in the processes
-    that are started from here."""
+    """In the processes that are started from here, have BLAS and OpenMP start as many threads as Numba, OpenMP's rest
+    soon after their work, and BLAS be as fast as it can."""
     for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ[name] = str(threads)
     os.environ.setdefault("KMP_BLOCKTIME", "20")
+    # Some systems make OpenBLAS take another processor's code, so that results do not depend on the machine.
+    for name in ("OPENBLAS_CORETYPE", "OPENBLAS_L2_SIZE"):
+        os.environ.pop(name, None)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The context of a call: one block of words that holds all that a version needs, and the calls by address that take it.
+"""The context of a call: one block of words that holds all that a version needs, and calls by address that take it.
 
 A version of a kernel is compiled for the address of a context (and, where a team runs it, a worker's number and how many
 there are), so that it has no wrappers for its arguments' types, and that one parallel function, compiled once, can run
