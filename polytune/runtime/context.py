@@ -1,8 +1,8 @@
 """The context of a call: one block of words that holds all that a version needs, and calls by address that take it.
 
-A version of a kernel is compiled for the address of a context (and, where a team runs it, a worker's number and how many
-there are), so that it has no wrappers for its arguments' types, and that one parallel function, compiled once, can run
-a team of any version of any kernel.
+A version of a kernel is compiled for the address of a context (and, where a team runs it, a worker's number and how
+many there are), so that it has no wrappers for its arguments' types, and that one parallel function, compiled once, can
+run a team of any version of any kernel.
 
 Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``), then one after the other
 
