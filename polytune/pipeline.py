@@ -220,8 +220,10 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
 
 
 def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attempted[Program]:
-    """The programs of plans, in their order, without repetitions: those of plans that accumulate with register tiles,
-    the others each as it is, with its loops jammed, and with register tiles of points that have their own variables.
+    """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
+    as it is, with its loops jammed, and with register tiles of points that have their own variables.
+
+    They are in the order of the plans, but those with register tiles come first.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
@@ -245,6 +247,8 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
         for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
+    # Vectors that were written rather than hoped for gain more than regions that start more often lose.
+    found.sort(key=lambda program: (not program.team, not program.has_vectors))
     return Attempted(tuple(found), tuple(given_up))
 
 

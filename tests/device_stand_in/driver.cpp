@@ -233,8 +233,16 @@ API cuEventElapsedTime_v2(float *milliseconds, CUevent first, CUevent last) {
 
 // ---- modules and kernels -------------------------------------------------------------------------------------------
 
-API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned, CUjit_option *, void **) {
+API cuModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options, void **values) {
     ENTER()
+    // The logs of the caller are written, as empty ones, whatever becomes of the module.
+    for (unsigned option = 0; option < count; option++) switch (options[option]) {
+            case CU_JIT_INFO_LOG_BUFFER:
+            case CU_JIT_ERROR_LOG_BUFFER: *(char *)values[option] = 0; break;
+            case CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES:
+            case CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES: values[option] = nullptr; break;
+            default: break;
+        }
     const Elf64_Ehdr *header = (const Elf64_Ehdr *)image;
     if (settings.modules_fail || memcmp(header->e_ident, ELFMAG, SELFMAG) || header->e_machine != EM_X86_64)
         return CUDA_ERROR_INVALID_IMAGE;
