@@ -11,7 +11,7 @@ ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments):
-    return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=400)
 
 
 def test_a_kernel_is_compared():
