@@ -237,7 +237,9 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
         if program is None:
             given_up.append(plan.name)
             continue
-        tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
+        tiled = None
+        if not plan.interleaves:  # whose band is not around the loops of its points
+            tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
         if plan.accumulates:
             versions = [tiled]
         else:

@@ -331,3 +331,26 @@ def test_only_interior_tiles_have_vectors_in_a_factorisation() -> None:
     )
     assert Store in inside
     assert Store not in outside
+
+
+def chains(x, y):
+    for i in range(x.shape[0]):
+        x[i, 0] = 0.0
+        for j in range(1, x.shape[1]):
+            x[i, j] = y[i, j] - 0.5 * x[i, j - 1]
+
+
+def test_points_that_advance_together_are_right() -> None:
+    """Their band is innermost, and the loop that stands outermost depends on itself."""
+    generator = np.random.default_rng(3)
+    initial = [generator.random((9, 12)), generator.random((9, 12))]
+    stages = stages_of(chains, initial, strict=True)
+    assert any(program.name == "interleaved" for program in stages.programs)
+    interpreter = Interpreter(stages.source)
+    expected = [value.copy() for value in initial]
+    chains(*expected)
+    for program in stages.programs:
+        values = [value.copy() for value in initial]
+        sizes = {f"tile_{member}": 4 for member in range(4)}
+        interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
+        assert np.array_equal(values[0], expected[0]), program.name
