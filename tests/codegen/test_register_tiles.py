@@ -6,6 +6,7 @@ Small registers make small problems have whole blocks; generated code is interpr
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from polytune.codegen.target import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
+from tests.schedule.kernels import POLYBENCH, polybench_case
 
 SMALL = Target(vector_bytes=16, vector_registers=16)
 
@@ -354,3 +356,25 @@ def test_points_that_advance_together_are_right() -> None:
         sizes = {f"tile_{member}": 4 for member in range(4)}
         interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
         assert np.array_equal(values[0], expected[0]), program.name
+
+
+@pytest.mark.parametrize("name", POLYBENCH)
+def test_kernels_of_the_suite(name: str) -> None:
+    case = polybench_case(name)
+    stages = replace(case.stages, target=SMALL)
+    versions = with_vectors(stages)
+    if not versions:
+        return
+    interpreter = Interpreter(stages.source)
+    expected = list(case.arguments().values())
+    with np.errstate(all="ignore"):
+        case.function(*expected)
+    for version in versions:
+        for tiles in ((2, 3, 4), (5, 2, 7)):
+            values = list(case.arguments().values())
+            sizes = {f"tile_{member}": tiles[member % 3] for member in range(6)}
+            with np.errstate(all="ignore"):
+                interpreter.run({"version": version, "threads": 2, **sizes}, values, seed=0)
+            for wanted, got in zip(expected, values, strict=True):
+                precision = 1e-5 if np.asarray(wanted).dtype == np.float32 else 1e-9
+                np.testing.assert_allclose(got, wanted, precision, precision, err_msg=f"{version} {tiles}")
