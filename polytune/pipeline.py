@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import FunctionType
 
+from polytune.codegen.accumulation import accumulates
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
@@ -198,11 +199,10 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
             found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
-        for plan in attempt(
-            candidate, registers_name(candidate.name), wavefront=True, interchange=True, accumulate=True
-        ):
-            if plan.accumulates:
-                found.append(plan)
+        if any(accumulates(statement) for statement in source.dependences.scop.statements):
+            name = registers_name(candidate.name)
+            tiled = attempt(candidate, name, wavefront=True, interchange=True, accumulate=True)
+            found += [plan for plan in tiled if plan.accumulates]
         plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
     return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(given_up))
 

@@ -9,6 +9,7 @@ from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
 from polytune.frontend.expression import Assign, Binary, Element, Expression, Unary, walk
+from polytune.frontend.scop import Statement
 
 ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
@@ -84,6 +85,16 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
     if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
         return None
     return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates))
+
+
+def accumulates(statement: Statement) -> bool:
+    """Whether several instances of a statement update one element: only then can anything stay in registers."""
+    return any(
+        isinstance(operation, Assign)
+        and operation.target in walk(operation.value)
+        and not all(mentions(operation.target, iterator) for iterator in statement.iterators)
+        for operation in statement.operations
+    )
 
 
 def added_term(update: Assign) -> tuple[str, Expression] | None:
