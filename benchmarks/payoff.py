@@ -144,6 +144,9 @@ def payoff(
     calls: Annotated[int, typer.Option(min=1, help="How many tuned calls there are.")] = 50,
     repeats: Annotated[int, typer.Option(min=1, help="How often, each time with nothing compiled or learned.")] = 5,
     compiled: Annotated[bool, typer.Option("--compiled", help="All versions are compiled beforehand.")] = False,
+    against: Annotated[
+        str | None, typer.Option(metavar="VERSION", help="Compare with always running this version, not the default.")
+    ] = None,
     threads: program.Threads = None,
     as_json: program.Json = False,
     debug: program.Debug = False,
@@ -152,6 +155,9 @@ def payoff(
 
     What is compiled beyond the default while a call waits is shown apart: it is kept on disk for the next process.
     ``--compiled`` begins as that process does, but for what was learned: it is the tuner's choices alone that count.
+
+    Where the default is the best there is, tuning has nothing to gain; ``--against parallel`` asks what an application
+    gains over plain parallel loops.
     """
     wanted = list(dict.fromkeys(kernels or KERNELS))
     try:
@@ -164,7 +170,9 @@ def payoff(
     with Progress(*columns, console=program.live, transient=True, disable=not program.live.is_terminal) as progress:
         task = progress.add_task("", total=None)
         found = [
-            measured(kernel, size, calls, repeats, compiled, lambda text: progress.update(task, description=text))
+            measured(
+                kernel, size, calls, repeats, compiled, against, lambda text: progress.update(task, description=text)
+            )
             for size in dataset or (Dataset.MEDIUM, Dataset.LARGE)
             for kernel in wanted
         ]
@@ -182,6 +190,7 @@ def measured(
     calls: int,
     repeats: int,
     compiled: bool,
+    against: str | None = None,
     report: Callable[[str], None] = lambda _: None,
 ) -> Payoff:
     """Measure one kernel in processes of their own, each with an empty cache directory.
@@ -194,7 +203,13 @@ def measured(
         report(f"{kernel} {dataset}, {repetition} of {repeats}")
         with tempfile.TemporaryDirectory(prefix="polytune-benchmark-") as cache:
             document = timed_child(
-                "benchmarks.payoff_calls", cache, kernel, dataset.value, str(calls + 1), str(int(compiled))
+                "benchmarks.payoff_calls",
+                cache,
+                kernel,
+                dataset.value,
+                str(calls + 1),
+                str(int(compiled)),
+                *([against] if against else []),
             )
         traces.append(Trace.of_child(document))
     return Payoff(kernel, dataset, tuple(traces))

@@ -1,8 +1,9 @@
 """One process of ``benchmarks.payoff``: the first calls of a kernel, each beside one of its default configuration.
 
-``python -m benchmarks.payoff_calls KERNEL DATASET CALLS COMPILED`` prints them as one line of JSON; COMPILED is 1 where
-all versions are to be compiled beforehand.  Its parent gives it a cache directory of its own, so that nothing has been
-compiled or learned before.
+``python -m benchmarks.payoff_calls KERNEL DATASET CALLS COMPILED [VERSION]`` prints them as one line of JSON; COMPILED
+is 1 where all versions are to be compiled beforehand, and VERSION, with its parameters at their start values, takes the
+place of the default.  Its parent gives it a cache directory of its own, so that nothing has been compiled or learned
+before.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ from polybench.registry import benchmark
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 
 
-def measure(entry: Benchmark, dataset: Dataset, calls: int, compiled: bool) -> dict[str, Any]:
+def measure(
+    entry: Benchmark, dataset: Dataset, calls: int, compiled: bool, against: str | None = None
+) -> dict[str, Any]:
     """Tuned calls and calls of the default in turns; which of the two is first changes from call to call.
 
     Args:
@@ -26,19 +29,22 @@ def measure(entry: Benchmark, dataset: Dataset, calls: int, compiled: bool) -> d
         dataset: the suite's sizes.
         calls: of each kind.
         compiled: whether every version is compiled beforehand.
+        against: the version that stands for the default; None for the default itself.
 
     Returns:
         For each call the seconds that the tuned one took as its caller sees it, of these the seconds that compiling
-        took, how many configurations had been tried by then, and the seconds of the default, which the first tuned call
-        has compiled.  Besides, what the tuner has come to.
+        others than the default took, how many configurations had been tried by then, and the seconds of the default,
+        which the first tuned call has compiled.  Besides, what the tuner has come to.
     """
     initial = entry.initialise(**entry.sizes(dataset))
     workload, kernel = Workload(initial), entry.kernel
     generated = kernel.generated(*initial)  # the analysis, which is the same whether a kernel is tuned or not
-    default = generated.space.default()
+    default = generated.space.default() if against is None else generated.space.configuration(version=against)
     for version in generated.space["version"].values if compiled else ():
         if version != PARTITIONED:
             generated.compile(version)
+    if against is not None:
+        generated.compile(against)
     tuner = kernel.tuner(*initial)
     tuned, compiling, always, explored = [], [], [], []
 
@@ -71,8 +77,8 @@ def measure(entry: Benchmark, dataset: Dataset, calls: int, compiled: bool) -> d
 
 
 def main() -> None:
-    name, dataset, calls, compiled = sys.argv[1:]
-    found = measure(benchmark(name), Dataset(dataset), int(calls), compiled == "1")
+    name, dataset, calls, compiled, *against = sys.argv[1:]
+    found = measure(benchmark(name), Dataset(dataset), int(calls), compiled == "1", *against)
     print(json.dumps(found), flush=True)
 
 

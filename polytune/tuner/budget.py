@@ -33,8 +33,9 @@ class Budget:
         seconds: the most that may be lost altogether; None for no such limit.
         excess: how far all calls together, compilation apart, may be behind always running the default configuration
             when a trial is made, as a part of what that would have taken; infinite for no such limit.
-        compiling: the most seconds of compilation for each second of calls when a trial is made: what has been compiled
-            is kept for other processes, but a program should not wait longer for the compiler than it computes.
+        compiling: the most seconds of compilation, the default's included, for each second of calls when a trial is
+            made: what has been compiled is kept for other processes, but a program should not wait longer for the
+            compiler than it computes.
         reserves: whether a trial is made only where there is room for it: as much as the worst of the last ones lost.
             Then the share and the seconds are not overstepped but by a trial that is worse than all of these.
     """
@@ -133,7 +134,7 @@ class Budget:
             return f"a trial may lose more than what is left of the budget of {self.seconds:g} s"
         if not self.bears(0.0, account):
             return f"trials have cost more than {self.excess:.0%} of the time that the first choice takes"
-        if account.compile_seconds > self.compiling * account.total_seconds:
+        if account.compile_seconds + account.default_compile_seconds > self.compiling * account.total_seconds:
             return "compiling has taken longer than all calls"
         if trials < self.trials or self.share == 1:
             return None

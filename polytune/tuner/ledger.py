@@ -20,7 +20,7 @@ class Statistics:
         explored: how many configurations have been measured.
         failed: how many configurations could not be run.
         total_seconds: run time of all calls.
-        compile_seconds: time spent compiling configurations.
+        compile_seconds: time spent compiling configurations other than the default.
         lost_seconds: compile time, and the time by which trials took longer than the best configuration known then.
         saved_seconds: how much more time all calls would have taken with the default configuration, less the compile
             time; negative while tuning has not paid yet, 0 while the default has not been measured.
@@ -56,6 +56,7 @@ class Ledger:
     Attributes:
         losses: what the last trials lost, in seconds.
         best_seconds: what the best configuration took when a call was last learned from.
+        default_compile_seconds: time spent compiling the default, which a program without a tuner would spend as well.
         default_seconds: what the calls learned from would have taken with the default configuration.
         ahead_seconds: by how much less they took; negative while trials have cost more than what they found has saved.
         amortisation: whether trials still pay.
@@ -65,6 +66,7 @@ class Ledger:
     trials: int = 0
     total_seconds: float = 0.0
     compile_seconds: float = 0.0
+    default_compile_seconds: float = 0.0
     lost_seconds: float = 0.0
     reopened: int = 0
     losses: list[float] = field(default_factory=list)

@@ -196,7 +196,8 @@ class OnlineTuner:
         Args:
             configuration: the one that was run, whether this tuner chose it or not.
             seconds: its run time, without compilation.
-            compile_seconds: what it took to compile the configuration for this call, charged to the tuning.
+            compile_seconds: what it took to compile the configuration for this call; charged to the tuning, but for the
+                default's, which a program without a tuner would have to compile as well.
             disturbed: whether something else kept the machine busy, so that the time says nothing of the configuration:
                 a trial will be made again, and what the call lost is charged to the tuning.
 
@@ -209,6 +210,8 @@ class OnlineTuner:
                     raise MeasurementError(
                         f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
                     )
+            unavoidable = compile_seconds if configuration == self._default else 0.0
+            compile_seconds -= unavoidable
             if disturbed:
                 self._set_aside(configuration, seconds)
             elif self._settled is None or configuration != self._settled:
@@ -218,6 +221,7 @@ class OnlineTuner:
             ledger = self._ledger
             ledger.calls += 1
             ledger.total_seconds += seconds
+            ledger.default_compile_seconds += unavoidable
             if compile_seconds:
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
