@@ -68,6 +68,10 @@ def kernel_tuner_command(
     strategy: Annotated[list[str] | None, typer.Option(metavar="NAME...", help="Kernel Tuner's; all.")] = None,
     budget: Annotated[list[int] | None, typer.Option(min=1, metavar="N...", help="How many evaluations.")] = None,
     repeats: Repeats = 50,
+    screening: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="After N runs only the best strategies of a space and budget go on."),
+    ] = None,
     keep: Keep = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -80,7 +84,7 @@ def kernel_tuner_command(
     runs = dict.fromkeys(budget or against_kernel_tuner.BUDGETS, repeats)
     strategies = strategy or against_kernel_tuner.STRATEGIES
     collection = Collection(keep, seed, jobs)
-    finish(against_kernel_tuner.study(recorded, collection, tuner, search, strategies, runs), as_json)
+    finish(against_kernel_tuner.study(recorded, collection, tuner, search, strategies, runs, screening), as_json)
 
 
 @command("sample-sizes")

@@ -4,6 +4,9 @@ On each space and with each budget polytune wins if its mean slowdown is smaller
 that is the best there: a choice among them that nobody can make beforehand.  Besides, it is compared with the one
 strategy that has the highest score over all spaces and budgets.  Scores are against polytune's random search, see
 `polytune.replay.score`.
+
+Most strategies are far from the best in most places.  With a screening, all make a few runs, and of each space and
+budget only the strategies with the least mean slowdowns make the others: those that may be the best there.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ from typing import Any
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignTuner
 from polytune.replay import RecordedSpace, Results
+from polytune.replay.run import Task
 from polytune.replay.score import aggregate, score
 
 NAME = MODULE = "kernel_tuner"
@@ -42,7 +46,11 @@ STRATEGIES = (
 )
 """All that run without further packages and search: ``brute_force`` does not, ``nsga2`` is for several objectives."""
 
+CONTENDERS = 4
+"""How many strategies of a space and budget go on after a screening."""
+
 _SHARE_OF_SPACES = 0.75
+_SHARE_OF_RUNS = 0.9
 
 
 def study(
@@ -52,6 +60,7 @@ def study(
     search: str,
     strategies: Sequence[str],
     repeats: Mapping[int, int],
+    screening: int | None = None,
 ) -> dict[str, Any]:
     """Compare on every space.
 
@@ -62,6 +71,7 @@ def study(
         search: polytune's search.
         strategies: Kernel Tuner's.
         repeats: how many runs there are with each budget.
+        screening: how many of Kernel Tuner's decide which strategies make the rest; None makes all of all.
     """
     rivals = [f"{NAME}:{strategy}" for strategy in strategies] if tuner is not None else []
     own = list(dict.fromkeys([search, "random"]))
@@ -69,8 +79,12 @@ def study(
     for recorded in spaces:
         runs = list(collection.collect(recorded, tasks_of(own, dict(repeats))).runs)
         if tuner is not None:
-            results = collection.collect(recorded, tasks_of(rivals, dict(repeats)), tuner.runs)
+            tasks = tasks_of(rivals, {budget: min(count, screening or count) for budget, count in repeats.items()})
+            results = collection.collect(recorded, tasks, tuner.runs)
             runs += results.runs
+            if screening is not None:
+                rest = remaining(results, rivals, repeats, screening)
+                runs += collection.collect(recorded, rest, tuner.runs).runs
         else:
             results = collection.collect(recorded, [])
         found.append(Results.ordered(results.setting, runs, [*own, *rivals]))
@@ -91,6 +105,23 @@ def study(
     return report
 
 
+def remaining(screened: Results, rivals: Sequence[str], repeats: Mapping[int, int], screening: int) -> list[Task]:
+    """The runs that are left to the contenders of each budget.
+
+    Args:
+        screened: the first runs of all rivals on a space.
+        rivals: their names.
+        repeats: how many runs there are with each budget.
+        screening: how many have been made.
+    """
+    tasks = []
+    for budget, count in repeats.items():
+        ran = [name for name in rivals if screened.of_search(name, budget)]
+        best = sorted(ran, key=lambda name: statistics.fmean(screened.slowdowns(name, budget)))[:CONTENDERS]
+        tasks += [Task(name, budget, repeat) for repeat in range(screening, count) for name in best]
+    return tasks
+
+
 def row(results: Results, search: str, rivals: Sequence[str], single: str | None, budget: int) -> dict[str, Any]:
     """One space with one budget; `single` is the rival that is the best over all of them."""
     means = {
@@ -98,7 +129,10 @@ def row(results: Results, search: str, rivals: Sequence[str], single: str | None
         for name in [search, "random", *rivals]
         if results.of_search(name, budget)
     }
-    best = min((name for name in rivals if name in means), key=means.__getitem__, default=None)
+    runs = {name: len(results.of_search(name, budget)) for name in rivals if name in means}
+    # A strategy that failed now and then is still one; those that a screening has ended have far fewer runs.
+    contenders = [name for name, count in runs.items() if count >= _SHARE_OF_RUNS * max(runs.values())]
+    best = min(contenders, key=means.__getitem__, default=None)
     return {
         "space": results.setting.space,
         "budget": budget,
@@ -106,6 +140,7 @@ def row(results: Results, search: str, rivals: Sequence[str], single: str | None
         "mean_slowdown": means[search],
         "random": means["random"],
         "best_rival": best,
+        "best_rival_runs": None if best is None else runs[best],
         "best_rival_mean_slowdown": None if best is None else means[best],
         "wins": None if best is None else means[search] < means[best],
         "single_best_mean_slowdown": None if single is None else means[single],

@@ -3,7 +3,8 @@
 OpenTuner knows no constraints, so that it proposes configurations that do not exist; they cost it nothing here but are
 counted, and neither do those that fail.  What is compared is the time that an application would have waited for: of an
 online tuner that of its calls, which may run the best configuration again (`benchmarks.search.online`), of any other
-search that of the configurations evaluated.
+search that of the configurations evaluated.  An online tuner goes on beyond them, as an application does, and what it
+comes to with that is compared as well.
 """
 
 from __future__ import annotations
@@ -22,9 +23,11 @@ from polytune.replay import RecordedSpace, Run
 
 NAME = MODULE = "opentuner"
 SCRIPT = Path(__file__).with_name("opentuner_script.py")
-SEARCHES = (online.NAME, f"{online.NAME}:portfolio", "portfolio")
+SEARCHES = (f"{online.NAME}:portfolio", online.NAME, "portfolio")
 SEARCH = f"{NAME}:default"
 ITERATIONS = 100
+CALLS = 1000
+"""In how many an online tuner is to have converged."""
 LEAD = 1.7
 
 
@@ -45,11 +48,11 @@ def study(
     rival = uncollected.collect(recorded, tasks_of([SEARCH], {ITERATIONS: repeats}), tuner.runs)
     runs = {SEARCH: rival.of_search(SEARCH, ITERATIONS)}
     for search in searches:
-        tasks = tasks_of([search], {ITERATIONS: repeats})
         is_online = search.partition(":")[0] == online.NAME
+        count = CALLS if is_online else ITERATIONS
         make = partial(online.online_runs, seed=collection.seed) if is_online else None
-        own = collection.collect(recorded, tasks, make)
-        runs[search] = own.of_search(search, ITERATIONS)
+        own = collection.collect(recorded, tasks_of([search], {count: repeats}), make)
+        runs[search] = own.of_search(search, count)
     table = {name: describe(found, recorded.optimum) for name, found in runs.items()}
     table[SEARCH]["invalid_proposals"] = statistics.fmean(tuner.invalid.values())
     lead = {search: table[SEARCH]["median_seconds"] / table[search]["median_seconds"] for search in searches}
@@ -61,21 +64,24 @@ def study(
         "largest_possible_lead": table[SEARCH]["median_seconds"] / (ITERATIONS * recorded.optimum),
         "reached": {
             f"{first}: the first {ITERATIONS} iterations at least {LEAD} times cheaper": lead[first] >= LEAD,
-            f"{first}: finds nothing worse": table[first]["median_slowdown"] <= table[SEARCH]["median_slowdown"],
+            f"{first}: comes to nothing worse": table[first]["converged_slowdown"] <= table[SEARCH]["median_slowdown"],
         },
     }
 
 
 def describe(runs: Sequence[Run], optimum: float) -> dict[str, Any]:
-    """The time of what was evaluated, and the best that was found; failures take no time."""
-    seconds = [optimum * math.fsum(s for s in run.slowdowns if math.isfinite(s)) for run in runs]
-    slowdowns = [run.slowdown for run in runs]
+    """The time of the first iterations and the best that they found, and what all of them found; failures take no
+    time."""
+    first = [run.slowdowns[:ITERATIONS] for run in runs]
+    seconds = [optimum * math.fsum(s for s in slowdowns if math.isfinite(s)) for slowdowns in first]
+    best = [min(slowdowns, default=math.inf) for slowdowns in first]
     return {
         "runs": len(runs),
         "median_seconds": statistics.median(seconds),
         "mean_seconds": statistics.fmean(seconds),
-        "median_slowdown": statistics.median(slowdowns),
-        "mean_slowdown": statistics.fmean(slowdowns),
-        "failed_evaluations": statistics.fmean(sum(map(math.isinf, run.slowdowns)) for run in runs),
+        "median_slowdown": statistics.median(best),
+        "mean_slowdown": statistics.fmean(best),
+        "converged_slowdown": statistics.median(run.slowdown for run in runs),
+        "failed_evaluations": statistics.fmean(sum(map(math.isinf, slowdowns)) for slowdowns in first),
         "invalid_proposals": 0.0,
     }

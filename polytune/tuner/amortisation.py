@@ -8,6 +8,7 @@ from dataclasses import dataclass
 __all__ = ["Amortisation", "calls_until_repaid"]
 
 _WINDOW = 16
+_SHARE = 0.05
 
 
 @dataclass
@@ -17,7 +18,9 @@ class Amortisation:
     Of a program that has made n calls, n more are a fair guess: nothing else is known of when it will end.  After
     each 16 trials, what they lost is compared with what they gained: the time by which the best configuration has
     become faster, on n calls to come.  If they lost more, the next trial waits until there have been twice as many
-    calls: by then the same gain would be worth twice as much.
+    calls: by then the same gain would be worth twice as much.  It never waits for longer than it takes until the loss
+    is a twentieth of the time: where that is little, a program that runs for long goes on until the search has
+    converged.
 
     Attributes:
         trials: how many have been made since the last comparison.
@@ -48,7 +51,7 @@ class Amortisation:
         if self.trials < _WINDOW:
             return
         if self.best is not None and (self.best - best) * calls < self.lost:
-            self.resume = 2 * calls
+            self.resume = min(2 * calls, calls + math.ceil(self.lost / (_SHARE * best))) if best > 0 else calls
         self.trials, self.lost, self.best = 0, 0.0, best
 
 

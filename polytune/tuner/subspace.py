@@ -35,8 +35,8 @@ class Subspace:
     ICS 2019, section 3.1.1).  By default they are searched by a simplex in mirrored coordinates; another method, of
     `polytune.tuner.searchers.SEARCHES`, gets the table of all their values, points being rows of it.
 
-    It ends where the search has converged, or has gained less than half a percent in the last moves: a simplex may
-    follow a flat valley for long.
+    It ends where the search has converged.  A simplex also ends where it has gained less than half a percent in the
+    last moves, as it may follow a flat valley for long; another method, which looks everywhere, ends with its budget.
 
     Args:
         space: the whole space.
@@ -63,6 +63,7 @@ class Subspace:
         self._table: FiniteSpace | None = None
         self._expected = math.inf  # the cost when there was progress for the last time
         self._fruitless = 0  # points told since
+        self._patience: float = _MOVES_WITHOUT_GAIN * (self.dimension + 1)  # of them
         self._first: int | None = None  # of a table: the row of the start, which is measured before any other
         self._searcher: Searcher[Any]
         if self._method == SIMPLEX:
@@ -81,6 +82,7 @@ class Subspace:
             budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
             own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
             self._searcher = make_search(self._method, self._table, own, budget=budget)
+            self._patience = math.inf
             self._first = self._table.nearest([_level(p, axis, start[p.name]) for p, axis in free])
 
     def configuration(self, point: Any) -> Configuration:
@@ -113,7 +115,7 @@ class Subspace:
     @property
     def converged(self) -> bool:
         """Whether asking further is not expected to find anything better."""
-        return self._searcher.converged or self._fruitless > _MOVES_WITHOUT_GAIN * (self.dimension + 1)
+        return self._searcher.converged or self._fruitless > self._patience
 
     def state(self) -> dict[str, Any]:
         """Where the search started and how far it is."""

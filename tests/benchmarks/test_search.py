@@ -122,6 +122,19 @@ def test_wins_and_scores(recorded, tuner):
     assert next(iter(easy["reached"].values())) is True
 
 
+def test_screening_ends_all_but_the_best(recorded, tuner, monkeypatch):
+    monkeypatch.setattr(against_kernel_tuner, "CONTENDERS", 1)
+    strategies, collection = ["contrary", "oracle"], Collection(None, 0, 1)
+    report = against_kernel_tuner.study([recorded], collection, tuner(), "genetic", strategies, {10: 9}, screening=2)
+    (row,) = report["rows"]
+    assert (row["best_rival"], row["best_rival_runs"], row["runs"]) == ("kernel_tuner:oracle", 9, 9)
+    screened = collection.collect(
+        recorded, tasks_of(["kernel_tuner:contrary", "kernel_tuner:oracle"], {10: 2}), tuner().runs
+    )
+    rest = against_kernel_tuner.remaining(screened, ["kernel_tuner:contrary", "kernel_tuner:oracle"], {10: 9}, 2)
+    assert rest == [Task("kernel_tuner:oracle", 10, repeat) for repeat in range(2, 9)]
+
+
 def test_without_the_other_tuner(recorded):
     report = against_kernel_tuner.study([recorded], Collection(None, 0, 1), None, "random", ["pso"], {10: 2})
     assert report["rows"][0]["best_rival"] is None
