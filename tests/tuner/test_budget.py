@@ -196,6 +196,14 @@ def test_amortisation_resumes_after_as_many_calls_again():
     assert not amortisation.allows(399) and amortisation.allows(400)
 
 
+def test_a_long_run_waits_until_the_loss_is_a_twentieth():
+    amortisation = Amortisation()
+    for best in (1.0, 0.999):
+        for _ in range(16):
+            amortisation.note(1.0, best, 2000)
+    assert amortisation.resume == 2000 + 321  # 16 s lost are a twentieth of 321 calls of 0.999 s
+
+
 def test_a_gain_that_pays_does_not_pause():
     amortisation = Amortisation()
     for best in (2.0, 1.0):
