@@ -262,6 +262,53 @@ class Author:
             body.append(replace(space, body=(self.values.average(back, [target]),)))
         return replace(time, body=tuple(body))
 
+    def substitution(self) -> list[Node]:
+        """Recurrences, often in a time loop."""
+        if not self.chance(30):
+            return self.recurrences(Scope())
+        time = self.header(Scope())
+        return [replace(time, body=tuple(self.recurrences(Scope().within(time))))]
+
+    def recurrences(self, scope: Scope) -> list[Node]:
+        """Loops of independent iterations round sweeps of which each element needs the one before: forward and then
+        often back again, as substitutions are, in one loop or in two."""
+        outer = self.header(scope)
+        within = scope.within(outer)
+        sweeps: list[tuple[Node, ...]] = []
+        for _ in range(self.choose((1, 1, 2))):
+            sweeps.append(self.sweep(within))
+        if len(sweeps) > 1 and self.chance(50):
+            return [replace(outer, body=tuple(node for sweep in sweeps for node in sweep))]
+        return [replace(outer, body=sweep) for sweep in sweeps]
+
+    def sweep(self, scope: Scope) -> tuple[Node, ...]:
+        """``for j: x[i, j] = f(x[i, j - 1], y[i, j])`` within a loop over i, in either direction, of one or two arrays;
+        often what the first iteration reads is set before."""
+        lines = scope.iterators[-1]
+        loop = self.header(scope)
+        if self.chance(40):
+            loop = replace(loop, start=loop.stop.plus(-1), stop=loop.start.plus(-1), step=-loop.step)
+        inner = Affine(((loop.variable, 1),))
+        swept = [array for array in self.arrays if array.rank > 1] or self.arrays
+        transposed = self.chance(20)
+
+        def element(array: Array, place: Affine) -> Reference:
+            # A vector has an element for each iteration of the loop inside, and then that outside is not independent.
+            across = (Affine((), 0),) * (array.rank - 2) + (Affine(((lines, 1),)),) * (array.rank > 1)
+            subscripts = (*across, place)
+            return Reference(array.name, array.dtype, subscripts[::-1] if transposed else subscripts)
+
+        nodes: list[Node] = []
+        body: list[Node] = []
+        for _ in range(self.choose((1, 1, 2))):
+            array = self.choose(swept)
+            before = element(array, inner.plus(-loop.step * self.choose((1, 1, 1, 2))))
+            other = element(self.choose(self.arrays), inner.plus(self.choose((0, 0, 0, 1))))
+            body.append(self.values.recurrence(element(array, inner), before, other))
+            if self.chance(50) and isinstance(loop.start, Affine):
+                nodes.append(self.values.assignment(element(array, loop.start.plus(-loop.step)), scope))
+        return (*nodes, replace(loop, body=tuple(body)))
+
     def filled(self, scope: Scope, statement: Callable[[Scope], Node]) -> Loop:
         """A loop round one statement, which is made for the scope inside."""
         loop = self.header(scope)
@@ -273,6 +320,8 @@ class Author:
         for _ in range(self.choose((1, 1, 2, 2, 3))):
             added, scope = self.node(scope, min(self.depth, self.choose((1, 2, 2, 3, 3, 3, 4, 4))))
             body += added
+        if self.chance(25):
+            body += self.substitution()
         result = self.choose(scope.variables).name if scope.variables and self.chance(70) else None
         padding = {array.name: tuple(self.choose((0, 0, 1, 3)) for _ in range(array.rank)) for array in self.arrays}
         tree = Tree(

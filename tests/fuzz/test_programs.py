@@ -82,6 +82,7 @@ FEATURES = {
     "a buffer between two loops": (r"np\.empty", 3),
     "a parameter from a shape": (r"= [A-D]\.shape\[", 20),
     "a sweep over neighbours": (r"= 0\.5 \* \(+\w+\[.*\] \+ ", 3),
+    "a recurrence within a loop": (r"\n +(\w+)\[(.*), (\w+)\] = .*\1\[\2, \3 [-+] 1\]", 5),
     "single precision by name": (r"np\.float32", 5),
 }
 

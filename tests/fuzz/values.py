@@ -111,6 +111,14 @@ class ValueWriter:
         scaled = Operation("//", value, Number(2)) if integer else Operation("*", Number(0.5), value)
         return Assignment(target, "=", scaled)
 
+    def recurrence(self, target: Reference, before: Reference, other: Reference) -> Assignment:
+        """An element made of one before it in the same array and another element, which may have to be left out."""
+        if is_integer(target.dtype):
+            added = other if is_integer(other.dtype) else Number(3)
+            return Assignment(target, "=", Operation("%", Operation("+", before, added), Number(11)))
+        halved = Operation("*", Number(self.author.choose((0.5, -0.25))), before)
+        return Assignment(target, "=", Operation(self.author.choose("+-"), self._floating(other), halved))
+
     def update(self, target: Reference | Variable, scope: Scope) -> Assignment:
         """A new value made of the old one: reductions in their different spellings, scalings and smoothings."""
         value = self._same_type(self.expression(target.dtype, scope, 2), target.dtype)
