@@ -22,6 +22,8 @@ from rich.table import Column, Table
 
 from benchmarks import program
 from benchmarks.gpu.chosen_device import chosen_device
+from benchmarks.gpu.limits import measure_limits
+from benchmarks.gpu.own_cores import cores_of_device
 from benchmarks.gpu.phases import Deadline, Results
 from benchmarks.timing import Sample, Workload
 from polybench.benchmark import Benchmark
@@ -75,6 +77,9 @@ def cooperative(
     ] = "",
     dataset: Annotated[Dataset, typer.Option(case_sensitive=False, help="The sizes.")] = Dataset.LARGE,
     seconds: Annotated[float, typer.Option(min=1, help="For tuning one kernel in its three spaces.")] = 60.0,
+    device_cores: Annotated[
+        int, typer.Option(min=0, help="Of the processor's cores, how many a device that is the processor itself has.")
+    ] = 0,
     turns: Annotated[int, typer.Option(min=1, help="Timings of each winner.")] = 15,
     allowed: Annotated[float, typer.Option(min=0, help="By how much the shared one may be slower.")] = 0.03,
     debug: program.Debug = False,
@@ -88,8 +93,13 @@ def cooperative(
         program.fail(str(error), 2)
     if path is not None and not path.parent.is_dir():
         program.fail(f"--json: there is no folder {path.parent}", 2)
-    device = chosen_device(identity)
-    results = Results(path, **program.surroundings(), device=str(device), dataset=dataset.value)
+    with cores_of_device(device_cores):
+        device = chosen_device(identity)
+        if device_cores:
+            # A driver may start its threads when there is work for the first time.
+            measure_limits(device, copied=2**20, rounds=100)
+    surroundings = {**program.surroundings(), "device_cores": device_cores}
+    results = Results(path, **surroundings, device=str(device), dataset=dataset.value)
     for name in wanted:
         print(f"{name}, about {seconds:.0f} s", file=sys.stderr, flush=True)
         try:

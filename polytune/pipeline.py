@@ -120,7 +120,11 @@ class Stages:
     @cached_property
     def partitioned(self) -> PartitionedProgram | None:
         """The version that is shared among the processor and devices; None where nothing can run on a device."""
-        return None if self.device_plan is None else make_partitioned(self.device_plan, self.scop)
+        plan = self.device_plan
+        if plan is None:
+            return None
+        candidate = next(candidate for candidate in self.candidates if candidate.name == plan.name)
+        return make_partitioned(plan, candidate, self.scop, self.target)
 
     @cached_property
     def device_plan(self) -> Plan | None:
@@ -254,20 +258,29 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
     return Attempted(tuple(found), tuple(given_up))
 
 
-def make_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram | None:
+def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:
     """The version shared among platforms; every split is proven legal.
+
+    The candidate is that of the plan: the processor's parts have its points in the order that keeps sums in registers,
+    where there are sums.
 
     None where isl takes too long to generate the code.
     """
+    context = scop.context.get_ctx()
+    accumulating: Program | None = None
+    if any(accumulates(statement) for statement in scop.statements):
+        ordered = plan_parallel(candidate, wavefront=False, interchange=True, accumulate=True, name=plan.name)
+        if ordered is not None and ordered.accumulates:
+            accumulating = within_budget(context, OPERATIONS, partial(generate_program, ordered, scop))
 
     def generate() -> PartitionedProgram:
         for region in plan.regions:
             splits = splits_of(plan, region)
             for depth in range(1, len(splits) + 1):
                 partition(plan, region, splits[:depth])
-        return generate_partitioned(plan, scop)
+        return generate_partitioned(plan, scop, target, accumulating)
 
-    return within_budget(scop.context.get_ctx(), 4 * OPERATIONS, generate)
+    return within_budget(context, 4 * OPERATIONS, generate)
 
 
 def _show_space(stages: Stages) -> str:

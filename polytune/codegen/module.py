@@ -33,13 +33,12 @@ def write_module(
     It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
     """
     writer = SourceWriter()
-    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in programs))
+    of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
-    for program in programs:
+    written = (*programs, *of_parts)
+    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in written))
+    for program in written:
         write_version(writer, program, scop, part_words)
-    if partitioned is not None:
-        for part in partitioned.parts:
-            write_version(writer, part.program, scop, part_words)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
     _write_scratch(writer, scop)

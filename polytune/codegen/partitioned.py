@@ -12,11 +12,14 @@ from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
 from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
-from polytune.codegen.own_names import OWN
+from polytune.codegen.own_names import OWN, own_prefix
 from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.register_tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.target import Target
 from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
+from polytune.codegen.windows import Names
 from polytune.frontend.expression import Iterator
 from polytune.frontend.scop import Scop
 from polytune.schedule.mapping import map_region
@@ -70,11 +73,22 @@ class PartitionedProgram:
         return max((len(part.program.part) for part in self.parts), default=0)
 
 
-def generate_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram:
-    """The partitioned version of a plan without wavefronts."""
+def generate_partitioned(
+    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None
+) -> PartitionedProgram:
+    """The partitioned version of a plan without wavefronts.
+
+    Args:
+        plan: the plan.
+        scop: its kernel.
+        target: the processor's registers.
+        accumulating: the program of the same schedule with the points of its tiles in the order that accumulates; None
+            where there is no such order.
+    """
     program = generate_program(plan, scop)
+    codes = _with_registers(program, accumulating, scop, target)
     parts = []
-    for region, code in zip(plan.regions, program.regions, strict=True):
+    for region, code in zip(plan.regions, codes, strict=True):
         mapping = map_region(plan, region)
         kernel = None if mapping is None else generate_kernel(mapping, scop)
         splits = splits_of(plan, region)
@@ -95,6 +109,27 @@ def generate_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram:
             )
         )
     return PartitionedProgram(plan.name, program.skeleton, tuple(parts))
+
+
+def _with_registers(
+    program: Program, accumulating: Program | None, scop: Scop, target: Target
+) -> tuple[RegionCode, ...]:
+    """The regions of a program, those with register tiles in which something can be kept in registers.
+
+    The tiles of a region are the same in every order of its points: that of the members of a permutable band.  So any
+    region may have the order that suits it, and any part of it, since that bounds whole tiles.
+    """
+    loop = Names(own_prefix(scop)).loop
+    codes = list(program.regions)
+    for ordered, accumulations in ((program, False), (accumulating, True)):
+        tiled = None if ordered is None else tile_registers(ordered, scop, target, loop, accumulations=accumulations)
+        if ordered is None or tiled is None or len(tiled.regions) != len(codes):
+            continue
+        for number, (before, after) in enumerate(zip(ordered.regions, tiled.regions, strict=True)):
+            same_tiles = replace(before, body=program.regions[number].body) == program.regions[number]
+            if after != before and same_tiles:
+                codes[number] = after
+    return tuple(codes)
 
 
 def _part_program(name: str, code: RegionCode, limited: int) -> Program:

@@ -50,7 +50,7 @@ def test_reason_for_no_device_is_the_budget(monkeypatch: pytest.MonkeyPatch) -> 
     small = SMALL["stencil"]
     made = Stages(small.stages.function, small.stages.signature)
     assert made.device_plan is not None
-    monkeypatch.setattr(pipeline, "make_partitioned", lambda plan, scop: None)
+    monkeypatch.setattr(pipeline, "make_partitioned", lambda plan, candidate, scop, target: None)
     assert made.show("cuda").endswith("runs on the CPU only: isl could not generate code for devices within its budget")
     monkeypatch.setattr(regions, "OPERATIONS", 500)
     planned = Stages(small.stages.function, small.stages.signature)
