@@ -29,7 +29,7 @@ def run_example(devices: str) -> str:
 def test_example_shares_its_work_with_a_device():
     usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
     if not usable:
-        pytest.skip("there is no OpenCL device")
+        pytest.skip(backends.listed("opencl").obstacle)
     first, second = run_example(usable[0]).splitlines()
     difference = re.fullmatch(rf"shared between the processor and {usable[0]}: differs by (.*)", first)
     assert difference and float(difference[1]) < 1e-14
@@ -48,7 +48,7 @@ expected = C.copy()
 def test_what_the_documentation_shows_runs(tmp_path):
     usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
     if not usable:
-        pytest.skip("there is no OpenCL device")
+        pytest.skip(backends.listed("opencl").obstacle)
     readme, page = ((ROOT / name).read_text() for name in ("README.md", "docs/devices.md"))
     kernel = re.search(r"^@polytune.kernel\n.*?\n\n", readme, re.DOTALL | re.MULTILINE)
     choice, loop, written = re.findall(r"```python\n(.*?)```", page, re.DOTALL)

@@ -102,7 +102,7 @@ print(heat_kernels.diffuse.explain())
 
 def test_package_shares_a_kernel_with_a_device(package_folder, tmp_path):
     if not any(not found.reason for found in backends.listed("opencl").found):
-        pytest.skip("there is no OpenCL device")
+        pytest.skip(backends.listed("opencl").obstacle)
     program = tmp_path / "on_device.py"
     program.write_text(ON_DEVICE)
     printed = run_without_compiler(package_folder, program, devices="opencl")

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from polytune.errors import DeviceCompilationError
-from polytune.runtime.devices import nvrtc
+from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.cubin import HOPPER, kernel_needs
 from polytune.runtime.partitioned.launches import shared_memory_of, source_of
 from tests.device_versions.offered import cuda_stand_in, offered
@@ -85,7 +85,7 @@ def test_opencl_text(name: str, every_version: bool) -> None:
     chosen = versions if every_version else [versions[case.seed % len(versions)]]
     with offered(("opencl",)) as platforms:
         if not platforms:
-            pytest.skip("there is no OpenCL device")
+            pytest.skip(backends.listed("opencl").obstacle)
         execution = subject.execution()
         for version in chosen:
             arguments = list(case.arguments().values())

@@ -191,7 +191,7 @@ def test_of_a_device_that_fails_nothing_is_kept(tmp_path, measured):
 def test_small_calls_never_meet_the_device(tmp_path, monkeypatch):
     usable = [found for found in backends.listed("opencl").found if not found.reason]
     if not usable:
-        pytest.skip("there is no OpenCL device")
+        pytest.skip(backends.listed("opencl").obstacle)
     monkeypatch.setenv("POLYTUNE_DEVICES", "opencl")
     kernel = polytune.Kernel(gemm.__wrapped__, thresholds=PUBLISHED)
     arguments = matrices(30)

@@ -59,6 +59,15 @@ class Listing:
     reason: str = ""
     remedy: str = ""
 
+    @property
+    def obstacle(self) -> str:
+        """Why no device of the kind can be used, and what to do about it; empty if one can be."""
+        if not self.found:
+            return f"{self.reason or 'there is none'}{'; ' if self.remedy else ''}{self.remedy}"
+        if any(not found.reason for found in self.found):
+            return ""
+        return " | ".join(f"{found.identity} ({found.model}): {found.reason}; {found.remedy}" for found in self.found)
+
 
 @functools.cache
 def listed(kind: str) -> Listing:

@@ -82,9 +82,7 @@ def device(identity: str) -> Device:
             return opened
         if candidate.identity == identity:
             raise DeviceUnavailableError(f"{identity} cannot be used: {candidate.reason}; {candidate.remedy}")
-    known = ", ".join(candidate.identity for candidate in listing.found)
-    there_is = f"there are {known}" if known else f"{listing.reason or 'there is none'}; {listing.remedy}"
-    raise DeviceUnavailableError(f"there is no device {identity!r}: {there_is}")
+    raise DeviceUnavailableError(f"there is no device {identity!r}: {_missing(kind)}")
 
 
 def probe() -> list[Probe]:
@@ -134,10 +132,17 @@ def _chosen(wanted: str) -> list[Found]:
         matching = [found for found in backends.listed(kind).found if name in (kind, found.identity)]
         usable = [found for found in matching if not found.reason]
         if not usable:
-            reason = matching[0].reason if matching else backends.listed(kind).reason or "there is none"
+            reason = f"{matching[0].reason}; {matching[0].remedy}" if matching else _missing(kind)
             _warn(f"POLYTUNE_DEVICES={wanted!r} names {name!r}, which cannot be used: {reason}")
         chosen.update((found.identity, found) for found in usable)
     return list(chosen.values())
+
+
+def _missing(kind: str) -> str:
+    """Why a device of a kind that is asked for by its identity is not there: others are, or none."""
+    listing = backends.listed(kind)
+    known = ", ".join(candidate.identity for candidate in listing.found)
+    return f"there are {known}" if known else listing.obstacle
 
 
 def _warn(text: str) -> None:

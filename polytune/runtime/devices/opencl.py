@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import shutil
+import sys
 import threading
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
@@ -53,7 +54,8 @@ def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
             return (
                 "this PoCL is older than the processor and compiles nothing for it",
                 "install a newer PoCL, or another OpenCL driver for processors, such as Intel's: "
-                "pip install intel-opencl-rt intel-cmplr-lib-rt",
+                "pip install intel-opencl-rt intel-cmplr-lib-rt, then write the path of its libintelocl.so "
+                f"({sys.prefix}/lib/libintelocl.so) to a file intel.icd, and the path of that to OCL_ICD_VENDORS",
             )
     if not raw.available or not raw.compiler_available:
         return "the driver says that it is not available", "look at the driver's installation"

@@ -1,4 +1,4 @@
-"""The device that the tests of the device benchmark run on: the processor, through PoCL."""
+"""The device that the tests of the device benchmark run on: the processor, through PoCL or another driver."""
 
 import pytest
 
@@ -11,5 +11,5 @@ def opencl():
     """A device through pyopencl."""
     usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
     if not usable:
-        pytest.skip("there is no OpenCL device")
+        pytest.skip(backends.listed("opencl").obstacle)
     return device(usable[0])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from polytune.runtime.devices import backends
 from polytune.runtime.devices.device import Device
 from tests.device_versions.offered import cuda_stand_in, offered
 
@@ -25,5 +26,5 @@ def platform(request: pytest.FixtureRequest) -> Iterator[str]:
     """The identity of each device in turn, while it is the only one."""
     with offered((request.param,)) as platforms:
         if not platforms:
-            pytest.skip(f"there is no device of the kind {request.param}")
+            pytest.skip(backends.listed(request.param).obstacle)
         yield platforms[0]

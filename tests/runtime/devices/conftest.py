@@ -18,7 +18,7 @@ def opencl() -> Device:
     listing = backends.listed("opencl")
     usable = [found for found in listing.found if not found.reason]
     if not usable:
-        pytest.skip(f"{listing.reason}; {listing.remedy}")
+        pytest.skip(listing.obstacle)
     return usable[0].open()
 
 

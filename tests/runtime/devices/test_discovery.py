@@ -79,7 +79,10 @@ def test_environment_chooses(machine, monkeypatch, wanted, expected):
     assert identities() == expected
 
 
-@pytest.mark.parametrize(("wanted", "said"), [("cuda:7", "cuda:7"), ("opencl:3", "it is broken"), ("gpu", "'gpu'")])
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [("cuda:7", "there are cuda:0, cuda:1"), ("opencl:3", "it is broken; do this"), ("gpu", "'gpu'")],
+)
 def test_what_cannot_be_chosen_is_warned_of_once(machine, monkeypatch, recwarn, wanted, said):
     monkeypatch.setenv("POLYTUNE_DEVICES", wanted)
     assert identities() == []
@@ -135,6 +138,16 @@ def test_probe_tells_everything(machine):
     assert probes[0] == ("cuda", None, "CUDA", "pycuda is not installed", "install it")
     assert [probe.identity for probe in probes[1:]] == ["opencl:0", "opencl:1", "opencl:2", "opencl:3"]
     assert probes[-1].reason_if_unusable == "it is broken"
+
+
+def test_obstacle_names_every_device_that_cannot_be_used():
+    assert Listing("CUDA", (), "no driver", "install it").obstacle == "no driver; install it"
+    old = Found("opencl:0", "Old (Maker)", "Old", False, lambda: MadeUp("opencl:0"), "too old", "buy another")
+    slow = Found("opencl:1", "Slow (Maker)", "Slow", False, lambda: MadeUp("opencl:1"), "too slow", "wait")
+    both = "opencl:0 (Old): too old; buy another | opencl:1 (Slow): too slow; wait"
+    assert Listing("OpenCL", (old, slow)).obstacle == both
+    usable = Found("opencl:2", "New (Maker)", "New", False, lambda: MadeUp("opencl:2"))
+    assert Listing("OpenCL", (old, usable)).obstacle == ""
 
 
 def test_packages_that_are_not_installed(monkeypatch):

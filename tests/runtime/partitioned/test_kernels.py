@@ -33,7 +33,7 @@ def device(monkeypatch) -> Iterator[Device]:
     listing = backends.listed("opencl")
     usable = [found for found in listing.found if not found.reason]
     if not usable:
-        pytest.skip(f"{listing.reason}; {listing.remedy}")
+        pytest.skip(listing.obstacle)
     none = Listing("CUDA", (), "not looked for", "")
     only = Listing("OpenCL", tuple(usable[:1]))
     monkeypatch.setattr(backends, "listed", lambda kind: only if kind == "opencl" else none)
