@@ -36,6 +36,9 @@ FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
 _NEAR_VERSIONS = 2  # after the first
+_FIRST_RATIOS = (0.5, 0.8, 0.2)
+"""The processor's shares of what is split at first."""
+
 _WIDEST_ELEMENT = 8  # bytes
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
@@ -110,7 +113,11 @@ class GeneratedKernel:
 
     @property
     def starts(self) -> tuple[Configuration, ...]:
-        """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops."""
+        """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops.
+
+        Of the version that is shared, each device alone, and beside the processor at a few ratios: from a device alone
+        that is several times slower than the processor no search would come to what both can do together.
+        """
         found = [
             self.space.configuration(version=version.name, **dict(zip(self._tile_names, version.tiles, strict=False)))
             for version in self._versions.values()
@@ -120,6 +127,14 @@ class GeneratedKernel:
                 self.space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
                 for device in self._devices
             ]
+            if self._partitioned is not None and self._partitioned.splits:
+                found += [
+                    self.space.configuration(
+                        version=PARTITIONED, split=1, ratio_0=ratio, platform_0=CPU, platform_1=device.identity
+                    )
+                    for device in self._devices
+                    for ratio in _FIRST_RATIOS
+                ]
         return tuple(found)
 
     def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:

@@ -90,6 +90,18 @@ def choosing(kernel, arguments, monkeypatch, wanted):
     return tuner
 
 
+def test_search_begins_with_the_device_alone_and_with_splits(kernel, arguments, device):
+    """Splits are tried however slow the device is on its own."""
+    generated = kernel.generated(*arguments)
+    shared = [start for start in generated.starts if start["version"] == "partitioned"]
+    assert [start["platform_0"] for start in shared if start["split"] == 0] == [device.identity]
+    splits = [start for start in shared if start["split"] == 1]
+    assert len({start["ratio_0"] for start in splits}) == len(splits) >= 2
+    for start in splits:
+        assert (start["platform_0"], start["platform_1"]) == ("cpu", device.identity)
+        assert generated.space.contains(start)
+
+
 @pytest.mark.parametrize(
     ("method", "error"), [("launch", LaunchError), ("allocate", DeviceMemoryError), ("upload", DeviceMemoryError)]
 )
