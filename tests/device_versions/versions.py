@@ -56,14 +56,17 @@ def choices(codes: Sequence[DeviceCode], values: Mapping[str, Sequence[Any]]) ->
     return {name: each for name, each in values.items() if name not in left_out}
 
 
-def shapes(code: DeviceCode, values: Mapping[str, Sequence[Any]], everything: bool = False) -> list[Shape]:
-    """The shapes of one kernel, without repetitions, that cover all pairs of choices; or all that there are."""
+def shapes(
+    code: DeviceCode, values: Mapping[str, Sequence[Any]], everything: bool = False
+) -> dict[Shape, Mapping[str, Any]]:
+    """The shapes of one kernel that cover all pairs of choices, or all that there are; each with the choices, as those
+    of partition 0, that lead to it."""
     relevant = choices([code], values)
     cover = [dict(zip(relevant, each, strict=True)) for each in product(*relevant.values())]
     if not everything:
         cover = pairwise_cover(relevant)
     named = ({f"{name}_0": value for name, value in choice.items()} for choice in cover)
-    return list(dict.fromkeys(shape_of(code, choice, 0) for choice in named))
+    return {shape_of(code, choice, 0): choice for choice in named}
 
 
 @dataclass

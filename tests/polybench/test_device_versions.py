@@ -6,6 +6,7 @@ devices starts full of NaN.  For a Hopper GPU all is compiled, and the machine c
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
@@ -15,6 +16,9 @@ import pytest
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.cubin import HOPPER, kernel_needs
+from polytune.runtime.devices.device import Limits
+from polytune.runtime.partitioned.description import DeviceCode
+from polytune.runtime.partitioned.fitting import constraints_of
 from polytune.runtime.partitioned.launches import shared_memory_of, source_of
 from tests.device_versions.offered import cuda_stand_in, offered
 from tests.device_versions.pairwise import pairwise_cover
@@ -93,16 +97,24 @@ def test_opencl_text(name: str, every_version: bool) -> None:
             assert_same_bits(arguments, expected, f"{name}, {version}")
 
 
+def in_space(code: DeviceCode, choice: Mapping[str, Any], shared_memory: int) -> bool:
+    """Whether the space of a device with so many bytes of shared memory, and room for all else, has the choice."""
+    limits = Limits(1024, (1024, 1024, 64), shared_memory, 65536, 1, 32, 1 << 30)
+    values = {"platform_0": "cuda:0", "shared_0": True, "points_x_0": 1, "points_y_0": 1, **choice}
+    return all(constraint.holds(values) for constraint in constraints_of(0, [code], {"cuda:0": limits}))
+
+
 @pytest.mark.parametrize("name", POLYBENCH)
 def test_machine_code_for_hopper(name: str, every_version: bool) -> None:
-    """Every version fits but those whose shared memory, which is known before, is more than there is."""
+    """Every version fits but those whose shared memory, which the space knows before, is more than there is; and what
+    the space knows is exactly what the machine code says."""
     if nvrtc._library() is None:
         pytest.skip(f"there is no NVRTC: {nvrtc.INSTALL}")
     case = polybench_case(name)
     for code in subject_of(case).codes:
         fitting = 0
         chosen = shapes(code, REAL, everything=every_version and name == "gemm")
-        for shape in chosen:
+        for shape, choice in chosen.items():
             threads = shape.block[0] * shape.block[1]
             known = shared_memory_of(code, shape)
             try:
@@ -114,6 +126,8 @@ def test_machine_code_for_hopper(name: str, every_version: bool) -> None:
             needs = kernel_needs(cubin, code.name)
             assert needs.shared_memory <= HOPPER.shared_memory_per_block
             assert needs.shared_memory == known
+            assert in_space(code, choice, known)
+            assert known == 0 or not in_space(code, choice, known - 1)
             assert needs.registers <= HOPPER.registers_per_thread
             assert needs.registers * threads <= HOPPER.registers
             fitting += 1

@@ -36,6 +36,8 @@ class Limits:
         memory: bytes, total.
         float64: whether there is double precision.
         grid_shape: the greatest extent of a grid along x, y and z.
+        shared_is_near: whether shared memory is other memory than the device's, and faster; not so where the device is
+            a processor.
     """
 
     threads_per_block: int
@@ -47,6 +49,7 @@ class Limits:
     memory: int
     float64: bool = True
     grid_shape: tuple[int, int, int] = (2**31 - 1, 65535, 65535)
+    shared_is_near: bool = True
 
 
 class Buffer:

@@ -330,6 +330,8 @@ def _silent(category: type[Warning]) -> Iterator[None]:
 
 
 def _limits(raw: Any) -> Limits:
+    import pyopencl
+
     x, y, z = [*raw.max_work_item_sizes, 1, 1, 1][:3]
     return Limits(
         threads_per_block=raw.max_work_group_size,
@@ -341,6 +343,7 @@ def _limits(raw: Any) -> Limits:
         memory=raw.global_mem_size,
         float64=bool(raw.double_fp_config),
         grid_shape=(2**31 - 1, 2**31 - 1, 2**31 - 1),
+        shared_is_near=raw.local_mem_type == pyopencl.device_local_mem_type.LOCAL,
     )
 
 

@@ -84,7 +84,7 @@ def _shared_memory(number: int, code: DeviceCode) -> str:
 
 def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> dict[str, Any]:
     """The values that the search begins with, which fit into every device: a block of as many threads as can be, and
-    shared memory where it is large enough.
+    shared memory where it is large enough, and where copying to it brings anything nearer.
 
     Args are those of ``constraints_of``; every device takes blocks of 32 threads along x.
 
@@ -107,4 +107,5 @@ def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, L
         for block, height in product(reversed(BLOCKS), _FIRST_HEIGHTS)
         if fits(block, height, shared=False)
     )
-    return {"block": block, "height": height, "shared": fits(block, height, shared=True)}
+    near = all(device.shared_is_near for device in limits.values())
+    return {"block": block, "height": height, "shared": near and fits(block, height, shared=True)}

@@ -52,6 +52,13 @@ def test_roomy_device_refuses_nothing_but_shared_memory():
     assert only.reason == "a block has 1048576 bytes of shared memory on cuda:0"
 
 
+def test_search_begins_with_shared_memory_only_where_it_is_nearer():
+    far = replace(ROOMY, shared_is_near=False)
+    assert first_shape(0, [UPRIGHT], {"cuda:0": ROOMY})["shared"]
+    assert not first_shape(0, [UPRIGHT], {"opencl:0": far})["shared"]
+    assert not first_shape(0, [UPRIGHT], {"cuda:0": ROOMY, "opencl:0": far})["shared"]
+
+
 def test_no_configuration_of_the_space_needs_more_shared_memory_than_there_is():
     space = on_device(partitioned(UPRIGHT), "cuda:0", replace(ROOMY, shared_memory=16384))
     everything = list(space.enumerate())
