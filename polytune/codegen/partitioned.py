@@ -116,8 +116,9 @@ def _with_registers(
 ) -> tuple[RegionCode, ...]:
     """The regions of a program, those with register tiles in which something can be kept in registers.
 
-    The tiles of a region are the same in every order of its points: that of the members of a permutable band.  So any
-    region may have the order that suits it, and any part of it, since that bounds whole tiles.
+    Both programs are of one schedule, and so have the same regions, whose tiles differ in the order of their points
+    alone: that of the members of a permutable band.  So any region may have the order that suits it, and any part of
+    it, since what bounds a part bounds whole tiles.
     """
     loop = Names(own_prefix(scop)).loop
     codes = list(program.regions)
