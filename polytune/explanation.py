@@ -108,6 +108,10 @@ def explain_versions(stages: Stages) -> str:
         lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
         if plan.interleaves:
             lines.append("    the points of a tile side by side, inside the loops that they depend on")
+        for region in plan.regions:
+            if region.expansion is not None:
+                arrays = ", ".join(sorted(region.expansion.arrays))
+                lines.append(f"    a copy of {arrays} for each of the points that are computed side by side")
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
         elif registers_name(plan.name) in names:

@@ -171,6 +171,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
     never the serial source order.
     """
     source = candidates[0]
+    scop = source.dependences.scop
     given_up: list[str] = []
 
     def attempt(
@@ -181,6 +182,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         interchange: bool,
         interleave: bool = False,
         accumulate: bool = False,
+        expand: bool = False,
     ) -> list[Plan]:
         plan = plan_parallel(
             candidate,
@@ -189,6 +191,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
             name=name,
             interleave=interleave,
             accumulate=accumulate,
+            expand=expand,
         )
         if plan is None:
             given_up.append(name)
@@ -203,10 +206,14 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
             found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
-        if any(accumulates(statement) for statement in source.dependences.scop.statements):
+        if any(accumulates(statement) for statement in scop.statements):
             name = registers_name(candidate.name)
             tiled = attempt(candidate, name, wavefront=True, interchange=True, accumulate=True)
             found += [plan for plan in tiled if plan.accumulates]
+        if any(array.ndim and array.name in candidate.dependences.privatisable for array in scop.arrays):
+            name = f"{candidate.name}_expanded"
+            expanded = attempt(candidate, name, wavefront=True, interchange=True, expand=True)
+            found += [plan for plan in expanded if plan.expands]
         plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
     return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(given_up))
 
@@ -218,7 +225,7 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     def cost(plan: Plan) -> tuple[bool, int, bool, int]:
         inside_loops = sum(region.prefix is not None for region in plan.regions)
         wavefronts = sum(region.kind.value == "wavefront" for region in plan.regions)
-        return (not plan.team, 2 * inside_loops + wavefronts, not plan.accumulates, -plan.tile_depth)
+        return (not plan.team, 2 * inside_loops + wavefronts, not (plan.accumulates or plan.expands), -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
 
@@ -246,6 +253,8 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
             tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
         if plan.accumulates:
             versions = [tiled]
+        elif plan.expands:
+            versions = [tiled or program]
         else:
             versions = [program, jam_program(program, loop)]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from polytune.codegen.vector_expressions import VECTOR, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation
+from polytune.schedule.expansion import Expansion
 
 
 @dataclass(frozen=True)
@@ -114,6 +115,8 @@ class RegionCode:
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
+        expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
+            for each value of a member of the band in the tile.
     """
 
     index: int
@@ -125,6 +128,12 @@ class RegionCode:
     body: Node
     private: frozenset[str]
     local: frozenset[str]
+    expansion: Expansion | None = None
+
+    @property
+    def expanded(self) -> frozenset[str]:
+        """The arrays of which there are so many copies as a tile has values of a member."""
+        return frozenset() if self.expansion is None else self.expansion.arrays
 
 
 @dataclass(frozen=True)

@@ -26,11 +26,13 @@ from polytune.codegen.storage import (
     Storage,
     array_types,
     context_positions,
+    expanded_name,
     private_name,
     shared_name,
     storage_of,
     used_in,
 )
+from polytune.codegen.target import BYTES
 from polytune.codegen.vector_expressions import VectorExpression
 from polytune.codegen.vector_source import store_text, vector_text
 from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
@@ -50,10 +52,12 @@ def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words
 
 @dataclass(frozen=True)
 class _Place:
-    """How code at some place refers to memory: scalars that are variables there, and arrays of which it uses a copy."""
+    """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy, and
+    those of which it uses one copy for each point of a tile."""
 
     local: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
+    expanded: frozenset[str] = frozenset()
 
     def text(self, node: Element | VectorExpression) -> str:
         if not isinstance(node, Element):
@@ -67,11 +71,16 @@ class _Place:
 
     def array(self, element: Element) -> str:
         """The view through which an element is accessed."""
+        if element.array in self.expanded:
+            return expanded_name(element.array)
         return private_name(element.array) if element.array in self.copies else element.array
 
     def subscripts(self, element: Element) -> list[str]:
         return [expression_text(subscript, self.text) for subscript in element.subscripts]
 
+
+BYTES_OF_COPIES = 1 << 20
+"""The memory that a worker's copies of one array may have, if it is not more for one copy: the second cache's."""
 
 _CLAIM = "$claim($context, $worker, $workers, $base, {})"
 """Claims a ticket of a region of so many."""
@@ -82,12 +91,18 @@ class _VersionWriter:
         self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
+        self.expansions = {
+            array: region.expansion.member
+            for region in program.regions
+            if region.expansion is not None
+            for array in sorted(region.expanded)
+        }
 
     def worker_copies(self, region: RegionCode) -> frozenset[str]:
-        """The arrays and scalars of which each worker needs a copy in memory for a region."""
+        """The arrays and scalars of which each worker needs one copy in memory for a region."""
         if region.kind == "serial":
             return frozenset()
-        return (region.private - region.local) & used_in(region.body).elements
+        return (region.private - region.local - region.expanded) & used_in(region.body).elements
 
     def write(self) -> None:
         writer = self.writer
@@ -102,6 +117,8 @@ class _VersionWriter:
                 self.body(self.program.regions[0])
             for name in sorted(self.copies):
                 writer.line(f"$keep_alive(${name}_copy)")
+            for name in self.expansions:
+                writer.line(f"$keep_alive(${name}_copies)")
         writer.line()
         writer.line()
 
@@ -134,15 +151,30 @@ class _VersionWriter:
             copy, private = f"${name}_copy", private_name(name)
             writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
             writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}")')
+        for name, member in self.expansions.items():
+            # So many copies as fit into a cache: what the first loop over them computes is there for the next one.
+            size = " * ".join(f"({extent})" for extent in self.extents(name))
+            most = f"$quotient({BYTES_OF_COPIES // BYTES[self.scop.array(name).dtype]}, $greatest(1, {size}))"
+            writer.line(f"$tile_{member} = $least($tile_{member}, $greatest(1, {most}))")
+        for name, member in self.expansions.items():
+            copies, points = f"${name}_copies", expanded_name(name)
+            shape = ", ".join((f"$tile_{member}", *self.extents(name)))
+            writer.line(f"{copies} = $np.empty(({shape}), $np.{self.scop.array(name).dtype})")
+            writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}")')
 
     def scopes(self) -> str:
-        return " ".join((*self.storage.memory, *(private_name(name) for name in sorted(self.copies))))
+        copies = [private_name(name) for name in sorted(self.copies)] + [
+            expanded_name(name) for name in self.expansions
+        ]
+        return " ".join((*self.storage.memory, *copies))
 
     def shape(self, name: str) -> str:
         array = self.scop.array(name)
-        if array.role is ArrayRole.SCALAR:
-            return "1"
-        return f"({', '.join(f'$greatest(0, {expression_text(extent)})' for extent in array.shape)},)"
+        return "1" if array.role is ArrayRole.SCALAR else f"({', '.join(self.extents(name))},)"
+
+    def extents(self, name: str) -> list[str]:
+        """The extents of an array."""
+        return [f"$greatest(0, {expression_text(extent)})" for extent in self.scop.array(name).shape]
 
     # Loops and statements
 
@@ -288,7 +320,7 @@ class _VersionWriter:
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        self.node(region.body, _Place(region.local, self.worker_copies(region)))
+        self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded))
 
     def claim(self) -> None:
         self.writer.line(f"$ticket = {_CLAIM.format('$total')}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
+from polytune.codegen.copies import in_window, with_copies
 from polytune.codegen.interior import interior_of
 from polytune.codegen.loops import If, Node, Program, RegionCode, TiledMember
 from polytune.codegen.own_names import own_prefix
@@ -28,8 +29,10 @@ def first_tile(region: Region | None, member: int) -> int:
 
     Long in the direction of memory, for vectors, and short in the others, for the caches.  With sums in registers a
     tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache; on diagonals there are to be
-    many tiles.
+    many tiles.  Where points have copies of arrays, a tile has many of those computed together, few others.
     """
+    if region is not None and region.expansion is not None:
+        return 192 if member == region.expansion.member else 4
     if region is not None and region.accumulated is not None and region.kind is RegionKind.WAVEFRONT:
         return 96
     if region is None or region.accumulated is None:
@@ -89,7 +92,11 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
     interior = interior_of(inside, context, region, scop, names)
     whole = plan.schedule if interior is None else in_point_order(plan.schedule, region, scop)
     build = ast_build(context, names, schedule_depth(whole.get_root()))
-    body = convert_node(build.node_from_schedule(whole.intersect_domain(inside)), scop)
+    tree = build.node_from_schedule(whole.intersect_domain(inside))
+    if region.expansion is None:
+        body = convert_node(tree, scop)
+    else:
+        body = in_window(convert_node(tree, with_copies(scop, region)), region, names)
     if interior is not None:
         body = If(interior.condition, interior.body, body)
     return RegionCode(
@@ -102,4 +109,5 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         body,
         region.private if region.kind is not RegionKind.SERIAL else region.local,
         frozenset(name for name in region.local if scop.array(name).ndim == 0),
+        region.expansion,
     )

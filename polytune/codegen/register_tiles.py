@@ -59,6 +59,7 @@ def _tile_region(
 ) -> RegionCode:
     first = len(region.outer)
     band = frozenset(loop_name(first + member) for member in range(len(region.members)))
+    coincident = len(region.members) if region.expansion is None else region.expansion.coincident
     tiler = _Tiler(
         scop,
         target,
@@ -67,6 +68,8 @@ def _tile_region(
         region.kind == "parallel" and region.shared == len(region.members),
         region.local,
         region.private - region.local if region.kind != "serial" else frozenset(),
+        region.expanded,
+        frozenset(loop_name(first + member) for member in range(coincident)),
     )
     return replace(region, body=tiler.visit(region.body))
 
@@ -80,6 +83,8 @@ class _Tiler:
     coincident: bool
     local: frozenset[str]
     copies: frozenset[str]
+    expanded: frozenset[str]
+    around_points: frozenset[str]
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
@@ -107,16 +112,17 @@ class _Tiler:
 
     def point_nest(self, node: For) -> PointNest | None:
         """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""
-        if not (self.coincident and node.variable in self.band and node.step == 1):
+        if not (self.coincident and node.variable in self.around_points and node.step == 1):
             return None
         columns = node.body
-        if isinstance(columns, For) and columns.variable in self.band:
+        if isinstance(columns, For) and columns.variable in self.around_points:
             rows: For | None = node
         else:
             rows, columns = None, node
         if columns.step != 1:
             return None
-        return point_nest_of(rows, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
+        own, shared = self.local & used_in(columns).elements, self.copies - self.expanded
+        return point_nest_of(rows, columns, own, shared, self.contiguous)
 
     def tile(self, nest: list[For]) -> Node:
         accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)

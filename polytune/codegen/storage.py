@@ -22,6 +22,11 @@ def private_name(array: str) -> str:
     return f"{OWN}{array}_private"
 
 
+def expanded_name(array: str) -> str:
+    """The name of a worker's copies of an array, one for each point of a tile."""
+    return f"{OWN}{array}_points"
+
+
 def shared_name(scalar: str) -> str:
     """The name of a scalar that is in memory: where it is a variable, in another region maybe, it has its own name."""
     return f"{OWN}{scalar}_shared"

@@ -8,7 +8,8 @@ import islpy as isl
 
 from polytune.schedule.bands import analyse_band
 from polytune.schedule.interchange import point_order, select_members
-from polytune.schedule.regions import MARK, Plan, Region, RegionKind, below_mark
+from polytune.schedule.regions import MARK, Plan, Region, RegionKind
+from polytune.schedule.tree import below_mark
 
 MOST_AXES = 3
 """Blocks and threads have three axes."""

@@ -16,7 +16,8 @@ import islpy as isl
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
 from polytune.schedule.interchange import advance, jumps, select_members
 from polytune.schedule.mapping import Mapping
-from polytune.schedule.regions import MARK, below_mark
+from polytune.schedule.regions import MARK
+from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import parameter
 
 

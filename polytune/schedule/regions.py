@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 
 import islpy as isl
@@ -13,7 +13,9 @@ from polytune.schedule.bands import BandAnalysis, Obstacle, analyse_band, is_con
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.distribution import distribute_innermost
+from polytune.schedule.expansion import Expansion, expand_points
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
+from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
 MARK = "region"
@@ -46,6 +48,7 @@ class Region:
             ``accumulated``; None if the members were not put in order.
         accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
             along it; None where there is no such one.
+        expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
     """
 
     index: int
@@ -58,6 +61,7 @@ class Region:
     local: frozenset[str]
     contiguous: int | None = None
     accumulated: int | None = None
+    expansion: Expansion | None = None
 
     @property
     def outer_depth(self) -> int:
@@ -96,6 +100,11 @@ class Plan:
     accumulates: bool = False
 
     @property
+    def expands(self) -> bool:
+        """Whether the points of some region's tiles each have their own copy of an array."""
+        return any(region.expansion is not None for region in self.regions)
+
+    @property
     def team(self) -> bool:
         """Whether there is anything to share out."""
         return any(region.kind is not RegionKind.SERIAL for region in self.regions)
@@ -126,6 +135,7 @@ def plan_parallel(
     name: str,
     interleave: bool = False,
     accumulate: bool = False,
+    expand: bool = False,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -139,8 +149,11 @@ def plan_parallel(
 
     With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
     elements, where there are such.
+
+    With ``expand`` the points of a tile each have their own copy of an array where that lets loops over them go inside
+    the loops that use it.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, expand)
     root = candidate.schedule.get_root().child(0)
     marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
     return None if marked is None else planner.finish(name, marked)
@@ -153,6 +166,7 @@ class _Planner:
     interchange: bool
     interleave: bool = False
     accumulate: bool = False
+    expand: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
@@ -169,7 +183,7 @@ class _Planner:
         kind = node.get_type()
         if kind == isl.schedule_node_type.band:
             return self.visit_band(node)
-        if kind != isl.schedule_node_type.filter and not _has_band(node):
+        if kind != isl.schedule_node_type.filter and not has_band(node):
             return self.mark_serial(node, self.contained_in(node))
         if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
             return self.visit_sequence(node)
@@ -194,7 +208,7 @@ class _Planner:
         inner = node.child(0)
         if not _has_parallel_band(inner, self.candidate.dependences, self.wavefront):
             return self.mark_serial(node, self.contained_in(node))
-        self.serial.append(SerialLoop(_statements(node), analysis.obstacles[0]))
+        self.serial.append(SerialLoop(statements_of(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -241,8 +255,15 @@ class _Planner:
             local &= private
         band = select_members(node.band_get_partial_schedule(), order)
         contiguous = accumulated = None
+        if self.expand and shared == node.band_n_member():
+            expanded = expand_points(node, analysis, self.candidate.dependences)
+            if expanded is not None:
+                node, expansion = expanded
+                region = replace(self.region(node, kind, band, shared, private, local), expansion=expansion)
+                self.regions[-1] = region
+                return self.mark(separate_innermost(node), region)
         if self.interchange:
-            if not _has_band(node.child(0)):
+            if not has_band(node.child(0)):
                 scop = self.candidate.dependences.scop
                 points = accumulation_order(node, scop) if self.accumulate else None
                 if points is not None:
@@ -257,7 +278,7 @@ class _Planner:
                         node = distribute_innermost(node, self.candidate.dependences)
             else:
                 node = self.interchange_below(node)
-            node = _separate_innermost(node)
+            node = separate_innermost(node)
         if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
@@ -268,7 +289,7 @@ class _Planner:
         """Put the contiguous member innermost in every permutable band that has no band below it, or one that
         accumulates."""
         dependences = self.candidate.dependences
-        if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+        if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
             if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
                 order = accumulation_order(node, dependences.scop) if self.accumulate else None
                 self.accumulates |= order is not None
@@ -281,7 +302,7 @@ class _Planner:
     def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
         """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
         variables of their own, of which each would then need a copy."""
-        if not _has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
+        if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
         accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
@@ -323,25 +344,9 @@ def _all_accesses(scop: Scop) -> isl.UnionMap:
 
 def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> bool:
     """Whether the last member of every innermost band carries a dependence."""
-    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+    if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
-
-
-def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
-    """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside
-    them."""
-    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
-        return node.band_member_set_ast_loop_type(node.band_n_member() - 1, isl.ast_loop_type.separate)
-    for position in range(node.n_children()):
-        node = _separate_innermost(node.child(position)).parent()
-    return node
-
-
-def _has_band(node: isl.ScheduleNode) -> bool:
-    if node.get_type() == isl.schedule_node_type.band:
-        return True
-    return any(_has_band(node.child(position)) for position in range(node.n_children()))
 
 
 def _has_parallel_band(node: isl.ScheduleNode, dependences: Dependences, wavefront: bool) -> bool:
@@ -367,23 +372,8 @@ def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> froze
     )
 
 
-def _statements(node: isl.ScheduleNode) -> tuple[str, ...]:
-    return tuple(sorted(part.get_tuple_name() for part in sets_of(node.get_domain())))
-
-
-def below_mark(node: isl.ScheduleNode, name: str) -> isl.ScheduleNode | None:
-    """The node below the mark of a name."""
-    if node.get_type() == isl.schedule_node_type.mark and node.mark_get_id().get_name() == name:
-        return node.child(0)
-    for position in range(node.n_children()):
-        found = below_mark(node.child(position), name)
-        if found is not None:
-            return found
-    return None
-
-
 def in_point_order(schedule: isl.Schedule, region: Region, scop: Scop) -> isl.Schedule:
     """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one."""
     node = below_mark(schedule.get_root(), f"{MARK}{region.index}")
     assert node is not None, "every region has a mark"
-    return _separate_innermost(reorder_band(node, point_order(node, scop))).get_schedule()
+    return separate_innermost(reorder_band(node, point_order(node, scop))).get_schedule()

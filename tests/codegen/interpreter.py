@@ -192,6 +192,9 @@ class Interpreter:
         """The work of one ticket: the tiles along the other members, one after another."""
         shared = self.memory
         self.memory = {**shared, **self._fresh(region.private)}
+        if region.expansion is not None:
+            copies = self.tiles[region.expansion.member]
+            self.memory.update({name: np.stack([self.memory[name]] * copies) for name in region.expanded})
         inner = [range(low, high, self.tiles[k]) for k, (low, high) in enumerate(bounds) if k >= region.shared]
         for rest in product(*inner):
             for member, low in enumerate(ticket + rest):

@@ -6,7 +6,8 @@ import pytest
 
 from polytune.schedule.bands import analyse_band
 from polytune.schedule.mapping import MOST_AXES, Mapping, map_region
-from polytune.schedule.regions import MARK, Plan, RegionKind, below_mark
+from polytune.schedule.regions import MARK, Plan, RegionKind
+from polytune.schedule.tree import below_mark
 from tests.schedule.test_partition import CASES, DEEP, plan_of
 
 

@@ -1,0 +1,40 @@
+"""Schedule trees: what is below a node."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytune.schedule.unions import sets_of
+
+
+def separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside
+    them."""
+    if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
+        return node.band_member_set_ast_loop_type(node.band_n_member() - 1, isl.ast_loop_type.separate)
+    for position in range(node.n_children()):
+        node = separate_innermost(node.child(position)).parent()
+    return node
+
+
+def has_band(node: isl.ScheduleNode) -> bool:
+    """Whether a node is a band or has one below."""
+    if node.get_type() == isl.schedule_node_type.band:
+        return True
+    return any(has_band(node.child(position)) for position in range(node.n_children()))
+
+
+def statements_of(node: isl.ScheduleNode) -> tuple[str, ...]:
+    """The names of the statements below a node."""
+    return tuple(sorted(part.get_tuple_name() for part in sets_of(node.get_domain())))
+
+
+def below_mark(node: isl.ScheduleNode, name: str) -> isl.ScheduleNode | None:
+    """The node below the mark of a name."""
+    if node.get_type() == isl.schedule_node_type.mark and node.mark_get_id().get_name() == name:
+        return node.child(0)
+    for position in range(node.n_children()):
+        found = below_mark(node.child(position), name)
+        if found is not None:
+            return found
+    return None
