@@ -68,11 +68,11 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         return None
     if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
         return None
-    if rows is not None and not all(_apart(update.target, rows.variable, columns.variable) for update in updates):
+    if rows is not None and not all(apart(update.target, rows.variable, columns.variable) for update in updates):
         rows = None
     in_columns = [
         mentions(update.target, columns.variable)
-        and all(_is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
+        and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
         for update in updates
     ]
     if all(in_columns):
@@ -80,7 +80,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
     if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
         return None
     terms = [added_term(update) for update in updates]
-    if any(term is None or not _is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
+    if any(term is None or not is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
         return None
     if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
         return None
@@ -115,6 +115,12 @@ def _statements(body: Node) -> tuple[Compute, ...] | None:
     return found if found and simple and len(found) == len(parts) else None
 
 
+def assignments_of(body: Node) -> tuple[Assign, ...] | None:
+    """The statements of an innermost loop as assignments, if that is what they are and nothing else is there."""
+    statements = _statements(body)
+    return None if statements is None else tuple(_update(statement) for statement in statements)
+
+
 def _update(statement: Compute) -> Assign:
     (operation,) = statement.operations
     assert isinstance(operation, Assign)
@@ -127,14 +133,14 @@ def _coordinate(element: Element, variable: str) -> list[int]:
     return own if all(coefficient(element.subscripts[axis], variable) for axis in own) else []
 
 
-def _apart(element: Element, first: str, second: str) -> bool:
+def apart(element: Element, first: str, second: str) -> bool:
     """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
     moves with it and not with the other."""
     axes = _coordinate(element, first), _coordinate(element, second)
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
 
-def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
+def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
     """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector."""
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
@@ -145,11 +151,11 @@ def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtyp
         case Binary("+" | "-" | "*" | "/" | "min" | "max" as operator, left, right, own):
             if operator == "/" and not dtype.startswith("float"):
                 return False
-            return own == dtype and all(_is_vector(part, variable, contiguous, dtype) for part in (left, right))
+            return own == dtype and all(is_vector(part, variable, contiguous, dtype) for part in (left, right))
         case Unary("-" | "abs" as operator, operand, own):
             if operator == "abs" and not dtype.startswith("float"):
                 return False
-            return own == dtype and _is_vector(operand, variable, contiguous, dtype)
+            return own == dtype and is_vector(operand, variable, contiguous, dtype)
     return False
 
 

@@ -104,6 +104,8 @@ def _are_twins(statements: Sequence[Statement], region: Region) -> bool:
     """Whether statements compute the same of their iterators, at the same places of the band."""
     first, *others = statements
     places = [_position(region, member, first) for member in range(region.depth)]
+    if any(len(other.iterators) != len(first.iterators) for other in others):
+        return False
     for other in others:
         values = {own: Iterator(name) for own, name in zip(other.iterators, first.iterators, strict=True)}
         if tuple(substitute(operation, values) for operation in other.operations) != first.operations:

@@ -37,6 +37,9 @@ def first_tile(region: Region | None, member: int) -> int:
         return 96
     if region is None or region.accumulated is None:
         return 512 if region is not None and member == region.contiguous else 32
+    if region.depth == 2:
+        # A matrix is swept, nothing of it is used again: the longer the pieces of its rows, the better.
+        return 512
     return {region.accumulated: 256, region.contiguous: 192}.get(member, 96)
 
 

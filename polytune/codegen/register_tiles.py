@@ -17,8 +17,9 @@ runs, and a block that fails runs point by point.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 
 from polytune.codegen.accumulation import accumulation_of
 from polytune.codegen.ast_conversion import block
@@ -27,6 +28,7 @@ from polytune.codegen.register_blocks import may_be_tiled
 from polytune.codegen.register_columns import tile_columns
 from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
 from polytune.codegen.register_sums import tile_sums
+from polytune.codegen.register_sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import array_types, storage_of, used_in
 from polytune.codegen.target import Target
 from polytune.frontend.expression import Element
@@ -72,6 +74,11 @@ def _tile_region(
         frozenset(loop_name(first + member) for member in range(coincident)),
     )
     return replace(region, body=tiler.visit(region.body))
+
+
+def _around(loops: Sequence[For], node: Node) -> Node:
+    """A node inside loops, the outermost first."""
+    return reduce(lambda body, loop: replace(loop, body=body), reversed(loops), node)
 
 
 @dataclass(frozen=True)
@@ -126,13 +133,14 @@ class _Tiler:
 
     def tile(self, nest: list[For]) -> Node:
         accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
+        if accumulation is None or (accumulation.rows is None and not accumulation.sums):
+            sweep = sweep_of(nest, self.contiguous)
+            if sweep is not None:
+                return _around(nest[:-2], tile_sweep(sweep, self.target))
         if accumulation is None or not may_be_tiled(accumulation):
             return nest[0]
         tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)
-        inside = 2 if accumulation.rows is None else 3
-        for loop in reversed(nest[:-inside]):
-            tiled = replace(loop, body=tiled)
-        return tiled
+        return _around(nest[: -2 if accumulation.rows is None else -3], tiled)
 
     def contiguous(self, element: Element) -> int | None:
         """The subscript that walks through neighbours in memory."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from polytune.frontend.scop import Scop
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences, compute_dependences
+from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.legality import is_proven_legal
 from polytune.schedule.unions import domain_of, maps_of, union_of
 
@@ -51,6 +52,7 @@ STRATEGIES = (
     Strategy("fused", fuse=True),
 )
 REASSOCIATED = Strategy("reassociated")
+GROUPED = Strategy("grouped", fuse=True)
 
 
 def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candidate]:
@@ -59,7 +61,7 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
-    reduction.
+    reduction, and one more where neighbouring sweeps over an array can be one, which comes first then.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     given_up: list[str] = []
@@ -75,6 +77,10 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     for strategy in STRATEGIES:
         if not (connected and (strategy.serialize or strategy.fuse)):
             attempt(strategy, dependences)
+    grouped = grouped_schedule(scop, dependences, found)
+    if grouped is not None:
+        others = [each for each in found[1:] if not each.schedule.plain_is_equal(grouped)]
+        found[1:] = [Candidate(GROUPED.name, grouped, dependences), *others]
     if not scop.strict and has_reductions(dependences):
         attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
     return Attempted(tuple(found), tuple(given_up))
@@ -91,6 +97,20 @@ def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> 
         if schedule is None or is_proven_legal(schedule, dependences):
             return schedule
     return None
+
+
+def grouped_schedule(scop: Scop, dependences: Dependences, found: Sequence[Candidate]) -> isl.Schedule | None:
+    """The least fused of some schedules with neighbouring sweeps fused; None where that changes nothing, or is not
+    proven legal within isl's budget."""
+    least = max(found[1:], key=lambda each: number_of_parts(each.schedule), default=None)
+    if least is None:
+        return None
+
+    def fuse(instances: isl.UnionSet) -> isl.Schedule | None:
+        return compute_schedule(scop, dependences, GROUPED, reorder_live_ranges=False, instances=instances)
+
+    schedule = group_sweeps(least.schedule, dependences, fuse)
+    return schedule if schedule is not None and is_proven_legal(schedule, dependences) else None
 
 
 def has_reductions(dependences: Dependences) -> bool:
@@ -117,24 +137,35 @@ def is_strongly_connected(dependences: Dependences) -> bool:
 
 
 def compute_schedule(
-    scop: Scop, dependences: Dependences, strategy: Strategy, *, reorder_live_ranges: bool = True
+    scop: Scop,
+    dependences: Dependences,
+    strategy: Strategy,
+    *,
+    reorder_live_ranges: bool = True,
+    instances: isl.UnionSet | None = None,
 ) -> isl.Schedule | None:
-    """A schedule tree from isl's scheduler, or None if it finds none within the budget.
+    """A schedule tree from isl's scheduler, of all statement instances or of some, or None if it finds none within the
+    budget.
 
     Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
     bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
     reordered but never interleaved.
     """
 
+    domain = domain_of(scop) if instances is None else instances
+
+    def among(relation: isl.UnionMap) -> isl.UnionMap:
+        return relation if instances is None else relation.intersect_domain(domain).intersect_range(domain)
+
     def schedule() -> isl.Schedule | None:
-        forced = simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop)
-        everything = simplified(dependences.everything, scop)
+        forced = among(simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop))
+        everything = among(simplified(dependences.everything, scop))
         # Whatever is fused is one linear program; else there is one for each strongly connected component.
         most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
         if _number_of_constraints(forced) + _number_of_constraints(everything) > most:
             return None
-        constraints = isl.ScheduleConstraints.on_domain(domain_of(scop)).set_context(scop.context)
-        constraints = constraints.set_validity(forced).set_coincidence(forced.union(dependences.reductions))
+        constraints = isl.ScheduleConstraints.on_domain(domain).set_context(scop.context)
+        constraints = constraints.set_validity(forced).set_coincidence(forced.union(among(dependences.reductions)))
         constraints = constraints.set_proximity(everything)
         if reorder_live_ranges and not dependences.tagged_order.is_empty():
             constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)

@@ -29,29 +29,41 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
 def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | None:
     """An order of a permutable band's members with one innermost along which everything updates the same elements.
 
-    None where there is no such member.  Any order of a permutable band is legal; ``codegen.register_tiles`` keeps in
-    registers what is updated all through the innermost loop.  Of several such members the most contiguous one is
-    innermost, and of the others the most contiguous one is next to it.
+    None where there is no such member.  One of two members along which some statements update the same elements, while
+    others have new ones for every point, will do too: that is a sweep.  Any order of a permutable band is legal;
+    ``codegen.register_tiles`` keeps in registers what is updated all through the innermost loop.  Of several such
+    members the most contiguous one is innermost, and of the others the most contiguous one is next to it.
     """
     members = range(node.band_n_member())
-    still = [member for member in members if not _moves_targets(node, member, scop)]
+    moving = {member: _moving(node, member, scop) for member in members}
+    still = [member for member in members if not moving[member]]
+    if not still and len(members) == 2:
+        everywhere = frozenset.intersection(*moving.values())
+        still = [member for member in members if moving[member] == everywhere and everywhere < _writing(node, scop)]
     if not still or len(members) < 2:
         return None
     inner = point_order(node, scop, still)[-1]
     return (*point_order(node, scop, [member for member in members if member != inner]), inner)
 
 
-def _moves_targets(node: isl.ScheduleNode, member: int, scop: Scop) -> bool:
-    """Whether any statement writes to another element when the member advances by one."""
+def _moving(node: isl.ScheduleNode, member: int, scop: Scop) -> frozenset[str]:
+    """The statements that write to another element when the member advances by one."""
     steps = advance(node, member)
+    found: set[str] = set()
     for statement in scop.statements:
         own = steps.intersect_domain(isl.UnionSet.from_set(statement.domain))
         own = own.intersect_range(isl.UnionSet.from_set(statement.domain))
         for access in statement.accesses:
             relation = isl.UnionMap.from_map(access.relation)
             if access.is_write and not own.apply_domain(relation).apply_range(relation).is_subset(_same(access)):
-                return True
-    return False
+                found.add(statement.name)
+    return frozenset(found)
+
+
+def _writing(node: isl.ScheduleNode, scop: Scop) -> frozenset[str]:
+    """The statements below a node."""
+    names = {part.get_tuple_name() for part in sets_of(node.get_domain())}
+    return frozenset(names & {statement.name for statement in scop.statements})
 
 
 def _same(access: Access) -> isl.UnionMap:

@@ -14,6 +14,8 @@ import pytest
 from polybench.registry import benchmark
 from polytune.codegen.loops import Compute, For, If, Node, Store, walk_nodes
 from polytune.codegen.target import Target
+from polytune.codegen.vector_expressions import Lanes
+from polytune.frontend.expression import walk
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
@@ -93,6 +95,30 @@ def two_products(C, D, A, B):
                 D[i, j] -= abs(A[i, k]) * B[k, j]
 
 
+def update_and_sum(A, a, b, x, y):
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            A[i, j] = A[i, j] + a[i] * b[j]
+            x[j] = x[j] - 2.0 * A[i, j] * y[i]
+
+
+def update_then_sum(A, a, b, x, y):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] += a[i] * b[j]
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            x[j] += A[i, j] * y[i]
+
+
+def several_sums(A, B, x, y, z):
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            x[j] = max(x[j], A[i, j])
+            B[i, j] = x[j] + z[j]
+            y[j] = y[j] + B[i, j] * z[j]
+
+
 def whole_numbers(generator: np.random.Generator, *shape: int) -> np.ndarray:
     """Of these every sum is exact, so that its order does not matter."""
     return generator.integers(-4, 5, shape).astype(float)
@@ -110,6 +136,9 @@ def arguments_of(function: Callable, size: int, generator: np.random.Generator) 
         own_variables: lambda: [m, n, array(generator, m, n), array(generator, m, m), array(generator, m, n)],
         columns_alone: lambda: [array(generator, n), array(generator, m, n), array(generator, m)],
         rows_alone: lambda: [array(generator, m), array(generator, m, n), array(generator, n)],
+        update_and_sum: lambda: [array(generator, *shape) for shape in ((m, n), (m,), (n,), (n,), (m,))],
+        update_then_sum: lambda: [array(generator, *shape) for shape in ((m, n), (m,), (n,), (n,), (m,))],
+        several_sums: lambda: [array(generator, *shape) for shape in ((m, n), (m, n), (n,), (n,), (n,))],
         greatest_sum: lambda: [array(generator, m, n), array(generator, m, k), array(generator, k, n)],
         two_products: lambda: [
             array(generator, m, n),
@@ -131,6 +160,9 @@ KERNELS = [
     rows_alone,
     greatest_sum,
     two_products,
+    update_and_sum,
+    update_then_sum,
+    several_sums,
 ]
 SUMS_ONLY = [product_with_transposed, lower_triangle, rows_alone]
 """Arrays are contiguous along the innermost loop alone: lanes are partial sums, which reassociate."""
@@ -313,6 +345,43 @@ def test_only_interior_tiles_have_vectors_in_a_factorisation() -> None:
     )
     assert Store in inside
     assert Store not in outside
+
+
+def next_column(A, x):
+    for j in range(A.shape[1] - 1):
+        for i in range(A.shape[0]):
+            A[i, j] = 2.0 * A[i, j]
+            x[j] = x[j] + A[i, j + 1]
+
+
+def loops_of_sweeps(stages: Stages) -> list[For]:
+    """The loops by several rows at a time that have a loop over vectors of columns inside."""
+    nodes = [node for program in stages.programs for region in program.regions for node in walk_nodes(region.body)]
+    loops = [node for node in nodes if isinstance(node, For) and node.step > 1]
+    return [loop for loop in loops if any(isinstance(part, For) and part.step > 1 for part in walk_nodes(loop.body))]
+
+
+def test_sweeps_go_along_rows() -> None:
+    """Through A once: the two loops of the source become one, and what is updated in it is not loaded again."""
+    arguments = arguments_of(update_then_sum, 9, np.random.default_rng(0))
+    best = stages_of(update_then_sum, arguments).programs[0]
+    (region,) = best.regions
+    loaded = {part.element for node in walk_nodes(region.body) for part in walk(node) if isinstance(part, Lanes)}
+    assert {element.array for element in loaded} == {"A", "b", "x"}
+    assert loops_of_sweeps(stages_of(update_then_sum, arguments))
+
+
+def test_columns_that_use_one_another_are_no_sweep() -> None:
+    arguments = [np.arange(80.0).reshape(8, 10), np.zeros(10)]
+    stages = stages_of(next_column, arguments)
+    interpreter = Interpreter(stages.source)
+    expected = [value.copy() for value in arguments]
+    next_column(*expected)
+    for program in stages.programs:
+        values = [value.copy() for value in arguments]
+        interpreter.run({"version": program.name, "threads": 2, "tile_0": 3, "tile_1": 5}, values, seed=0)
+        assert np.array_equal(values[0], expected[0]), program.name
+        assert np.array_equal(values[1], expected[1]), program.name
 
 
 def chains(x, y):
