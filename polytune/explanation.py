@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import islpy as isl
 
 from polytune.codegen.jamming import jammed_name
-from polytune.codegen.register_tiles import registers_name
+from polytune.codegen.register_tiles import packed_name, registers_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
@@ -114,6 +114,8 @@ def explain_versions(stages: Stages) -> str:
                 lines.append(f"    a copy of {arrays} for each of the points that are computed side by side")
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
+            if packed_name(plan.name) in names:
+                lines.append(f"  {packed_name(plan.name)}: the same, what rows share copied into buffers first")
         elif registers_name(plan.name) in names:
             how = "the same, the variables of many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")

@@ -13,8 +13,8 @@ from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
-from polytune.codegen.programs import generate_program
-from polytune.codegen.register_tiles import registers_name, tile_registers
+from polytune.codegen.programs import generate_program, with_buffers
+from polytune.codegen.register_tiles import packed_name, registers_name, tile_registers
 from polytune.codegen.target import Target
 from polytune.codegen.windows import Names
 from polytune.frontend import analyse
@@ -252,7 +252,8 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
         if not plan.interleaves:  # whose band is not around the loops of its points
             tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
         if plan.accumulates:
-            versions = [tiled]
+            packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
+            versions = [tiled, None if packed is None else with_buffers(packed, packed_name(plan.name))]
         elif plan.expands:
             versions = [tiled or program]
         else:
@@ -262,8 +263,9 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
         for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
-    # Vectors that were written rather than hoped for gain more than regions that start more often lose.
-    found.sort(key=lambda program: (not program.team, not program.has_vectors))
+    # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where only
+    # some tiles are computed in vectors, the others take as long as all of these.
+    found.sort(key=lambda program: (not program.team, not program.has_vectors, program.starts, program.has_other_tiles))
     return Attempted(tuple(found), tuple(given_up))
 
 

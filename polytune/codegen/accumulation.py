@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
+from polytune.codegen.common_factor import scaled
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
 from polytune.frontend.expression import Assign, Binary, Element, Expression, Unary, walk
@@ -13,6 +14,15 @@ from polytune.frontend.scop import Statement
 
 ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """What an update adds to its target: ``target = target operator factor * value``; without a factor, the value."""
+
+    operator: str
+    value: Expression
+    factor: Expression | None = None
 
 
 @dataclass(frozen=True)
@@ -29,6 +39,8 @@ class Accumulation:
             ``columns``.
         rivals: pairs of an element that is updated and another element of the same array that is accessed: where both
             may be the same, nothing may be kept in registers.
+        terms: of the updates that may be added up apart from their targets what they add; of those that have to be done
+            as they are, None.
     """
 
     rows: For | None
@@ -38,6 +50,7 @@ class Accumulation:
     dtype: str
     sums: bool
     rivals: tuple[tuple[Element, Element], ...]
+    terms: tuple[Term | None, ...]
 
     @property
     def updates(self) -> tuple[Assign, ...]:
@@ -75,16 +88,17 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
         for update in updates
     ]
+    terms = [_term(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
     if all(in_columns):
-        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates))
+        # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
+        separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
+        own = [term if separate and term is not None and term.factor is not None else None for term in terms]
+        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own))
     if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
         return None
-    terms = [added_term(update) for update in updates]
-    if any(term is None or not is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
+    if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype) for term in terms):
         return None
-    if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
-        return None
-    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates))
+    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms))
 
 
 def accumulates(statement: Statement) -> bool:
@@ -97,14 +111,26 @@ def accumulates(statement: Statement) -> bool:
     )
 
 
-def added_term(update: Assign) -> tuple[str, Expression] | None:
-    """``("+", e)`` or ``("-", e)`` for an update ``x = x + e``, ``x = e + x`` or ``x = x - e``; else None."""
+def _term(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:
+    """What an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update; else
+    None."""
     match update.value:
-        case Binary("+" | "-" as operator, left, right) if left == update.target:
-            return operator, right
-        case Binary("+", left, right) if right == update.target:
-            return "+", left
-    return None
+        case Binary("+" | "-" as operator, left, value) if left == update.target:
+            pass
+        case Binary("+" as operator, value, right) if right == update.target:
+            pass
+        case _:
+            return None
+    if any(part in [other.target for other in updates] for part in walk(value)):
+        return None
+    written = {other.target.array for other in updates}
+
+    def is_fixed(part: Expression) -> bool:
+        elements = [leaf for leaf in walk(part) if isinstance(leaf, Element)]
+        return not mentions(part, *loops) and not any(element.array in written for element in elements)
+
+    found = scaled(value, is_fixed) if update.target.dtype.startswith("float") else None
+    return Term(operator, value) if found is None else Term(operator, found.value, found.factor)
 
 
 def _statements(body: Node) -> tuple[Compute, ...] | None:

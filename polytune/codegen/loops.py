@@ -103,6 +103,16 @@ class TiledMember:
 
 
 @dataclass(frozen=True)
+class Buffer:
+    """Memory of a worker for copies: an array of two dimensions with the extents of a tile along two members of the
+    band."""
+
+    name: str
+    dtype: str
+    members: tuple[int, int]
+
+
+@dataclass(frozen=True)
 class RegionCode:
     """The code of one region.
 
@@ -117,6 +127,7 @@ class RegionCode:
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
         expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
             for each value of a member of the band in the tile.
+        buffers: memory that each worker has for copies of what a tile reads.
     """
 
     index: int
@@ -129,6 +140,7 @@ class RegionCode:
     private: frozenset[str]
     local: frozenset[str]
     expansion: Expansion | None = None
+    buffers: tuple[Buffer, ...] = ()
 
     @property
     def expanded(self) -> frozenset[str]:
@@ -157,9 +169,25 @@ class Program:
     @property
     def has_vectors(self) -> bool:
         """Whether anything in it is computed in vectors."""
-        return any(isinstance(node, Let | Store) for region in self.regions for node in walk_nodes(region.body))
+        return any(_has_vectors(region.body) for region in self.regions)
+
+    @property
+    def starts(self) -> int:
+        """How many regions start again and again: those inside serial loops, and by half those that go by diagonals."""
+        return sum(2 * bool(region.outer) + (region.kind == "wavefront") for region in self.regions)
+
+    @property
+    def has_other_tiles(self) -> bool:
+        """Whether some tiles of a region are computed in vectors, and others are not."""
+        bodies = [region.body for region in self.regions]
+        choices = [body for body in bodies if isinstance(body, If) and body.otherwise is not None]
+        return any(_has_vectors(body.then) and not _has_vectors(body.otherwise) for body in choices if body.otherwise)
 
     @property
     def tile_depth(self) -> int:
         """The number of tile sizes."""
         return len(self.tiles)
+
+
+def _has_vectors(node: Node) -> bool:
+    return any(isinstance(part, Let | Store) for part in walk_nodes(node))

@@ -82,6 +82,9 @@ class _Place:
 BYTES_OF_COPIES = 1 << 20
 """The memory that a worker's copies of one array may have, if it is not more for one copy: the second cache's."""
 
+MOST_PACKED = 512
+"""The greatest extent of a tile that is copied before it is worked on: a buffer is to stay in a cache."""
+
 _CLAIM = "$claim($context, $worker, $workers, $base, {})"
 """Claims a ticket of a region of so many."""
 
@@ -97,6 +100,7 @@ class _VersionWriter:
             if region.expansion is not None
             for array in sorted(region.expanded)
         }
+        self.buffers = [buffer for region in program.regions for buffer in region.buffers]
 
     def worker_copies(self, region: RegionCode) -> frozenset[str]:
         """The arrays and scalars of which each worker needs one copy in memory for a region."""
@@ -119,6 +123,8 @@ class _VersionWriter:
                 writer.line(f"$keep_alive(${name}_copy)")
             for name in self.expansions:
                 writer.line(f"$keep_alive(${name}_copies)")
+            for buffer in self.buffers:
+                writer.line(f"$keep_alive({buffer.name}_copy)")
         writer.line()
         writer.line()
 
@@ -162,11 +168,18 @@ class _VersionWriter:
             writer.line(f"{copies} = $np.empty(({shape}), $np.{self.scop.array(name).dtype})")
             writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}")')
 
+        for member in sorted({member for buffer in self.buffers for member in buffer.members}):
+            writer.line(f"$tile_{member} = $least($tile_{member}, {MOST_PACKED})")
+        for buffer in self.buffers:
+            shape = ", ".join(f"$tile_{member}" for member in buffer.members)
+            writer.line(f"{buffer.name}_copy = $np.empty(({shape}), $np.{buffer.dtype})")
+            writer.line(f'{buffer.name} = $view({buffer.name}_copy, "{buffer.name}", "{self.scopes()}")')
+
     def scopes(self) -> str:
         copies = [private_name(name) for name in sorted(self.copies)] + [
             expanded_name(name) for name in self.expansions
         ]
-        return " ".join((*self.storage.memory, *copies))
+        return " ".join((*self.storage.memory, *copies, *(buffer.name for buffer in self.buffers)))
 
     def shape(self, name: str) -> str:
         array = self.scop.array(name)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
@@ -41,6 +43,14 @@ def first_tile(region: Region | None, member: int) -> int:
         # A matrix is swept, nothing of it is used again: the longer the pieces of its rows, the better.
         return 512
     return {region.accumulated: 256, region.contiguous: 192}.get(member, 96)
+
+
+def with_buffers(program: Program, name: str) -> Program:
+    """A program that copies into buffers under a name, with tiles that suit it: of what a tile copies, two buffers stay
+    in the second cache, and there are many rows for which that is done."""
+    copied = {member for region in program.regions for buffer in region.buffers for member in buffer.members}
+    tiles = tuple(192 if member in copied else 256 for member in range(len(program.tiles)))
+    return replace(program, name=name, tiles=tiles)
 
 
 def _weight(region: Region) -> tuple[int, int]:

@@ -10,11 +10,11 @@ from polytune.codegen.accumulation import Accumulation
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
-from polytune.codegen.loops import For, Let, Node, Store
+from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Binary, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 
 
 def tile_columns(accumulation: Accumulation, target: Target) -> Node:
@@ -57,19 +57,34 @@ class _Block:
             for row in range(len(self.rows))
             for vector in range(self.vectors)
         }
+        updates_and_terms = list(zip(self.accumulation.updates, self.accumulation.terms, strict=True))
+        terms = {update.target: term for update, term in updates_and_terms}
         before, after = [], []
         for (target, row, vector), name in targets.items():
             place = self.at(target, row, vector)
-            before.append(Let(name.name, Lanes(place, self.lanes, self.rows[row].mask)))
-            after.append(Store(place, name, self.rows[row].stored))
+            start: Any = Lanes(place, self.lanes, self.rows[row].mask)
+            result: Any = name
+            term = terms[target]
+            if term is not None and term.factor is not None:
+                factor: Any = Spread(term.factor, self.lanes)
+                result = Binary(term.operator, start, Binary("*", factor, result, VECTOR), VECTOR)
+                start = Spread(Constant(0, place.dtype), self.lanes)
+            before.append(Let(name.name, start))
+            after.append(Store(place, result, self.rows[row].stored))
         updates: list[Node] = []
-        for update in self.accumulation.updates:
+        for update, term in updates_and_terms:
             for row in range(len(self.rows)):
                 for vector in range(self.vectors):
-                    value = self.value(update.value, row, vector, targets)
-                    updates.append(Let(targets[update.target, row, vector].name, value))
+                    own: Any = targets[update.target, row, vector]
+                    if term is None:
+                        value = self.value(update.value, row, vector, targets)
+                    else:
+                        value = Binary("+", own, self.value(term.value, row, vector, targets), VECTOR)
+                    updates.append(Let(own.name, value))
         inner = self.accumulation.inner
-        return block(*before, For(inner.variable, low, high, 1, block(*self.loads.values(), *updates)), *after)
+        work = block(*before, For(inner.variable, low, high, 1, block(*self.loads.values(), *updates)), *after)
+        # No sum is nothing, but times a factor that is no number it would be something.
+        return work if all(term is None for term in self.accumulation.terms) else If(Compare("<", low, high), work)
 
     def at(self, node: Part, row: int, vector: int) -> Part:
         """An expression for a row and the first lane of a vector."""

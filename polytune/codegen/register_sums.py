@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytune.codegen.accumulation import Accumulation, added_term
+from polytune.codegen.accumulation import Accumulation, Term
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
 from polytune.codegen.loops import For, If, Let, Node, Store
@@ -134,7 +134,10 @@ class _Sums:
         mask = f"{names.new('m')}"
         chosen = Let(mask, Between(integer(0), minus(high, Iterator(inner.variable)), self.lanes))
         tail = For(inner.variable, rest, high, self.lanes, block(chosen, self.step(sums, mask)))
-        return block(*before, whole, tail, *self.stores(sums))
+        work = block(*before, whole, tail, *self.stores(sums))
+        # No sum is nothing, but times a factor that is no number it would be something.
+        scales = any(term is not None and term.factor is not None for term in accumulation.terms)
+        return If(Compare("<", low, high), work) if scales else work
 
     def step(self, sums: Mapping[tuple[int, int, int], Variable], mask: str | None) -> Node:
         """So many iterations of the innermost loop as there are lanes, or those of a mask."""
@@ -142,12 +145,16 @@ class _Sums:
         names = Names()
         updates: list[Node] = []
         for (number, row, column), own in sums.items():
-            term = added_term(self.accumulation.updates[number])
-            assert term is not None
-            value = self.value(term[1], self.values(row, column), mask, names)
+            value = self.value(self.term(number).value, self.values(row, column), mask, names)
             added: Any = Binary("+", own, value, VECTOR)  # type: ignore[arg-type]
             updates.append(Let(own.name, added if mask is None else Chosen(mask, added, own)))
         return block(*self.loads.values(), *updates)
+
+    def term(self, number: int) -> Term:
+        """What an update adds."""
+        term = self.accumulation.terms[number]
+        assert term is not None, "lanes are partial sums only of what is added"
+        return term
 
     def values(self, row: int, column: int) -> dict[str, Expression]:
         """What the loop variables are at a point of the block."""
@@ -179,12 +186,13 @@ class _Sums:
         nodes: list[Node] = []
         for (number, row, column), name in sums.items():
             update = self.accumulation.updates[number]
-            term = added_term(update)
-            assert term is not None
+            term = self.term(number)
             values = self.values(row, column)
             target = substitute(update.target, values)
             total: Any = Total(name, target.dtype)
-            added = Store(target, Binary(term[0], target, total, target.dtype))
+            if term.factor is not None:
+                total = Binary("*", term.factor, total, target.dtype)
+            added = Store(target, Binary(term.operator, target, total, target.dtype))
             conditions = self.there(row, column, values)
             nodes.append(If(all_of(conditions), added) if conditions else added)
         return nodes

@@ -18,12 +18,13 @@ runs, and a block that fails runs point by point.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polytune.codegen.accumulation import accumulation_of
 from polytune.codegen.ast_conversion import block
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.packing import buffer_names, pack
 from polytune.codegen.register_blocks import may_be_tiled
 from polytune.codegen.register_columns import tile_columns
 from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
@@ -31,12 +32,18 @@ from polytune.codegen.register_sums import tile_sums
 from polytune.codegen.register_sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import array_types, storage_of, used_in
 from polytune.codegen.target import Target
-from polytune.frontend.expression import Element
+from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.scop import Scop
 
 
 def tile_registers(
-    program: Program, scop: Scop, target: Target, loop_name: Callable[[int], str], *, accumulations: bool
+    program: Program,
+    scop: Scop,
+    target: Target,
+    loop_name: Callable[[int], str],
+    *,
+    accumulations: bool,
+    packing: bool = False,
 ) -> Program | None:
     """The program with register tiles in its tiled bands; None where there is nothing to keep in registers.
 
@@ -46,9 +53,17 @@ def tile_registers(
         scop: its kernel.
         target: the registers that there are.
         loop_name: the name of the loop variable at a depth.
+        packing: whether what the rows of an accumulation share is copied into buffers first; None where it nowhere is.
     """
-    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations) for region in program.regions)
+    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations, packing) for region in program.regions)
+    if packing and not any(region.buffers for region in regions):
+        return None
     return None if regions == program.regions else replace(program, regions=regions)
+
+
+def packed_name(version: str) -> str:
+    """What a version with register tiles is called that reads from buffers."""
+    return f"{version.removesuffix('_registers')}_packed"
 
 
 def registers_name(version: str) -> str:
@@ -57,7 +72,12 @@ def registers_name(version: str) -> str:
 
 
 def _tile_region(
-    region: RegionCode, scop: Scop, target: Target, loop_name: Callable[[int], str], accumulations: bool
+    region: RegionCode,
+    scop: Scop,
+    target: Target,
+    loop_name: Callable[[int], str],
+    accumulations: bool,
+    packing: bool,
 ) -> RegionCode:
     first = len(region.outer)
     band = frozenset(loop_name(first + member) for member in range(len(region.members)))
@@ -72,8 +92,24 @@ def _tile_region(
         region.private - region.local if region.kind != "serial" else frozenset(),
         region.expanded,
         frozenset(loop_name(first + member) for member in range(coincident)),
+        region.windows if packing and region.kind == "parallel" else (),
+        buffer_names(region.index),
+        _written_in(region.body),
     )
-    return replace(region, body=tiler.visit(region.body))
+    body = tiler.visit(region.body)
+    return replace(region, body=body, buffers=tuple(tiler.buffers))
+
+
+def _written_in(body: Node) -> frozenset[str]:
+    """The arrays that statements may write to."""
+    return frozenset(
+        part.target.array
+        for node in walk_nodes(body)
+        if isinstance(node, Compute)
+        for operation in node.operations
+        for part in walk(operation)
+        if isinstance(part, Assign)
+    )
 
 
 def _around(loops: Sequence[For], node: Node) -> Node:
@@ -92,6 +128,10 @@ class _Tiler:
     copies: frozenset[str]
     expanded: frozenset[str]
     around_points: frozenset[str]
+    windows: tuple[tuple[str, str], ...]
+    buffer_names: str
+    written: frozenset[str]
+    buffers: list[Buffer] = field(default_factory=list)
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
@@ -132,6 +172,9 @@ class _Tiler:
         return point_nest_of(rows, columns, own, shared, self.contiguous)
 
     def tile(self, nest: list[For]) -> Node:
+        packed = self.packed(nest) if self.windows else None
+        if packed is not None:
+            return packed
         accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
         if accumulation is None or (accumulation.rows is None and not accumulation.sums):
             sweep = sweep_of(nest, self.contiguous)
@@ -141,6 +184,17 @@ class _Tiler:
             return nest[0]
         tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)
         return _around(nest[: -2 if accumulation.rows is None else -3], tiled)
+
+    def packed(self, nest: list[For]) -> Node | None:
+        """A nest that reads what its rows share from buffers; None where that is not possible."""
+        found = pack(nest, self.windows, self.written, self.contiguous, self.buffer_names, len(self.buffers))
+        if found is None:
+            return None
+        accumulation = accumulation_of(found.nest, self.contiguous, reassociate=not self.scop.strict)
+        if accumulation is None or accumulation.rows is None or accumulation.sums or not may_be_tiled(accumulation):
+            return None
+        self.buffers.extend(found.buffers)
+        return _around(nest[:-3], block(found.copies, tile_columns(accumulation, self.target)))
 
     def contiguous(self, element: Element) -> int | None:
         """The subscript that walks through neighbours in memory."""
