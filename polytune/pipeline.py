@@ -29,6 +29,7 @@ from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
+from polytune.schedule.splitting import SPLIT
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
@@ -129,7 +130,8 @@ class Stages:
 
     @cached_property
     def _chosen(self) -> Attempted[Plan]:
-        return choose_plan(self.candidates)
+        # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
+        return choose_plan([candidate for candidate in self.candidates if candidate.name != SPLIT])
 
     @cached_property
     def counts(self) -> Counts:
@@ -185,6 +187,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
             name=name,
             interleave=interleave,
             accumulate=accumulate,
+            look_inside=candidate.name == SPLIT,
         )
         if plan is None:
             given_up.append(name)

@@ -10,11 +10,12 @@ from polytune.codegen.accumulation import Accumulation
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Binary, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Element, Expression, Iterator, walk
 
 
 def tile_columns(accumulation: Accumulation, target: Target) -> Node:
@@ -86,16 +87,12 @@ class _Block:
             return targets[node, row, vector]
         if not mentions(node, self.accumulation.columns.variable):
             return self.once("a", Spread(self.at(node, row, vector), self.lanes))
-        match node:
-            case Element():
-                mask = self.rows[row].mask
-                return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
-            case Binary(operator, left, right):
-                sides = [self.value(part, row, vector, targets) for part in (left, right)]
-                return Binary(operator, sides[0], sides[1], VECTOR)
-            case Unary(operator, operand):
-                return Unary(operator, self.value(operand, row, vector, targets), VECTOR)
-        raise AssertionError(f"no vector: {node!r}")
+        if isinstance(node, Element):
+            mask = self.rows[row].mask
+            return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
+        operands = lane_operands(node, self.accumulation.dtype)
+        assert operands is not None, "accumulations that are no vectors are not tiled"
+        return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])
 
     def once(self, kind: str, value: VectorExpression) -> Variable:
         if value not in self.loads:

@@ -14,6 +14,7 @@ from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import is_proven_legal
+from polytune.schedule.splitting import split_source
 from polytune.schedule.unions import domain_of, maps_of, union_of
 
 OPERATIONS = 4_000_000
@@ -59,7 +60,7 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
-    reduction.
+    reduction.  The last one is the source order with loops cut into pieces, where that makes them parallel.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     given_up: list[str] = []
@@ -77,7 +78,8 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
             attempt(strategy, dependences)
     if not scop.strict and has_reductions(dependences):
         attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
-    return Attempted(tuple(found), tuple(given_up))
+    split = split_source(found[0])
+    return Attempted((*found, *split.made), (*given_up, *split.given_up))
 
 
 def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:

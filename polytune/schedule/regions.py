@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -46,6 +47,7 @@ class Region:
             ``accumulated``; None if the members were not put in order.
         accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
             along it; None where there is no such one.
+        independent: the depths of the loops inside the band, where they were looked for, that carry no dependence.
     """
 
     index: int
@@ -58,6 +60,7 @@ class Region:
     local: frozenset[str]
     contiguous: int | None = None
     accumulated: int | None = None
+    independent: frozenset[int] = frozenset()
 
     @property
     def outer_depth(self) -> int:
@@ -126,6 +129,7 @@ def plan_parallel(
     name: str,
     interleave: bool = False,
     accumulate: bool = False,
+    look_inside: bool = False,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -139,8 +143,10 @@ def plan_parallel(
 
     With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
     elements, where there are such.
+
+    With ``look_inside`` the loops inside parallel bands are analysed too.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside)
     root = candidate.schedule.get_root().child(0)
     marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
     return None if marked is None else planner.finish(name, marked)
@@ -153,6 +159,7 @@ class _Planner:
     interchange: bool
     interleave: bool = False
     accumulate: bool = False
+    look_inside: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
@@ -305,7 +312,8 @@ class _Planner:
         accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        places = contiguous, accumulated
+        inside = _independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
+        places = contiguous, accumulated, inside
         region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)
         return region
@@ -326,6 +334,25 @@ def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> boo
     if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
+
+
+def _independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
+    """The depths of the loops below a node's own band at which no loop carries a dependence."""
+    coincident: dict[int, bool] = {}
+    for band in _bands_below(node):
+        for member, parallel in enumerate(analyse_band(band, dependences).coincident):
+            depth = band.get_schedule_depth() + member
+            coincident[depth] = coincident.get(depth, True) and parallel
+    return frozenset(depth for depth, parallel in coincident.items() if parallel)
+
+
+def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of the subtrees below a node."""
+    for position in range(node.n_children()):
+        child = node.child(position)
+        if child.get_type() == isl.schedule_node_type.band:
+            yield child
+        yield from _bands_below(child)
 
 
 def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
