@@ -174,6 +174,8 @@ class _Planner:
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
         kind = node.get_type()
+        if kind != isl.schedule_node_type.filter and self.is_serial(node):
+            return self.mark_serial(node, self.contained_in(node))
         if kind == isl.schedule_node_type.band:
             return self.visit_band(node)
         if kind != isl.schedule_node_type.filter and not _has_band(node):
@@ -213,7 +215,7 @@ class _Planner:
             instances = child.filter_get_filter().intersect(node.get_domain())
             if instances.is_empty():
                 continue
-            serial = not _has_parallel_band(child, dependences, self.wavefront)
+            serial = self.is_serial(child) or not _has_parallel_band(child, dependences, self.wavefront)
             if groups and serial and groups[-1][0]:
                 groups[-1] = (True, groups[-1][1].union(instances))
             else:
@@ -292,6 +294,10 @@ class _Planner:
             return False
         accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
+
+    def is_serial(self, node: isl.ScheduleNode) -> bool:
+        """Whether a subtree has none but statements that are too little work to be shared out."""
+        return bool(self.candidate.serial) and self.candidate.serial.issuperset(_statements(node))
 
     def contained_in(self, node: isl.ScheduleNode) -> frozenset[str]:
         return _contained_arrays(node, self.candidate.dependences)

@@ -89,19 +89,36 @@ def _with_parallel_pieces(pieces: isl.ScheduleNode, dependences: Dependences, cu
 
 def _cut(node: isl.ScheduleNode, place: isl.Map) -> isl.ScheduleNode | None:
     """A loop as a sequence of what is before, at and behind a place ``{ P -> [e] }``; None where all is together."""
-    instances = node.get_domain()
-    loop = node.band_get_partial_schedule_union_map().intersect_domain(instances)
-    at = node.get_prefix_schedule_union_map().apply_range(isl.UnionMap.from_map(place))
-    value = place.get_space().range()
-    sides = (isl.Map.lex_gt(value), isl.Map.identity(value.map_from_set()), isl.Map.lex_lt(value))
-    parts = [loop.intersect(at.apply_range(isl.UnionMap.from_map(side))).domain().coalesce() for side in sides]
-    parts = [part for part in parts if not part.is_empty()]
+    parts = [part for part in sides_of(node, place) if not part.is_empty()]
     if len(parts) < 2:
         return None
     filters = isl.UnionSetList.alloc(node.get_ctx(), len(parts))
     for part in parts:
-        filters = filters.add(part.gist(instances))
+        filters = filters.add(part.gist(node.get_domain()))
     return node.insert_sequence(filters)
+
+
+def sides_of(node: isl.ScheduleNode, place: isl.Map) -> tuple[isl.UnionSet, isl.UnionSet, isl.UnionSet]:
+    """The instances of a loop before, at and behind a place ``{ P -> [e] }``."""
+    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
+    at = node.get_prefix_schedule_union_map().apply_range(isl.UnionMap.from_map(place))
+    value = place.get_space().range()
+
+    def side(relation: isl.Map) -> isl.UnionSet:
+        return loop.intersect(at.apply_range(isl.UnionMap.from_map(relation))).domain().coalesce()
+
+    return side(isl.Map.lex_gt(value)), side(isl.Map.identity(value.map_from_set())), side(isl.Map.lex_lt(value))
+
+
+def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Map | None:
+    """A place ``{ P -> [e] }`` of which all sides are coincident; None where the loop is so as a whole, or never is."""
+    if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0]:
+        return None
+    for place in _places(node, dependences):
+        pieces = _cut(node, place)
+        if pieces is not None and _with_parallel_pieces(pieces, dependences, 0) is not None:
+            return place
+    return None
 
 
 def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Map]:

@@ -44,10 +44,10 @@ def two_updates(path, hops):
 
 
 def away_from_one(x):
-    m = len(x) // 2
-    for step in range(2):
+    m = len(x) // 2 - 1
+    for k in range(2):
         for i in range(len(x)):
-            x[i] = x[i] - x[m]
+            x[i] = x[i] - x[m + k]
 
 
 def stages_of(function: Callable, *arguments: np.ndarray, strict: bool = True) -> Stages:
@@ -125,7 +125,7 @@ def test_loops_of_one_dimension() -> None:
     generator = np.random.default_rng(4)
     stages = stages_of(away_from_one, any_numbers(generator, "float64", 3))
     assert any(program.name == "split" for program in stages.programs)
-    for size in (1, 2, 3, 21):
+    for size in (2, 3, 4, 21):
         check(away_from_one, stages, [any_numbers(generator, "float64", size)])
 
 
