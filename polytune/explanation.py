@@ -105,7 +105,7 @@ def explain_versions(stages: Stages) -> str:
             lines.append(f"  {plan.name}: the source order, serial")
             continue
         lines.append(f"  {plan.name}:")
-        lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+        lines += [f"    {_region_text(region, plan, plan.dependences.scop)}" for region in plan.regions]
         if plan.interleaves:
             lines.append("    the points of a tile side by side, inside the loops that they depend on")
         if plan.accumulates:

@@ -30,6 +30,7 @@ from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
 from polytune.schedule.splitting import SPLIT
+from polytune.schedule.step_blocks import BLOCKED
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
@@ -116,7 +117,7 @@ class Stages:
 
     @cached_property
     def _generated(self) -> Attempted[Program]:
-        return make_programs(self.plans, self.scop, self.target)
+        return make_programs(self.plans, self.target)
 
     @cached_property
     def partitioned(self) -> PartitionedProgram | None:
@@ -131,7 +132,7 @@ class Stages:
     @cached_property
     def _chosen(self) -> Attempted[Plan]:
         # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
-        return choose_plan([candidate for candidate in self.candidates if candidate.name != SPLIT])
+        return choose_plan([candidate for candidate in self.candidates if candidate.name not in (SPLIT, BLOCKED)])
 
     @cached_property
     def counts(self) -> Counts:
@@ -142,7 +143,8 @@ class Stages:
     def source(self) -> str:
         """The text of the generated module."""
         partitioned = self.partitioned if self.devices else None
-        return write_module(self.scop, self.programs, self.bounds, self.counts, partitioned)
+        arrays = max((plan.dependences.scop.arrays for plan in self.plans), key=len)
+        return write_module(replace(self.scop, arrays=arrays), self.programs, self.bounds, self.counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
@@ -187,7 +189,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
             name=name,
             interleave=interleave,
             accumulate=accumulate,
-            look_inside=candidate.name == SPLIT,
+            look_inside=candidate.name in (SPLIT, BLOCKED),
         )
         if plan is None:
             given_up.append(name)
@@ -199,7 +201,8 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         if plan.interleaves and is_proven_legal(plan.schedule, source.dependences):
             plans.append(plan)
     for candidate in candidates[1:]:
-        found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
+        # Blocks of steps pay by what stays in registers.
+        found = [] if candidate.serial else attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
             found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
         if any(accumulates(statement) for statement in source.dependences.scop.statements):
@@ -222,7 +225,7 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     return tuple(sorted(plans, key=cost))
 
 
-def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attempted[Program]:
+def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
     as it is, with its loops jammed, and with register tiles of points that have their own variables.
 
@@ -233,8 +236,9 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
     """
     found: list[Program] = []
     given_up: list[str] = []
-    loop = Names(own_prefix(scop)).loop
     for plan in plans:
+        scop = plan.dependences.scop
+        loop = Names(own_prefix(scop)).loop
         generate = partial(generate_program, plan, scop)
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
         if program is None:

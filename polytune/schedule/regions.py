@@ -20,7 +20,8 @@ from polytune.schedule.unions import sets_of, union_of
 MARK = "region"
 
 OPERATIONS = 4_000_000
-"""isl's budget for one plan, in its own basic operations (about a second)."""
+"""isl's budget for one plan, in its own basic operations (about a second); three times that where a kernel has been
+cut into many statements."""
 
 
 class RegionKind(Enum):
@@ -47,7 +48,7 @@ class Region:
             ``accumulated``; None if the members were not put in order.
         accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
             along it; None where there is no such one.
-        independent: the depths of the loops inside the band, where they were looked for, that carry no dependence.
+        independent: the depths of innermost loops inside the band that carry no dependence, where they were looked for.
     """
 
     index: int
@@ -144,11 +145,12 @@ def plan_parallel(
     With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
     elements, where there are such.
 
-    With ``look_inside`` the loops inside parallel bands are analysed too.
+    With ``look_inside`` the innermost loops of regions are analysed too.
     """
     planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside)
     root = candidate.schedule.get_root().child(0)
-    marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
+    operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
+    marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
     return None if marked is None else planner.finish(name, marked)
 
 
@@ -201,21 +203,20 @@ class _Planner:
             if analysis.coincident[0]:
                 return self.mark_tiles(node, RegionKind.PARALLEL, (0,), 1, analysis)
         inner = node.child(0)
-        if not _has_parallel_band(inner, self.candidate.dependences, self.wavefront):
+        if not self.has_parallel_band(inner):
             return self.mark_serial(node, self.contained_in(node))
         self.serial.append(SerialLoop(_statements(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Each run of neighbours without anything to share out becomes one region, the others are visited."""
-        dependences = self.candidate.dependences
         groups: list[tuple[bool, isl.UnionSet]] = []
         for position in range(node.n_children()):
             child = node.child(position)
             instances = child.filter_get_filter().intersect(node.get_domain())
             if instances.is_empty():
                 continue
-            serial = self.is_serial(child) or not _has_parallel_band(child, dependences, self.wavefront)
+            serial = not self.has_parallel_band(child)
             if groups and serial and groups[-1][0]:
                 groups[-1] = (True, groups[-1][1].union(instances))
             else:
@@ -295,6 +296,20 @@ class _Planner:
         accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
+    def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
+        """Whether anything in a subtree can be shared out."""
+        if self.is_serial(node):
+            return False
+        if node.get_type() == isl.schedule_node_type.band:
+            analysis = analyse_band(node, self.candidate.dependences)
+            if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
+                return True
+            if self.wavefront and analysis.concurrent and node.band_n_member() >= 2:
+                return True
+            if node.band_n_member() > 1:
+                return self.has_parallel_band(node.band_split(1).child(0))
+        return any(self.has_parallel_band(node.child(position)) for position in range(node.n_children()))
+
     def is_serial(self, node: isl.ScheduleNode) -> bool:
         """Whether a subtree has none but statements that are too little work to be shared out."""
         return bool(self.candidate.serial) and self.candidate.serial.issuperset(_statements(node))
@@ -343,13 +358,21 @@ def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> boo
 
 
 def _independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
-    """The depths of the loops below a node's own band at which no loop carries a dependence."""
-    coincident: dict[int, bool] = {}
-    for band in _bands_below(node):
-        for member, parallel in enumerate(analyse_band(band, dependences).coincident):
-            depth = band.get_schedule_depth() + member
-            coincident[depth] = coincident.get(depth, True) and parallel
-    return frozenset(depth for depth, parallel in coincident.items() if parallel)
+    """The depths below a node's own band at which there are innermost loops alone, and none carries a dependence."""
+    bands = list(_bands_below(node))
+    innermost = [band for band in bands if not _has_band(band.child(0))]
+    others = {depth for band in bands if _has_band(band.child(0)) for depth in _depths(band)}
+    independent = {depth for band in innermost for depth in _depths(band)} - others
+    for band in innermost:
+        if independent.intersection(_depths(band)):
+            coincident = analyse_band(band, dependences).coincident
+            independent -= {depth for depth, parallel in zip(_depths(band), coincident, strict=True) if not parallel}
+    return frozenset(independent)
+
+
+def _depths(band: isl.ScheduleNode) -> range:
+    """How many loops are around each member of a band."""
+    return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
 
 
 def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
@@ -375,21 +398,6 @@ def _has_band(node: isl.ScheduleNode) -> bool:
     if node.get_type() == isl.schedule_node_type.band:
         return True
     return any(_has_band(node.child(position)) for position in range(node.n_children()))
-
-
-def _has_parallel_band(node: isl.ScheduleNode, dependences: Dependences, wavefront: bool) -> bool:
-    """Whether anything below can be shared out."""
-    if node.get_type() == isl.schedule_node_type.band:
-        analysis = analyse_band(node, dependences)
-        if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
-            return True
-        if wavefront and analysis.concurrent and node.band_n_member() >= 2:
-            return True
-        if node.band_n_member() > 1:
-            return _has_parallel_band(node.band_split(1).child(0), dependences, wavefront)
-    return any(
-        _has_parallel_band(node.child(position), dependences, wavefront) for position in range(node.n_children())
-    )
 
 
 def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]:

@@ -228,8 +228,9 @@ class _Builder:
                 to_copy = self.to_copy(read, domain, copy.name)
                 self.taken.append(isl.UnionMap.from_map(to_copy))
                 relation, array = to_copy.apply_range(copy.relation), copy.element.array
-            place = f"{name}_{position}"
-            accesses.append(Access(place, name, array, access.kind, relation, access.location))
+            # What is read twice is one access: there are many pairs of accesses.
+            if access.is_write or all(array != own.array or not relation.is_equal(own.relation) for own in accesses):
+                accesses.append(Access(f"{name}_{position}", name, array, access.kind, relation, access.location))
         taken = {read.element: copy.element for read, copy in copies.items()}
         operation = replace(self.nest.assignment, value=_replaced(self.nest.assignment.value, taken))
         self.statements.append(

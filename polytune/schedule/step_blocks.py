@@ -38,7 +38,7 @@ def block_steps(source: Candidate) -> Attempted[Candidate]:
     schedule = within_budget(context, OPERATIONS, partial(_in_blocks, kernel))
     if schedule is None:
         return Attempted((), (BLOCKED,))
-    dependences = compute_dependences(kernel.scop)
+    dependences = compute_dependences(kernel.scop, exact=False)
     if not is_proven_legal(schedule, dependences):
         return Attempted((), ())
     serial = frozenset(statement.name for statement in kernel.scop.statements) - set(kernel.rest)
