@@ -111,7 +111,7 @@ def explain_versions(stages: Stages) -> str:
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
         elif registers_name(plan.name) in names:
-            how = "the same, the variables of many points side by side in vector registers"
+            how = "the same, many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"

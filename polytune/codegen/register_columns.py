@@ -15,7 +15,10 @@ from polytune.codegen.loops import For, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Element, Expression, Iterator, walk
+from polytune.frontend.expression import Element, Expression, Iterator, Select, walk
+
+FEW = 8
+"""How many vectors of results are enough to hide how long one operation on them takes."""
 
 
 def tile_columns(accumulation: Accumulation, target: Target) -> Node:
@@ -25,10 +28,19 @@ def tile_columns(accumulation: Accumulation, target: Target) -> Node:
     def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
         return guarded(accumulation, box, limit, _Block(accumulation, lanes, rows, vectors).code)
 
-    shape = largest_shape(
-        accumulation.rows is not None, lambda shape: _registers(accumulation, shape), target.vector_registers
-    )
+    # Where an element takes more than one fused operation, few of them keep the processor busy, and make less code.
+    most = FEW if any(_compares(update.value) for update in accumulation.updates) else target.vector_registers
+
+    def registers(shape: Shape) -> int:
+        return _registers(accumulation, shape) if shape.rows * shape.columns <= most else target.vector_registers + 1
+
+    shape = largest_shape(accumulation.rows is not None, registers, target.vector_registers)
     return BlockLoops(accumulation.rows, accumulation.columns, lanes, shape, work).nest()
+
+
+def _compares(node: Expression) -> bool:
+    """Whether a value is the result of a comparison, beside that of products and sums."""
+    return any(isinstance(part, Select) or getattr(part, "operator", "") in ("min", "max") for part in walk(node))
 
 
 def _registers(accumulation: Accumulation, shape: Shape) -> int:

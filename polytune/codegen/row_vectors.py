@@ -26,9 +26,6 @@ from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, walk
 
-VECTORS = 4
-"""How many vectors an iteration has: enough to have several loads under way."""
-
 
 @dataclass(frozen=True)
 class RowLoop:
@@ -73,7 +70,7 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
 
 
 def vectorise_row(row: RowLoop, target: Target) -> Node:
-    """The loop by several vectors at a time, then by one with a mask."""
+    """The loop by a vector at a time, the last one with a mask."""
     lanes, columns = target.lanes(row.dtype), row.columns
     names = Names()
     fixed: dict[Expression, Let] = {}
@@ -85,7 +82,7 @@ def vectorise_row(row: RowLoop, target: Target) -> Node:
     def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
         return _Vectors(row, lanes, rows[0], vectors, fixed).code()
 
-    loops = BlockLoops(None, columns, lanes, Shape(1, VECTORS), work).nest()
+    loops = BlockLoops(None, columns, lanes, Shape(1, 1), work).nest()
     # What is fixed may be loaded from where only iterations may load from.
     return If(Compare("<", columns.start, columns.stop), block(*fixed.values(), loops)) if fixed else loops
 

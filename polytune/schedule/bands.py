@@ -74,10 +74,10 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
         if all(_stays(distances(open_flow, schedule), member) for member in range(members)):
             resident.add(array)
     # Few dependences of many are open: those are put together.
-    flow = [open_dependences(relation, node) for relation in dependences.flow.values()]
+    flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
     order = {array: open_dependences(relation, node) for array, relation in dependences.order.items()}
     updates = open_dependences(union_of([dependences.reductions] if dependences.relaxed else [], scop), node)
-    binding = [*flow, *(relation for array, relation in order.items() if array not in contained)]
+    binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
     reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
     bound = distances(union_of([*binding, updates], scop), schedule)
     ordered = distances(union_of([*binding, *reordered], scop), schedule)

@@ -20,16 +20,23 @@ from itertools import product
 
 import islpy as isl
 
-from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Extent, Iterator, map_children, walk
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Constant,
+    Element,
+    Expression,
+    Extent,
+    Iterator,
+    map_children,
+    walk,
+)
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
-from polytune.schedule.candidate import Candidate
 from polytune.schedule.bands import analyse_band
+from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.splitting import only_cut, sides_of
-from polytune.schedule.unions import sets_of
-
-STEPS = 32
-"""How many steps a block has: what they save of the rows and columns of a large matrix stays in the second cache."""
+from polytune.schedule.unions import joined, sets_of
 
 BEFORE, AT, BEHIND = range(3)
 """The sides of a cut."""
@@ -46,17 +53,24 @@ class SavedKernel:
         scop: the kernel, in the source's order: pieces of the statement, and copies.
         times: ``{ S[x] -> [t] }``, that order; the first of its dimensions counts steps.
         rest: names of the pieces that read nothing but what is saved, and the element that they update.
+        copies: names of the statements that save values.
+        steps: how many steps a block has.
     """
 
     scop: Scop
     times: isl.UnionMap
     rest: tuple[str, ...]
+    copies: frozenset[str]
+    steps: int
 
 
-def save_values(source: Candidate) -> SavedKernel | None:
-    """The kernel with saved values; None where it is not a nest of one assignment of which that can be told."""
+def save_values(source: Candidate, steps: int) -> SavedKernel | None:
+    """The kernel, given in the source's order, with values saved for blocks of so many steps.
+
+    None where it is not a nest of one assignment of which that can be told.
+    """
     nest = _nest_of(source.schedule, source.dependences)
-    return None if nest is None else _Builder(nest).build()
+    return None if nest is None else _Builder(nest, steps).build()
 
 
 @dataclass(frozen=True)
@@ -118,7 +132,8 @@ def _counts(node: isl.ScheduleNode, statement: Statement, depth: int) -> bool:
     """Whether a band is the loop at a depth, upwards."""
     names = _dimensions(statement)
     upwards = _relation(statement, f"{statement.name}[{', '.join(names)}] -> [{names[depth]}]")
-    return node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain()).is_subset(isl.UnionMap.from_map(upwards))
+    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
+    return loop.is_subset(isl.UnionMap.from_map(upwards))
 
 
 def _saved_reads(statement: Statement, assignment: Assign) -> tuple[_Read, ...]:
@@ -170,14 +185,15 @@ class _Copy:
 class _Builder:
     """The statements of a kernel with saved values, being made."""
 
-    def __init__(self, nest: _Nest):
+    def __init__(self, nest: _Nest, steps: int):
+        self.steps = steps
         self.nest, self.scop, self.statement = nest, nest.scop, nest.statement
         self.dimensions = _dimensions(nest.statement)
         self.statements: list[Statement] = []
         self.times: list[str] = []
         self.arrays: dict[tuple[Element, int], Array] = {}
-        self.taken: list[isl.UnionMap] = []
         self.rest: list[str] = []
+        self.copies: list[str] = []
 
     def build(self) -> SavedKernel | None:
         for sides in product((BEFORE, AT, BEHIND), repeat=len(self.nest.sides)):
@@ -197,15 +213,16 @@ class _Builder:
         schedule = isl.Schedule.from_domain(domain).insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(times))
         arrays = (*self.scop.arrays, *self.arrays.values())
         scop = replace(self.scop, statements=tuple(self.statements), arrays=arrays, schedule=schedule)
-        return SavedKernel(scop, times, tuple(self.rest)) if self.is_equivalent(times) else None
+        kernel = SavedKernel(scop, times, tuple(self.rest), frozenset(self.copies), self.steps)
+        return kernel if holds_what_is_read(kernel, times) else None
 
     def rest_of(self, piece: isl.Set, sides: Sides) -> isl.Set:
         """What lies on the same sides of the cuts in all steps of a block."""
         if AT in sides:
             return isl.Set.empty(piece.get_space())
-        name, first, inner = self.statement.name, self.dimensions[0], self.dimensions[1:]
-        block = f"floor({first}/{STEPS}) = floor(y/{STEPS})"
-        in_block = _relation(self.statement, f"{name}[{', '.join(['y', *inner])}] -> {name}[{', '.join(self.dimensions)}] : {block}")
+        name, first, inner = self.statement.name, self.dimensions[0], ", ".join(self.dimensions[1:])
+        block = f"floor({first}/{self.steps}) = floor(y/{self.steps})"
+        in_block = _relation(self.statement, f"{name}[y, {inner}] -> {name}[{first}, {inner}] : {block}")
         for number, side in enumerate(sides):
             elsewhere = self.statement.domain.subtract(self.nest.sides[number][side])
             piece = piece.subtract(elsewhere.apply(in_block))
@@ -226,7 +243,6 @@ class _Builder:
             if not access.is_write and elements[position] in saved:
                 read, copy = saved[elements[position]]
                 to_copy = self.to_copy(read, domain, copy.name)
-                self.taken.append(isl.UnionMap.from_map(to_copy))
                 relation, array = to_copy.apply_range(copy.relation), copy.element.array
             # What is read twice is one access: there are many pairs of accesses.
             if access.is_write or all(array != own.array or not relation.is_equal(own.relation) for own in accesses):
@@ -258,7 +274,7 @@ class _Builder:
         target = isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain)
         target = target.set_tuple_name(isl.dim_type.out, array.name)
         iterators = [own for depth, own in enumerate(self.statement.iterators) if depth != read.depth]
-        step = Binary("%", Iterator(iterators[0]), Constant(STEPS, "int64"), "int64")
+        step = Binary("%", Iterator(iterators[0]), Constant(self.steps, "int64"), "int64")
         element = Element(array.name, (step, *(Iterator(own) for own in iterators[1:])), array.dtype)
         location = self.statement.location
         accesses = (
@@ -276,6 +292,7 @@ class _Builder:
             time += [str(place), self.dimensions[depth] if depth != read.depth else "0"]
         dimensions = [own for depth, own in enumerate(self.dimensions) if depth != read.depth]
         self.times.append(f"{name}[{', '.join(dimensions)}] -> [{', '.join(time)}]")
+        self.copies.append(name)
         return _Copy(name, element, target)
 
     def to_copy(self, read: _Read, domain: isl.Set, name: str) -> isl.Map:
@@ -300,7 +317,7 @@ class _Builder:
                 f"{prefix}{len(self.arrays)}",
                 read.element.dtype,
                 ArrayRole.LOCAL,
-                (Constant(STEPS, "int64"), *extents),
+                (Constant(self.steps, "int64"), *extents),
             )
         return self.arrays[read.element, side]
 
@@ -308,32 +325,40 @@ class _Builder:
         """A name for a statement, which begins as those of the kernel do."""
         return f"{self.statement.name}_{len(self.times)}"
 
-    def is_equivalent(self, times: isl.UnionMap) -> bool:
-        """Whether each copy is what the read would have found.
 
-        With T the times, A the read and W the writes of its array: there are no ``s``, its copy ``c`` and ``w`` with
-        ``T(c) < T(w) < T(s)`` and ``W(w) = A(s)``; and ``T(c) < T(s)``.
-        """
-        copied = {access.statement: access for s in self.statements for access in s.accesses if not access.is_write}
-        written = [
-            isl.UnionMap.from_map(access.relation)
-            for statement in self.statements
-            if statement.accesses[-1].array == self.nest.assignment.target.array
-            for access in statement.accesses[-1:]
-        ]
-        writes = reduce(lambda left, right: left.union(right), written)
-        of_writes = times.intersect_domain(writes.domain())
-        for taken in self.taken:
-            readers, copies = (times.intersect_domain(part) for part in (taken.domain(), taken.range()))
-            if not taken.is_subset(readers.lex_gt_union_map(copies)):
-                return False
-            (name,) = (part.get_tuple_name() for part in sets_of(taken.range()))
-            same = taken.apply_range(isl.UnionMap.from_map(copied[name].relation)).apply_range(writes.reverse())
-            earlier = same.intersect(readers.lex_gt_union_map(of_writes))
-            after_copy = taken.apply_range(copies.lex_lt_union_map(of_writes))
-            if not earlier.intersect(after_copy).is_empty():
-                return False
-        return True
+def holds_what_is_read(kernel: SavedKernel, times: isl.UnionMap) -> bool:
+    """Whether each copy is what the read that takes it would have found, in an order ``{ S[x] -> [t] }``.
+
+    With T the order, A the read and W the writes of its array: for each s and its copy c, ``T(c) < T(s)``, and there is
+    no w with ``T(c) < T(w) < T(s)`` and ``W(w) = A(s)``.  No two copies are stored at one place.
+    """
+    scop = kernel.scop
+    written = {access.array for name in kernel.rest for access in scop.statement(name).accesses if access.is_write}
+    accesses = [access for statement in scop.statements for access in statement.accesses]
+    writes = joined((_union(a) for a in accesses if a.is_write and a.array in written), scop)
+    of_writes = times.intersect_domain(writes.domain())
+    places = isl.UnionSet.empty(scop.context.get_space())
+    for copy in (statement for statement in scop.statements if statement.name in kernel.copies):
+        source, target = copy.accesses
+        own = isl.UnionSet.from_set(target.relation.range())
+        if not places.intersect(own).is_empty():
+            return False
+        places = places.union(own)
+        takers = [a for a in accesses if a.array == target.array and not a.is_write]
+        taken = joined((_union(a) for a in takers), scop).apply_range(_union(target).reverse())
+        readers, copies = (times.intersect_domain(part) for part in (taken.domain(), taken.range()))
+        if not taken.is_subset(readers.lex_gt_union_map(copies)):
+            return False
+        same = taken.apply_range(_union(source)).apply_range(writes.reverse())
+        earlier = same.intersect(readers.lex_gt_union_map(of_writes))
+        after_copy = taken.apply_range(copies.lex_lt_union_map(of_writes))
+        if not earlier.intersect(after_copy).is_empty():
+            return False
+    return True
+
+
+def _union(access: Access) -> isl.UnionMap:
+    return isl.UnionMap.from_map(access.relation)
 
 
 def _replaced(node: Expression, elements: Mapping[Element, Element]) -> Expression:

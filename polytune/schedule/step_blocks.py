@@ -16,20 +16,26 @@ from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import compute_dependences
 from polytune.schedule.legality import is_proven_legal
-from polytune.schedule.saved_values import STEPS, SavedKernel, save_values
+from polytune.schedule.saved_values import SavedKernel, save_values
 from polytune.schedule.unions import domain_of
 
 OPERATIONS = 8_000_000
 """isl's budget for the statements of a blocked kernel, in its own basic operations (a second or two)."""
 
+STEPS = 32
+"""How many steps a block has: what they save of the rows and columns of a large matrix stays in the second cache."""
+
 BLOCKED = "blocked"
 """The name of the candidate."""
 
 
-def block_steps(source: Candidate) -> Attempted[Candidate]:
-    """The kernel in blocks of steps; none where it is no such nest, or that order is not proven legal."""
+def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
+    """The kernel, given in the source's order, in blocks of so many steps.
+
+    None where it is no nest of which values can be saved, or where that order is not proven legal.
+    """
     context = source.dependences.scop.context.get_ctx()
-    saved = within_budget(context, OPERATIONS, lambda: (save_values(source),))
+    saved = within_budget(context, OPERATIONS, lambda: (save_values(source, steps),))
     if saved is None:
         return Attempted((), (BLOCKED,))
     (kernel,) = saved
@@ -57,7 +63,7 @@ def _in_blocks(kernel: SavedKernel) -> isl.Schedule:
     others = [statement for statement in scop.statements if statement not in rest]
     steps = kernel.times.get_map_list()
     blocks = [
-        f"{part.get_tuple_name(isl.dim_type.in_)}[{_tuple(part.dim(isl.dim_type.in_))}] -> [floor(x0/{STEPS})]"
+        f"{part.get_tuple_name(isl.dim_type.in_)}[{_tuple(part.dim(isl.dim_type.in_))}] -> [floor(x0/{kernel.steps})]"
         for part in (steps.get_at(index) for index in range(steps.n_map()))
     ]
     node = isl.Schedule.from_domain(domain_of(scop)).get_root().child(0)

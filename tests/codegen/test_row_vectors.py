@@ -1,4 +1,4 @@
-"""Vectors along rows of split loops: every version computes what plain Python does, whatever the numbers are.
+"""Split loops, vectors along their rows, and blocks of steps: every version computes what plain Python does.
 
 Small registers make small problems have whole vectors; generated code is interpreted, and compared with the source.
 """
@@ -6,6 +6,7 @@ Small registers make small problems have whole vectors; generated code is interp
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -15,6 +16,8 @@ from polytune.codegen.loops import Compute, walk_nodes
 from polytune.codegen.target import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
+from polytune.schedule import candidates
+from polytune.schedule.step_blocks import block_steps
 from tests.fuzz.interpreted import Interpreter
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -79,12 +82,19 @@ def check(function: Callable, stages: Stages, initial: list[np.ndarray]) -> None
                 assert np.array_equal(wanted, got, equal_nan=got.dtype.kind == "f"), (program.name, tile)
 
 
+@pytest.fixture(autouse=True)
+def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of steps of which small problems have several."""
+    monkeypatch.setattr(candidates, "block_steps", partial(block_steps, steps=3))
+
+
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("function", [floyd_warshall, widest_paths])
 def test_pieces_of_rows_are_right(function: Callable, dtype: str) -> None:
     generator = np.random.default_rng(0)
     stages = stages_of(function, any_numbers(generator, dtype, 3, 3))
-    assert "split_registers" in {program.name for program in stages.programs if program.has_vectors}
+    vectors = {program.name for program in stages.programs if program.has_vectors}
+    assert vectors == {"split_registers", "blocked_registers"}
     for size in (0, 1, 2, 5, 11):
         check(function, stages, [any_numbers(generator, dtype, size, size)])
 
