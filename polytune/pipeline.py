@@ -131,8 +131,7 @@ class Stages:
 
     @cached_property
     def _chosen(self) -> Attempted[Plan]:
-        # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
-        return choose_plan([candidate for candidate in self.candidates if candidate.name not in (SPLIT, BLOCKED)])
+        return choose_plan(self.candidates)
 
     @cached_property
     def counts(self) -> Counts:
