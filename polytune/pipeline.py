@@ -20,7 +20,7 @@ from polytune.codegen.windows import Names
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import within_budget
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Array, Scop
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import candidate_schedules
@@ -142,8 +142,8 @@ class Stages:
     def source(self) -> str:
         """The text of the generated module."""
         partitioned = self.partitioned if self.devices else None
-        arrays = max((plan.dependences.scop.arrays for plan in self.plans), key=len)
-        return write_module(replace(self.scop, arrays=arrays), self.programs, self.bounds, self.counts, partitioned)
+        scop = replace(self.scop, arrays=all_arrays(self.plans))
+        return write_module(scop, self.programs, self.bounds, self.counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
@@ -236,7 +236,8 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     found: list[Program] = []
     given_up: list[str] = []
     for plan in plans:
-        scop = plan.dependences.scop
+        # The same memory, and so the same names, in all of them.
+        scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
         loop = Names(own_prefix(scop)).loop
         generate = partial(generate_program, plan, scop)
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
@@ -258,6 +259,11 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     # Vectors that were written rather than hoped for gain more than regions that start more often lose.
     found.sort(key=lambda program: (not program.team, not program.has_vectors))
     return Attempted(tuple(found), tuple(given_up))
+
+
+def all_arrays(plans: tuple[Plan, ...]) -> tuple[Array, ...]:
+    """The arrays of a kernel and those that some of its plans add to them."""
+    return tuple(dict.fromkeys(array for plan in plans for array in plan.dependences.scop.arrays))
 
 
 def make_partitioned(plan: Plan, scop: Scop) -> PartitionedProgram | None:

@@ -26,7 +26,6 @@ from polytune.frontend.expression import (
     Constant,
     Element,
     Expression,
-    Extent,
     Iterator,
     map_children,
     walk,
@@ -105,8 +104,10 @@ class _Nest:
 
 def _nest_of(schedule: isl.Schedule, dependences: Dependences) -> _Nest | None:
     scop = dependences.scop
-    statement = scop.statements[0]
-    if len(scop.statements) != 1 or statement.is_opaque or not isinstance(statement.operations[0], Assign):
+    if len(scop.statements) != 1:
+        return None
+    (statement,) = scop.statements
+    if statement.is_opaque or not isinstance(statement.operations[0], Assign):
         return None
     saved = _saved_reads(statement, statement.operations[0])
     if not saved or len(statement.iterators) < 2:
@@ -139,7 +140,8 @@ def _counts(node: isl.ScheduleNode, statement: Statement, depth: int) -> bool:
 def _saved_reads(statement: Statement, assignment: Assign) -> tuple[_Read, ...]:
     """The reads of the array that is updated, but for the element that is; nothing where one of them cannot be saved.
 
-    It can be if its subscripts name all loops but one, and all of them but the first by themselves.
+    It can be if every instance reads it, and if its subscripts name all loops but one inside the first, each of them by
+    itself.
     """
     elements = [part for part in walk(assignment.value) if isinstance(part, Element)]
     reads = [access for access in statement.accesses if not access.is_write]
@@ -153,6 +155,8 @@ def _saved_reads(statement: Statement, assignment: Assign) -> tuple[_Read, ...]:
         missing = [depth for depth, name in enumerate(statement.iterators) if depth and name not in named]
         plain = {subscript.name for subscript in element.subscripts if isinstance(subscript, Iterator)}
         if len(missing) != 1 or not plain >= named - {statement.iterators[0]}:
+            return ()
+        if not statement.domain.is_subset(access.relation.domain()):
             return ()
         found[element] = _Read(element, access.relation, missing[0])
     return tuple(found.values())
@@ -189,6 +193,9 @@ class _Builder:
         self.steps = steps
         self.nest, self.scop, self.statement = nest, nest.scop, nest.statement
         self.dimensions = _dimensions(nest.statement)
+        self.taken = {array.name for array in self.scop.arrays}
+        self.taken |= {name for name, _ in self.scop.signature.arguments}
+        self.taken |= {parameter.name for parameter in self.scop.parameters}
         self.statements: list[Statement] = []
         self.times: list[str] = []
         self.arrays: dict[tuple[Element, int], Array] = {}
@@ -303,15 +310,14 @@ class _Builder:
     def saved_array(self, read: _Read, side: int) -> Array:
         """Where the values of a read are saved, those of one side of a cut, for the steps of one block."""
         if (read.element, side) not in self.arrays:
-            subscripts = list(read.element.subscripts)
+            subscripts, shape = list(read.element.subscripts), self.scop.array(read.element.array).shape
             extents = [
-                Extent(read.element.array, subscripts.index(Iterator(own)))
+                shape[subscripts.index(Iterator(own))]
                 for depth, own in enumerate(self.statement.iterators)
                 if depth not in (0, read.depth)
             ]
-            names = {array.name for array in self.scop.arrays} | {name for name, _ in self.scop.signature.arguments}
             prefix = f"{read.element.array}_saved"
-            while any(name.startswith(prefix) for name in names):
+            while any(name.startswith(prefix) for name in self.taken):
                 prefix += "_"
             self.arrays[read.element, side] = Array(
                 f"{prefix}{len(self.arrays)}",
@@ -323,7 +329,10 @@ class _Builder:
 
     def new_name(self) -> str:
         """A name for a statement, which begins as those of the kernel do."""
-        return f"{self.statement.name}_{len(self.times)}"
+        prefix = f"{self.statement.name}_"
+        while any(name.startswith(prefix) for name in self.taken):
+            prefix += "_"
+        return f"{prefix}{len(self.statements)}"
 
 
 def holds_what_is_read(kernel: SavedKernel, times: isl.UnionMap) -> bool:

@@ -53,6 +53,20 @@ def away_from_one(x):
             x[i] = x[i] - x[m + k]
 
 
+def from_one_to_all(x, w):
+    for k in range(len(x)):
+        for i in range(len(x)):
+            x[i] = min(x[i], x[k] + w[i])
+
+
+def where_it_is_read(path):
+    n = len(path)
+    for k in range(n):
+        for i in range(n):
+            for j in range(n):
+                path[i, j] = path[i, j] if i < k else min(path[i, j], path[k, j])
+
+
 def stages_of(function: Callable, *arguments: np.ndarray, strict: bool = True) -> Stages:
     names = function.__code__.co_varnames[: function.__code__.co_argcount]
     return Stages(function, signature_of(names, arguments), strict, target=SMALL)  # type: ignore[arg-type]
@@ -137,6 +151,21 @@ def test_loops_of_one_dimension() -> None:
     assert any(program.name == "split" for program in stages.programs)
     for size in (2, 3, 4, 21):
         check(away_from_one, stages, [any_numbers(generator, "float64", size)])
+
+
+def test_blocks_of_one_dimension() -> None:
+    generator = np.random.default_rng(5)
+    stages = stages_of(from_one_to_all, *(any_numbers(generator, "int32", 3) for _ in range(2)))
+    assert any(program.name == "blocked_registers" for program in stages.programs)
+    for size in (1, 2, 4, 13):
+        check(from_one_to_all, stages, [any_numbers(generator, "int32", size) for _ in range(2)])
+
+
+def test_what_is_not_always_read_is_not_saved() -> None:
+    initial = any_numbers(np.random.default_rng(6), "int32", 7, 7)
+    stages = stages_of(where_it_is_read, initial)
+    assert not any(program.name == "blocked_registers" for program in stages.programs)
+    check(where_it_is_read, stages, [initial])
 
 
 def test_one_iteration_stays_scalar() -> None:
