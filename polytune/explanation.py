@@ -105,13 +105,13 @@ def explain_versions(stages: Stages) -> str:
             lines.append(f"  {plan.name}: the source order, serial")
             continue
         lines.append(f"  {plan.name}:")
-        lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+        lines += [f"    {_region_text(region, plan, plan.dependences.scop)}" for region in plan.regions]
         if plan.interleaves:
             lines.append("    the points of a tile side by side, inside the loops that they depend on")
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
         elif registers_name(plan.name) in names:
-            how = "the same, the variables of many points side by side in vector registers"
+            how = "the same, many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
+from polytune.codegen.lane_operations import lane_operands
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
-from polytune.frontend.expression import Assign, Binary, Element, Expression, Unary, walk
+from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
 from polytune.frontend.scop import Statement
 
 ContiguousAxis = Callable[[Element], int | None]
@@ -64,7 +65,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         return None
     updates = [_update(statement) for statement in statements]
     dtype = updates[0].target.dtype
-    if dtype not in BYTES or dtype == "int32" or any(update.target.dtype != dtype for update in updates):
+    if dtype not in BYTES or any(update.target.dtype != dtype for update in updates):
         return None
     if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
         return None
@@ -72,7 +73,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         rows = None
     in_columns = [
         mentions(update.target, columns.variable)
-        and all(_is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
+        and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
         for update in updates
     ]
     if all(in_columns):
@@ -80,7 +81,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
     if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
         return None
     terms = [added_term(update) for update in updates]
-    if any(term is None or not _is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
+    if any(term is None or not is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
         return None
     if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
         return None
@@ -134,7 +135,7 @@ def _apart(element: Element, first: str, second: str) -> bool:
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
 
-def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
+def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
     """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector."""
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
@@ -142,15 +143,8 @@ def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtyp
         case Element(subscripts=subscripts, dtype=own):
             moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, variable)]
             return own == dtype and moving == [contiguous(node)] and coefficient(subscripts[moving[0]], variable) == 1
-        case Binary("+" | "-" | "*" | "/" | "min" | "max" as operator, left, right, own):
-            if operator == "/" and not dtype.startswith("float"):
-                return False
-            return own == dtype and all(_is_vector(part, variable, contiguous, dtype) for part in (left, right))
-        case Unary("-" | "abs" as operator, operand, own):
-            if operator == "abs" and not dtype.startswith("float"):
-                return False
-            return own == dtype and _is_vector(operand, variable, contiguous, dtype)
-    return False
+    operands = lane_operands(node, dtype)
+    return operands is not None and all(is_vector(part, variable, contiguous, dtype) for part in operands)
 
 
 def _rivals(updates: Sequence[Assign]) -> tuple[tuple[Element, Element], ...]:

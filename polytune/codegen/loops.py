@@ -114,6 +114,7 @@ class RegionCode:
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
+        independent: variables of loops inside the tiled ones that carry no dependence, as far as that is known.
     """
 
     index: int
@@ -125,6 +126,7 @@ class RegionCode:
     body: Node
     private: frozenset[str]
     local: frozenset[str]
+    independent: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)

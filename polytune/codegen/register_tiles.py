@@ -27,10 +27,11 @@ from polytune.codegen.register_blocks import may_be_tiled
 from polytune.codegen.register_columns import tile_columns
 from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
 from polytune.codegen.register_sums import tile_sums
+from polytune.codegen.row_vectors import RowLoop, row_loop_of, vectorise_row
 from polytune.codegen.storage import array_types, storage_of, used_in
 from polytune.codegen.target import Target
 from polytune.frontend.expression import Element
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import ArrayRole, Scop
 
 
 def tile_registers(
@@ -67,6 +68,7 @@ def _tile_region(
         region.kind == "parallel" and region.shared == len(region.members),
         region.local,
         region.private - region.local if region.kind != "serial" else frozenset(),
+        region.independent,
     )
     return replace(region, body=tiler.visit(region.body))
 
@@ -80,6 +82,7 @@ class _Tiler:
     coincident: bool
     local: frozenset[str]
     copies: frozenset[str]
+    independent: frozenset[str]
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
@@ -94,7 +97,10 @@ class _Tiler:
                 if len(nest) >= 2:
                     return self.tile(nest) if self.accumulations else node
                 points = self.point_nest(node)
-                return replace(node, body=self.visit(body)) if points is None else tile_points(points, self.target)
+                if points is not None:
+                    return tile_points(points, self.target)
+                row = self.row_loop(node)
+                return replace(node, body=self.visit(body)) if row is None else vectorise_row(row, self.target)
         return node
 
     def perfect_nest(self, node: Node) -> list[For]:
@@ -117,6 +123,13 @@ class _Tiler:
         if columns.step != 1:
             return None
         return point_nest_of(rows, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
+
+    def row_loop(self, node: For) -> RowLoop | None:
+        """The loop, if it is one inside the band that carries no dependence, as one over a row."""
+        if node.variable not in self.independent:
+            return None
+        arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
+        return row_loop_of(node, arrays, self.contiguous)
 
     def tile(self, nest: list[For]) -> Node:
         accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)

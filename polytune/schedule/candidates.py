@@ -14,6 +14,8 @@ from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import is_proven_legal
+from polytune.schedule.splitting import split_source
+from polytune.schedule.step_blocks import block_steps
 from polytune.schedule.unions import domain_of, maps_of, union_of
 
 OPERATIONS = 4_000_000
@@ -59,7 +61,8 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
-    reduction.
+    reduction.  Where loops become parallel if they are cut into pieces, the last ones are the source order with
+    loops cut, and such a kernel in blocks of steps.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     given_up: list[str] = []
@@ -77,7 +80,9 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
             attempt(strategy, dependences)
     if not scop.strict and has_reductions(dependences):
         attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
-    return Attempted(tuple(found), tuple(given_up))
+    split = split_source(found[0])
+    blocked = block_steps(found[0]) if split.made else Attempted((), ())
+    return Attempted((*found, *split.made, *blocked.made), (*given_up, *split.given_up, *blocked.given_up))
 
 
 def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
