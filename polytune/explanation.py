@@ -105,7 +105,7 @@ def explain_versions(stages: Stages) -> str:
             lines.append(f"  {plan.name}: the source order, serial")
             continue
         lines.append(f"  {plan.name}:")
-        lines += [f"    {_region_text(region, plan, stages.scop)}" for region in plan.regions]
+        lines += [f"    {_region_text(region, plan, plan.dependences.scop)}" for region in plan.regions]
         if plan.interleaves:
             lines.append("    the points of a tile side by side, inside the loops that they depend on")
         for region in plan.regions:
@@ -117,7 +117,7 @@ def explain_versions(stages: Stages) -> str:
             if packed_name(plan.name) in names:
                 lines.append(f"  {packed_name(plan.name)}: the same, what rows share copied into buffers first")
         elif registers_name(plan.name) in names:
-            how = "the same, the variables of many points side by side in vector registers"
+            how = "the same, many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"

@@ -20,7 +20,7 @@ from polytune.codegen.windows import Names
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import within_budget
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Array, Scop
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import candidate_schedules
@@ -29,6 +29,8 @@ from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, plan_parallel, plan_serial
+from polytune.schedule.splitting import SPLIT
+from polytune.schedule.step_blocks import BLOCKED
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
@@ -115,7 +117,7 @@ class Stages:
 
     @cached_property
     def _generated(self) -> Attempted[Program]:
-        return make_programs(self.plans, self.scop, self.target)
+        return make_programs(self.plans, self.target)
 
     @cached_property
     def partitioned(self) -> PartitionedProgram | None:
@@ -144,7 +146,8 @@ class Stages:
     def source(self) -> str:
         """The text of the generated module."""
         partitioned = self.partitioned if self.devices else None
-        return write_module(self.scop, self.programs, self.bounds, self.counts, partitioned)
+        scop = replace(self.scop, arrays=all_arrays(self.plans))
+        return write_module(scop, self.programs, self.bounds, self.counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
@@ -191,6 +194,7 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
             name=name,
             interleave=interleave,
             accumulate=accumulate,
+            look_inside=candidate.name in (SPLIT, BLOCKED),
             expand=expand,
         )
         if plan is None:
@@ -203,7 +207,8 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         if plan.interleaves and is_proven_legal(plan.schedule, source.dependences):
             plans.append(plan)
     for candidate in candidates[1:]:
-        found = attempt(candidate, candidate.name, wavefront=True, interchange=True)
+        # Blocks of steps pay by what stays in registers.
+        found = [] if candidate.serial else attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
             found += attempt(candidate, f"{candidate.name}_inner", wavefront=False, interchange=True)
         if any(accumulates(statement) for statement in scop.statements):
@@ -230,7 +235,7 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     return tuple(sorted(plans, key=cost))
 
 
-def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attempted[Program]:
+def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
     as it is, with its loops jammed, and with register tiles of points that have their own variables.
 
@@ -241,8 +246,10 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
     """
     found: list[Program] = []
     given_up: list[str] = []
-    loop = Names(own_prefix(scop)).loop
     for plan in plans:
+        # The same memory, and so the same names, in all of them.
+        scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
+        loop = Names(own_prefix(scop)).loop
         generate = partial(generate_program, plan, scop)
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
         if program is None:
@@ -267,6 +274,11 @@ def make_programs(plans: tuple[Plan, ...], scop: Scop, target: Target) -> Attemp
     # some tiles are computed in vectors, the others take as long as all of these.
     found.sort(key=lambda program: (not program.team, not program.has_vectors, program.starts, program.has_other_tiles))
     return Attempted(tuple(found), tuple(given_up))
+
+
+def all_arrays(plans: tuple[Plan, ...]) -> tuple[Array, ...]:
+    """The arrays of a kernel and those that some of its plans add to them."""
+    return tuple(dict.fromkeys(array for plan in plans for array in plan.dependences.scop.arrays))
 
 
 def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:

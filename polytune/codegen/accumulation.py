@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.common_factor import scaled
+from polytune.codegen.lane_operations import lane_operands
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
-from polytune.frontend.expression import Assign, Binary, Element, Expression, Unary, walk
+from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
 from polytune.frontend.scop import Statement
 
 ContiguousAxis = Callable[[Element], int | None]
@@ -77,7 +78,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         return None
     updates = [_update(statement) for statement in statements]
     dtype = updates[0].target.dtype
-    if dtype not in BYTES or dtype == "int32" or any(update.target.dtype != dtype for update in updates):
+    if dtype not in BYTES or any(update.target.dtype != dtype for update in updates):
         return None
     if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
         return None
@@ -174,15 +175,8 @@ def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype
         case Element(subscripts=subscripts, dtype=own):
             moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, variable)]
             return own == dtype and moving == [contiguous(node)] and coefficient(subscripts[moving[0]], variable) == 1
-        case Binary("+" | "-" | "*" | "/" | "min" | "max" as operator, left, right, own):
-            if operator == "/" and not dtype.startswith("float"):
-                return False
-            return own == dtype and all(is_vector(part, variable, contiguous, dtype) for part in (left, right))
-        case Unary("-" | "abs" as operator, operand, own):
-            if operator == "abs" and not dtype.startswith("float"):
-                return False
-            return own == dtype and is_vector(operand, variable, contiguous, dtype)
-    return False
+    operands = lane_operands(node, dtype)
+    return operands is not None and all(is_vector(part, variable, contiguous, dtype) for part in operands)
 
 
 def _rivals(updates: Sequence[Assign]) -> tuple[tuple[Element, Element], ...]:

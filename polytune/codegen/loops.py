@@ -125,6 +125,7 @@ class RegionCode:
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
+        independent: variables of loops inside the tiled ones that carry no dependence, as far as that is known.
         expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
             for each value of a member of the band in the tile.
         buffers: memory that each worker has for copies of what a tile reads.
@@ -139,6 +140,7 @@ class RegionCode:
     body: Node
     private: frozenset[str]
     local: frozenset[str]
+    independent: frozenset[str] = frozenset()
     expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
 

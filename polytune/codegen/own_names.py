@@ -16,7 +16,9 @@ _PATTERN = re.compile(
     r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|from|to|first|last)_\d+|packed_\d+_\d+|row|column|boxes|context|base|ticket|total|rest|wave|first|step"
     r"|(load|store)(_some)?|spread|between|chosen|lane_sum"
     r"|view|keep_alive|one_by_one|take|complete|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"
-    r"|np|math|range|abs|pow|max|min|run_\w+|(source|parallel|tiled|coincident|distributed|fused|grouped|reassociated)(_inner)?_(\d+|worker)|\w+_(copy|copies|private|points|shared)"
+    r"|np|math|range|abs|pow|max|min|run_\w+"
+    r"|(source|parallel|tiled|coincident|distributed|fused|grouped|reassociated|split)(_inner)?_(\d+|worker)"
+    r"|\w+_(copy|copies|private|points|shared)"
 )
 
 

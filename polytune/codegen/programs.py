@@ -122,5 +122,6 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         body,
         region.private if region.kind is not RegionKind.SERIAL else region.local,
         frozenset(name for name in region.local if scop.array(name).ndim == 0),
+        frozenset(names.loop(depth) for depth in region.independent),
         region.expansion,
     )

@@ -10,11 +10,15 @@ from polytune.codegen.accumulation import Accumulation
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Select, walk
+
+FEW = 8
+"""How many vectors of results are enough to hide how long one operation on them takes."""
 
 
 def tile_columns(accumulation: Accumulation, target: Target) -> Node:
@@ -24,10 +28,19 @@ def tile_columns(accumulation: Accumulation, target: Target) -> Node:
     def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
         return guarded(accumulation, box, limit, _Block(accumulation, lanes, rows, vectors).code)
 
-    shape = largest_shape(
-        accumulation.rows is not None, lambda shape: _registers(accumulation, shape), target.vector_registers
-    )
+    # Where an element takes more than one fused operation, few of them keep the processor busy, and make less code.
+    most = FEW if any(_compares(update.value) for update in accumulation.updates) else target.vector_registers
+
+    def registers(shape: Shape) -> int:
+        return _registers(accumulation, shape) if shape.rows * shape.columns <= most else target.vector_registers + 1
+
+    shape = largest_shape(accumulation.rows is not None, registers, target.vector_registers)
     return BlockLoops(accumulation.rows, accumulation.columns, lanes, shape, work).nest()
+
+
+def _compares(node: Expression) -> bool:
+    """Whether a value is the result of a comparison, beside that of products and sums."""
+    return any(isinstance(part, Select) or getattr(part, "operator", "") in ("min", "max") for part in walk(node))
 
 
 def _registers(accumulation: Accumulation, shape: Shape) -> int:
@@ -101,16 +114,12 @@ class _Block:
             return targets[node, row, vector]
         if not mentions(node, self.accumulation.columns.variable):
             return self.once("a", Spread(self.at(node, row, vector), self.lanes))
-        match node:
-            case Element():
-                mask = self.rows[row].mask
-                return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
-            case Binary(operator, left, right):
-                sides = [self.value(part, row, vector, targets) for part in (left, right)]
-                return Binary(operator, sides[0], sides[1], VECTOR)
-            case Unary(operator, operand):
-                return Unary(operator, self.value(operand, row, vector, targets), VECTOR)
-        raise AssertionError(f"no vector: {node!r}")
+        if isinstance(node, Element):
+            mask = self.rows[row].mask
+            return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
+        operands = lane_operands(node, self.accumulation.dtype)
+        assert operands is not None, "accumulations that are no vectors are not tiled"
+        return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])
 
     def once(self, kind: str, value: VectorExpression) -> Variable:
         if value not in self.loads:

@@ -27,11 +27,12 @@ from polytune.codegen.accumulation import ContiguousAxis
 from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, largest_shape, maximum, minimum
 from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Assign, Constant, Element, Expression, Iterator, walk
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def point_nest_of(
         return None
     known = [assignment for assignment in assignments if assignment is not None]
     dtype = known[0].target.dtype
-    if dtype not in BYTES or dtype == "int32":
+    if dtype not in BYTES:
         return None
     elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
     if any(element.array in shared for element in elements):
@@ -152,19 +153,14 @@ class _Judge:
     def is_vector(self, node: Expression) -> bool:
         if self.is_uniform(node):
             return getattr(node, "dtype", None) == self.dtype
-        match node:
-            case Element(array, subscripts, dtype):
-                moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, self.column)]
-                if not moving:
-                    return array in self.own and dtype == self.dtype
-                step = coefficient(subscripts[moving[0]], self.column)
-                return dtype == self.dtype and moving == [self.contiguous(node)] and step == 1
-            case Binary("+" | "-" | "*" | "/" as operator, left, right, dtype):
-                exact = operator != "/" or self.dtype.startswith("float")
-                return exact and dtype == self.dtype and self.is_vector(left) and self.is_vector(right)
-            case Unary("-", operand, dtype):
-                return dtype == self.dtype and self.is_vector(operand)
-        return False
+        if isinstance(node, Element):
+            moving = [axis for axis, subscript in enumerate(node.subscripts) if mentions(subscript, self.column)]
+            if not moving:
+                return node.array in self.own and node.dtype == self.dtype
+            step = coefficient(node.subscripts[moving[0]], self.column)
+            return node.dtype == self.dtype and moving == [self.contiguous(node)] and step == 1
+        operands = lane_operands(node, self.dtype)
+        return operands is not None and all(self.is_vector(operand) for operand in operands)
 
 
 @dataclass
@@ -293,12 +289,11 @@ class _Points:
                 return self.kept[node, row, vector]
             case Element() if mentions(node, self.nest.columns.variable):
                 return self.once("b", self.loaded(node, row, vector), loads)
-            case Binary(operator, left, right) if not self.is_uniform(node):
-                sides = [self.value(part, row, vector, loads) for part in (left, right)]
-                return Binary(operator, sides[0], sides[1], VECTOR)
-            case Unary(operator, operand) if not self.is_uniform(node):
-                return Unary(operator, self.value(operand, row, vector, loads), VECTOR)
-        return self.once("a", Spread(self.at(node, row, vector), self.lanes), loads)
+        if self.is_uniform(node):
+            return self.once("a", Spread(self.at(node, row, vector), self.lanes), loads)
+        operands = lane_operands(node, self.nest.dtype)
+        assert operands is not None, "points that are no vectors are not tiled"
+        return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
 
     def is_uniform(self, node: Expression) -> bool:
         return _Judge(self.nest.columns.variable, self.nest.own, lambda element: None, "").is_uniform(node)

@@ -9,6 +9,7 @@ from typing import Any
 from polytune.codegen.accumulation import Accumulation, Term
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import (
     Box,
@@ -39,7 +40,6 @@ from polytune.frontend.expression import (
     Element,
     Expression,
     Iterator,
-    Unary,
     walk,
 )
 
@@ -166,15 +166,11 @@ class _Sums:
     def value(self, node: Expression, values: dict, mask: str | None, names: Names) -> Any:
         if not mentions(node, self.accumulation.inner.variable):
             return self.once("a", Spread(substitute(node, values), self.lanes), names)
-        match node:
-            case Element():
-                return self.once("b", Lanes(substitute(node, values), self.lanes, mask), names)
-            case Binary(operator, left, right):
-                sides = [self.value(part, values, mask, names) for part in (left, right)]
-                return Binary(operator, sides[0], sides[1], VECTOR)
-            case Unary(operator, operand):
-                return Unary(operator, self.value(operand, values, mask, names), VECTOR)
-        raise AssertionError(f"no vector: {node!r}")
+        if isinstance(node, Element):
+            return self.once("b", Lanes(substitute(node, values), self.lanes, mask), names)
+        operands = lane_operands(node, self.accumulation.dtype)
+        assert operands is not None, "accumulations that are no vectors are not tiled"
+        return in_lanes(node, [self.value(part, values, mask, names) for part in operands])
 
     def once(self, kind: str, value: VectorExpression, names: Names) -> Any:
         if value not in self.loads:

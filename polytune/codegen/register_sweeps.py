@@ -24,11 +24,12 @@ from typing import Any
 from polytune.codegen.accumulation import ContiguousAxis, apart, assignments_of, is_vector
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Names, after_whole, minus
 from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vector_expressions import VECTOR, Between, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, walk
 
 ROWS = (8, 4, 2, 1)
 """How many rows may be swept at once: of the first number for which there are registers enough."""
@@ -64,7 +65,7 @@ def sweep_of(nest: Sequence[For], contiguous: ContiguousAxis) -> Sweep | None:
     if updates is None or mentions(rows.start, columns.variable) or mentions(rows.stop, columns.variable):
         return None
     dtype = updates[0].target.dtype
-    if dtype not in BYTES or dtype == "int32":
+    if dtype not in BYTES:
         return None
     for update in updates:
         parts = (update.target, update.value)
@@ -156,17 +157,11 @@ class _Rows:
         """An expression as a vector."""
         if not mentions(node, self.sweep.columns.variable):
             return self.once("a", Spread(node, self.lanes), self.spreads)
-        match node:
-            case Element():
-                if node in computed:
-                    return computed[node]
-                return self.once("b", Lanes(node, self.lanes, mask), loads)
-            case Binary(operator, left, right):
-                sides = [self.value(part, mask, loads, computed) for part in (left, right)]
-                return Binary(operator, sides[0], sides[1], VECTOR)
-            case Unary(operator, operand):
-                return Unary(operator, self.value(operand, mask, loads, computed), VECTOR)
-        raise AssertionError(f"no vector: {node!r}")
+        if isinstance(node, Element):
+            return computed[node] if node in computed else self.once("b", Lanes(node, self.lanes, mask), loads)
+        operands = lane_operands(node, self.sweep.dtype)
+        assert operands is not None, "sweeps that are no vectors are not tiled"
+        return in_lanes(node, [self.value(part, mask, loads, computed) for part in operands])
 
     def once(self, kind: str, value: VectorExpression, known: dict[VectorExpression, Let]) -> Variable:
         if value not in known:

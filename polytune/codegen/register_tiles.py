@@ -30,10 +30,11 @@ from polytune.codegen.register_columns import tile_columns
 from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
 from polytune.codegen.register_sums import tile_sums
 from polytune.codegen.register_sweeps import sweep_of, tile_sweep
+from polytune.codegen.row_vectors import RowLoop, row_loop_of, vectorise_row
 from polytune.codegen.storage import array_types, storage_of, used_in
 from polytune.codegen.target import Target
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import ArrayRole, Scop
 
 
 def tile_registers(
@@ -90,6 +91,7 @@ def _tile_region(
         region.kind == "parallel" and region.shared == len(region.members),
         region.local,
         region.private - region.local if region.kind != "serial" else frozenset(),
+        region.independent,
         region.expanded,
         frozenset(loop_name(first + member) for member in range(coincident)),
         region.windows if packing and region.kind == "parallel" else (),
@@ -126,6 +128,7 @@ class _Tiler:
     coincident: bool
     local: frozenset[str]
     copies: frozenset[str]
+    independent: frozenset[str]
     expanded: frozenset[str]
     around_points: frozenset[str]
     windows: tuple[tuple[str, str], ...]
@@ -146,7 +149,10 @@ class _Tiler:
                 if len(nest) >= 2:
                     return self.tile(nest) if self.accumulations else node
                 points = self.point_nest(node)
-                return replace(node, body=self.visit(body)) if points is None else tile_points(points, self.target)
+                if points is not None:
+                    return tile_points(points, self.target)
+                row = self.row_loop(node)
+                return replace(node, body=self.visit(body)) if row is None else vectorise_row(row, self.target)
         return node
 
     def perfect_nest(self, node: Node) -> list[For]:
@@ -170,6 +176,13 @@ class _Tiler:
             return None
         own, shared = self.local & used_in(columns).elements, self.copies - self.expanded
         return point_nest_of(rows, columns, own, shared, self.contiguous)
+
+    def row_loop(self, node: For) -> RowLoop | None:
+        """The loop, if it is one inside the band that carries no dependence, as one over a row."""
+        if node.variable not in self.independent:
+            return None
+        arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
+        return row_loop_of(node, arrays, self.contiguous)
 
     def tile(self, nest: list[For]) -> Node:
         packed = self.packed(nest) if self.windows else None

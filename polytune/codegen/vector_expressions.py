@@ -5,18 +5,18 @@
                | Lanes(element, lanes, mask)        -- consecutive elements, the first one given; a vector
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
-               | Chosen(mask, value, otherwise)     -- lane by lane
+               | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
                | Total(value, dtype)                   -- the sum of the lanes, in any order; a scalar
 
-Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors.  A mask is the
-name of a variable.
+Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are those of
+a comparison that chooses lanes.  A mask is the name of a variable.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from polytune.frontend.expression import Element, Expression
+from polytune.frontend.expression import Compare, Element, Expression
 
 VECTOR = "vector"
 """The type of what is computed lane by lane."""
@@ -53,7 +53,7 @@ class Between:
 
 @dataclass(frozen=True)
 class Chosen:
-    mask: str
+    mask: str | Compare
     value: VectorExpression
     otherwise: VectorExpression
     dtype: str = VECTOR

@@ -37,7 +37,8 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return f"{OWN}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
         case Chosen(mask, value, otherwise):
             parts = (expression_text(part, place.text) for part in (value, otherwise))
-            return f"{OWN}chosen({mask}, {', '.join(parts)})"
+            which = mask if isinstance(mask, str) else expression_text(mask, place.text)
+            return f"{OWN}chosen({which}, {', '.join(parts)})"
         case Total(value):
             return f"{OWN}lane_sum({expression_text(value, place.text)})"
     raise AssertionError(f"no such node: {node!r}")

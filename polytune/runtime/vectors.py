@@ -273,6 +273,37 @@ for _key, _names in _OPERATORS.items():
     _register(_key, *_names)
 
 
+_COMPARISONS = {
+    operator.lt: "<",
+    operator.le: "<=",
+    operator.gt: ">",
+    operator.ge: ">=",
+    operator.eq: "==",
+    operator.ne: "!=",
+}
+
+
+def _register_comparison(key: Callable[..., Any], relation: str) -> None:
+    """Comparisons of vectors are masks; where a lane is NaN all are false, but for ``!=``, which is true."""
+
+    @infer_global(key)
+    class _Type(AbstractTemplate):
+        def generic(self, args, kws):
+            known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
+            return signature(Mask(args[0].lanes), *args) if known else None
+
+    @lower_builtin(key, Vector, Vector)
+    def _lower(context, builder, sig, args):
+        if not isinstance(sig.args[0].dtype, types.Float):
+            return builder.icmp_signed(relation, *args)
+        compare = builder.fcmp_unordered if relation == "!=" else builder.fcmp_ordered
+        return compare(relation, *args)
+
+
+for _key, _relation in _COMPARISONS.items():
+    _register_comparison(_key, _relation)
+
+
 @infer_global(operator.neg)
 class _TypeNegation(AbstractTemplate):
     def generic(self, args, kws):

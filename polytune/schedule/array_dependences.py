@@ -57,11 +57,14 @@ class ArrayDependences:
     tagged_order: isl.UnionMap | None = None
 
 
-def array_dependences(accesses: Sequence[Access], scop: Scop, relax_reductions: bool) -> ArrayDependences:
+def array_dependences(
+    accesses: Sequence[Access], scop: Scop, relax_reductions: bool, *, exact: bool = True
+) -> ArrayDependences:
     """The dependences through one array, of which these are all accesses, in source order.
 
     Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it, and a read after
-    it, are ordered against each of its instances, and then drops the dependences among the instances.
+    it, are ordered against each of its instances, and then drops the dependences among the instances.  Unless it is to
+    be ``exact``, the analysis begins with the second way.
     """
     owner = {
         reference: statement.name
@@ -69,7 +72,7 @@ def array_dependences(accesses: Sequence[Access], scop: Scop, relax_reductions: 
         if statement.reduction is not None
         for reference in (statement.reduction.read, statement.reduction.write)
     }
-    for way in (_value_based, _memory_based):
+    for way in (_value_based, _memory_based) if exact else (_memory_based,):
         try:
             work = partial(way, accesses, scop, owner, relax_reductions)
             found = within_budget(scop.context.get_ctx(), OPERATIONS, work)

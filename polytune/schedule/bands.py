@@ -73,14 +73,14 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
         open_flow = open_dependences(flow, node)
         if all(_stays(distances(open_flow, schedule), member) for member in range(members)):
             resident.add(array)
-    updates = union_of([dependences.reductions] if dependences.relaxed else [], scop)
-    binding = [*dependences.flow.values()]
-    binding += [relation for array, relation in dependences.order.items() if array not in contained]
-    ordering = binding + [
-        relation for array, relation in dependences.order.items() if array in contained and array not in resident
-    ]
-    bound = distances(open_dependences(union_of([*binding, updates], scop), node), schedule)
-    ordered = distances(open_dependences(union_of(ordering, scop), node), schedule)
+    # Few dependences of many are open: those are put together.
+    flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
+    order = {array: open_dependences(relation, node) for array, relation in dependences.order.items()}
+    updates = open_dependences(union_of([dependences.reductions] if dependences.relaxed else [], scop), node)
+    binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
+    reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
+    bound = distances(union_of([*binding, updates], scop), schedule)
+    ordered = distances(union_of([*binding, *reordered], scop), schedule)
     coincident = tuple(_stays(bound, member) for member in range(members))
     conflicting = frozenset(
         array for array in contained if _conflicts(dependences.order.get(array), node, schedule, coincident)
@@ -90,7 +90,7 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
         for member in range(members)
     )
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
-    repeated = distances(open_dependences(updates, node), schedule)
+    repeated = distances(updates, schedule)
     concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
     return BandAnalysis(
         permutable, concurrent, coincident, frozenset(contained), frozenset(resident), conflicting, obstacles

@@ -11,8 +11,12 @@ from polytune.schedule.dependences import Dependences
 
 @dataclass(frozen=True)
 class Candidate:
-    """A schedule tree with a name and the dependences that it was computed for and must respect."""
+    """A schedule tree with a name and the dependences that it was computed for and must respect.
+
+    ``serial`` names statements that are too little work to be shared out.
+    """
 
     name: str
     schedule: isl.Schedule
     dependences: Dependences
+    serial: frozenset[str] = frozenset()

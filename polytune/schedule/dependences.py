@@ -76,12 +76,12 @@ class Dependences:
         return union_of([self.all_flow, *self.order.values()], self.scop)
 
 
-def compute_dependences(scop: Scop, relax_reductions: bool = False) -> Dependences:
+def compute_dependences(scop: Scop, relax_reductions: bool = False, *, exact: bool = True) -> Dependences:
     """The dependences over the source order, one array at a time.
 
     A read depends on the last write before it that must have happened, and on every write that may have happened in
     between (may-writes never kill).  The false dependences of a write go back to every access since the last
-    certain write.  Where that is too hard for isl, they go back to every access, see
+    certain write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
     :mod:`polytune.schedule.array_dependences`.
     """
     accesses = [access for statement in scop.statements for access in statement.accesses]
@@ -89,7 +89,7 @@ def compute_dependences(scop: Scop, relax_reductions: bool = False) -> Dependenc
     for array in scop.arrays:
         touching = [access for access in accesses if access.array == array.name]
         if any(access.is_write for access in touching):
-            found[array.name] = array_dependences(touching, scop, relax_reductions)
+            found[array.name] = array_dependences(touching, scop, relax_reductions, exact=exact)
     result_scalars = _scalars_of_result(scop)
     tagged = {
         name: (each.tagged_flow, each.tagged_order)

@@ -17,6 +17,8 @@ from polytune.schedule.attempted import Attempted
 from polytune.schedule.bands import open_dependences
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, plan_parallel
+from polytune.schedule.splitting import SPLIT
+from polytune.schedule.step_blocks import BLOCKED
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import sets_of, union_of
 
@@ -34,6 +36,9 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
     best: tuple[tuple[int, ...], Plan] | None = None
     given_up: list[str] = []
     for candidate in candidates:
+        # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
+        if candidate.name in (SPLIT, BLOCKED):
+            continue
         plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
         if plan is None:
             given_up.append(candidate.name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -21,7 +22,8 @@ from polytune.schedule.unions import sets_of, union_of
 MARK = "region"
 
 OPERATIONS = 4_000_000
-"""isl's budget for one plan, in its own basic operations (about a second)."""
+"""isl's budget for one plan, in its own basic operations (about a second); three times that where a kernel has been
+cut into many statements."""
 
 
 class RegionKind(Enum):
@@ -48,6 +50,7 @@ class Region:
             ``accumulated``; None if the members were not put in order.
         accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
             along it; None where there is no such one.
+        independent: the depths of innermost loops inside the band that carry no dependence, where they were looked for.
         expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
     """
 
@@ -61,6 +64,7 @@ class Region:
     local: frozenset[str]
     contiguous: int | None = None
     accumulated: int | None = None
+    independent: frozenset[int] = frozenset()
     expansion: Expansion | None = None
 
     @property
@@ -135,6 +139,7 @@ def plan_parallel(
     name: str,
     interleave: bool = False,
     accumulate: bool = False,
+    look_inside: bool = False,
     expand: bool = False,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
@@ -150,12 +155,15 @@ def plan_parallel(
     With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
     elements, where there are such.
 
+    With ``look_inside`` the innermost loops of regions are analysed too.
+
     With ``expand`` the points of a tile each have their own copy of an array where that lets loops over them go inside
     the loops that use it.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, expand)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand)
     root = candidate.schedule.get_root().child(0)
-    marked = within_budget(root.get_ctx(), OPERATIONS, lambda: planner.visit(root))
+    operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
+    marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
     return None if marked is None else planner.finish(name, marked)
 
 
@@ -166,6 +174,7 @@ class _Planner:
     interchange: bool
     interleave: bool = False
     accumulate: bool = False
+    look_inside: bool = False
     expand: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
@@ -181,6 +190,8 @@ class _Planner:
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
         kind = node.get_type()
+        if kind != isl.schedule_node_type.filter and self.is_serial(node):
+            return self.mark_serial(node, self.contained_in(node))
         if kind == isl.schedule_node_type.band:
             return self.visit_band(node)
         if kind != isl.schedule_node_type.filter and not has_band(node):
@@ -206,21 +217,20 @@ class _Planner:
             if analysis.coincident[0]:
                 return self.mark_tiles(node, RegionKind.PARALLEL, (0,), 1, analysis)
         inner = node.child(0)
-        if not _has_parallel_band(inner, self.candidate.dependences, self.wavefront):
+        if not self.has_parallel_band(inner):
             return self.mark_serial(node, self.contained_in(node))
         self.serial.append(SerialLoop(statements_of(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Each run of neighbours without anything to share out becomes one region, the others are visited."""
-        dependences = self.candidate.dependences
         groups: list[tuple[bool, isl.UnionSet]] = []
         for position in range(node.n_children()):
             child = node.child(position)
             instances = child.filter_get_filter().intersect(node.get_domain())
             if instances.is_empty():
                 continue
-            serial = not _has_parallel_band(child, dependences, self.wavefront)
+            serial = not self.has_parallel_band(child)
             if groups and serial and groups[-1][0]:
                 groups[-1] = (True, groups[-1][1].union(instances))
             else:
@@ -307,6 +317,24 @@ class _Planner:
         accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
+    def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
+        """Whether anything in a subtree can be shared out."""
+        if self.is_serial(node):
+            return False
+        if node.get_type() == isl.schedule_node_type.band:
+            analysis = analyse_band(node, self.candidate.dependences)
+            if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
+                return True
+            if self.wavefront and analysis.concurrent and node.band_n_member() >= 2:
+                return True
+            if node.band_n_member() > 1:
+                return self.has_parallel_band(node.band_split(1).child(0))
+        return any(self.has_parallel_band(node.child(position)) for position in range(node.n_children()))
+
+    def is_serial(self, node: isl.ScheduleNode) -> bool:
+        """Whether a subtree has none but statements that are too little work to be shared out."""
+        return bool(self.candidate.serial) and self.candidate.serial.issuperset(statements_of(node))
+
     def contained_in(self, node: isl.ScheduleNode) -> frozenset[str]:
         return _contained_arrays(node, self.candidate.dependences)
 
@@ -326,7 +354,8 @@ class _Planner:
         accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        places = contiguous, accumulated
+        inside = _independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
+        places = contiguous, accumulated, inside
         region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)
         return region
@@ -349,19 +378,31 @@ def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> boo
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
 
 
-def _has_parallel_band(node: isl.ScheduleNode, dependences: Dependences, wavefront: bool) -> bool:
-    """Whether anything below can be shared out."""
-    if node.get_type() == isl.schedule_node_type.band:
-        analysis = analyse_band(node, dependences)
-        if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
-            return True
-        if wavefront and analysis.concurrent and node.band_n_member() >= 2:
-            return True
-        if node.band_n_member() > 1:
-            return _has_parallel_band(node.band_split(1).child(0), dependences, wavefront)
-    return any(
-        _has_parallel_band(node.child(position), dependences, wavefront) for position in range(node.n_children())
-    )
+def _independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
+    """The depths below a node's own band at which there are innermost loops alone, and none carries a dependence."""
+    bands = list(_bands_below(node))
+    innermost = [band for band in bands if not has_band(band.child(0))]
+    others = {depth for band in bands if has_band(band.child(0)) for depth in _depths(band)}
+    independent = {depth for band in innermost for depth in _depths(band)} - others
+    for band in innermost:
+        if independent.intersection(_depths(band)):
+            coincident = analyse_band(band, dependences).coincident
+            independent -= {depth for depth, parallel in zip(_depths(band), coincident, strict=True) if not parallel}
+    return frozenset(independent)
+
+
+def _depths(band: isl.ScheduleNode) -> range:
+    """How many loops are around each member of a band."""
+    return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
+
+
+def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of the subtrees below a node."""
+    for position in range(node.n_children()):
+        child = node.child(position)
+        if child.get_type() == isl.schedule_node_type.band:
+            yield child
+        yield from _bands_below(child)
 
 
 def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]:

@@ -240,6 +240,7 @@ def test_every_block_is_right(function: Callable, size: int, tiles: tuple[int, .
     [
         *((function, np.float32) for function in (product, product_with_transposed, in_place, own_variables)),
         *((function, np.int64) for function in (product, product_with_transposed, in_place)),
+        *((function, np.int32) for function in (product, product_with_transposed, in_place, greatest_sum)),
     ],
 )
 def test_other_types(function: Callable, dtype: type) -> None:

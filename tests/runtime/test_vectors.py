@@ -95,6 +95,42 @@ def test_operations_are_those_of_each_lane(dtype: str) -> None:
 
 
 @njit
+def compare(first, second, results):
+    a, b = view(first, "a", "a b r"), view(second, "b", "a b r")
+    r = view(results, "r", "a b r")
+    x, y = load(a, 8, (0,)), load(b, 8, (0,))
+    store(r, (0, 0), chosen(x < y, x, y))
+    store(r, (1, 0), chosen(x <= y, x, y))
+    store(r, (2, 0), chosen(x > y, x, y))
+    store(r, (3, 0), chosen(x >= y, x, y))
+    store(r, (4, 0), chosen(x == y, y, x))
+    store(r, (5, 0), chosen(x != y, x, y))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_comparisons_are_those_of_each_lane(dtype: str) -> None:
+    if dtype.startswith("float"):
+        first = np.array([1.0, -2.5, np.nan, 0.0, -0.0, np.inf, 3.0, np.nan], dtype)
+        second = np.array([4.0, -3.0, 1.0, -0.0, 0.0, np.inf, np.nan, np.nan], dtype)
+    else:
+        limits = np.iinfo(dtype)
+        first = np.array([1, -2, limits.min, limits.max, 0, 7, -1, 5], dtype)
+        second = np.array([4, -3, limits.max, limits.min, 0, 7, 0, -5], dtype)
+    results = np.zeros((6, 8), dtype)
+    compare(first, second, results)
+    pairs = list(zip(first, second, strict=True))
+    expected = [
+        [x if x < y else y for x, y in pairs],
+        [x if x <= y else y for x, y in pairs],
+        [x if x > y else y for x, y in pairs],
+        [x if x >= y else y for x, y in pairs],
+        [y if x == y else x for x, y in pairs],
+        [x if x != y else y for x, y in pairs],
+    ]
+    assert results.tobytes() == np.array(expected, dtype).tobytes()
+
+
+@njit
 def add_up(source):
     return lane_sum(load(view(source, "A", "A"), 8, (0,)))
 

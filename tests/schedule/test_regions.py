@@ -32,8 +32,8 @@ def marked_domains(plan: Plan) -> list[tuple[int, isl.UnionSet]]:
 @pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
 def test_every_instance_is_in_exactly_one_region(name: str) -> None:
     case = case_of(name)
-    everything = domain_of(case.stages.scop)
     for plan in case.stages.plans:
+        everything = domain_of(plan.dependences.scop)
         marks = marked_domains(plan)
         assert sorted(number for number, _ in marks) == [region.index for region in plan.regions]
         union = isl.UnionSet.empty(everything.get_space())

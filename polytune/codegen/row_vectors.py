@@ -1,0 +1,141 @@
+"""Vectors along rows: consecutive iterations of an innermost loop that carries no dependence, side by side.
+
+In ``for v: A[u, v] = f(A[u, v], A[w, v], A[u, w])`` with w another row and another column, a compiler cannot know that
+what is stored is never loaded in another iteration: it tests that, or does without vectors.  The schedule knows.
+
+Why that is right: the loop carries no dependence, so that its iterations may run in any order, and statement by
+statement too.  What is the same in all iterations is computed before the loop, if nothing that they store can be part
+of it: with a single statement, which reads before it writes, an iteration that stored what others load would make them
+depend on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from polytune.codegen.accumulation import ContiguousAxis, is_vector
+from polytune.codegen.affine_range import mentions
+from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
+from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_operations import in_lanes, lane_operands
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
+from polytune.codegen.register_blocks import Box, Names, Shape
+from polytune.codegen.target import BYTES, Target
+from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
+from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, walk
+
+
+@dataclass(frozen=True)
+class RowLoop:
+    """A loop without dependences between iterations around assignments to consecutive elements, all of one type."""
+
+    columns: For
+    assignments: tuple[Assign, ...]
+    dtype: str
+
+    def is_fixed(self, node: Expression) -> bool:
+        """Whether an expression has one value all through the loop, which no assignment can change on the way."""
+        if mentions(node, self.columns.variable):
+            return False
+        stored = {assignment.target.array for assignment in self.assignments}
+        read = {part.array for part in walk(node) if isinstance(part, Element)}
+        return len(self.assignments) == 1 or not stored & read
+
+
+def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -> RowLoop | None:
+    """The loop, which carries no dependence, as one over a row; None where that is none that vectors can do.
+
+    Args:
+        loop: an innermost loop.
+        arrays: the arrays that the kernel was given: the false dependences of its own ones may have been left out.
+        contiguous: tells how arrays lie in memory.
+    """
+    parts = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
+    operations = [part.operations[0] for part in parts if isinstance(part, Compute) and len(part.operations) == 1]
+    assignments = tuple(operation for operation in operations if isinstance(operation, Assign))
+    if not assignments or len(assignments) != len(parts) or loop.step != 1 or _is_single(loop):
+        return None
+    dtype = assignments[0].target.dtype
+    if dtype not in BYTES:
+        return None
+    for assignment in assignments:
+        target = assignment.target
+        if target.array not in arrays or not mentions(target, loop.variable):
+            return None
+        if not all(is_vector(node, loop.variable, contiguous, dtype) for node in (target, assignment.value)):
+            return None
+    return RowLoop(loop, assignments, dtype)
+
+
+def vectorise_row(row: RowLoop, target: Target) -> Node:
+    """The loop by a vector at a time, the last one with a mask."""
+    lanes, columns = target.lanes(row.dtype), row.columns
+    names = Names()
+    fixed: dict[Expression, Let] = {}
+    for assignment in row.assignments:
+        for part in _fixed_parts(assignment.value, row):
+            if part not in fixed:
+                fixed[part] = Let(names.new("a"), Spread(part, lanes))
+
+    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+        return _Vectors(row, lanes, rows[0], vectors, fixed).code()
+
+    loops = BlockLoops(None, columns, lanes, Shape(1, 1), work).nest()
+    # What is fixed may be loaded from where only iterations may load from.
+    return If(Compare("<", columns.start, columns.stop), block(*fixed.values(), loops)) if fixed else loops
+
+
+def _is_single(loop: For) -> bool:
+    """Whether a loop has one iteration."""
+    return loop.stop in (Binary("+", loop.start, integer(1), "int64"), add_constant(loop.start, 1))
+
+
+def _fixed_parts(node: Expression, row: RowLoop) -> list[Expression]:
+    """The largest parts of a value that are fixed."""
+    if not mentions(node, row.columns.variable):
+        return [node] if row.is_fixed(node) else []
+    operands = lane_operands(node, row.dtype) or ()
+    return [part for operand in operands for part in _fixed_parts(operand, row)]
+
+
+@dataclass(frozen=True)
+class _Vectors:
+    """Some vectors of a row, being written."""
+
+    row: RowLoop
+    lanes: int
+    place: Row
+    vectors: int
+    fixed: dict[Expression, Let]
+
+    def code(self) -> Node:
+        names = Names()
+        nodes: list[Node] = []
+        for assignment in self.row.assignments:
+            for vector in range(self.vectors):
+                loads: dict[VectorExpression, Let] = {}
+                value = self.value(assignment.value, vector, loads, names)
+                nodes += [*loads.values(), Store(self.at(assignment.target, vector), value, self.place.stored)]
+        return block(*nodes)
+
+    def at(self, node: Part, vector: int) -> Part:
+        """An expression for the first lane of a vector."""
+        column = self.row.columns.variable
+        return substitute(node, {column: add_constant(Iterator(column), vector * self.lanes)})
+
+    def value(self, node: Expression, vector: int, loads: dict[VectorExpression, Let], names: Names) -> Any:
+        """An expression as a vector; what an assignment uses twice is loaded once."""
+        if node in self.fixed:
+            return Variable(self.fixed[node].name, VECTOR)
+        if not mentions(node, self.row.columns.variable):
+            return Spread(node, self.lanes)
+        if isinstance(node, Element):
+            loaded = Lanes(self.at(node, vector), self.lanes, self.place.mask)
+            if loaded not in loads:
+                loads[loaded] = Let(names.new("b"), loaded)
+            return Variable(loads[loaded].name, VECTOR)
+        operands = lane_operands(node, self.row.dtype)
+        assert operands is not None, "rows that are no vectors are not vectorised"
+        return in_lanes(node, [self.value(part, vector, loads, names) for part in operands])
