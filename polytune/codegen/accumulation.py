@@ -72,7 +72,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         rows = None
     in_columns = [
         mentions(update.target, columns.variable)
-        and all(_is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
+        and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
         for update in updates
     ]
     if all(in_columns):
@@ -80,7 +80,7 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
     if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
         return None
     terms = [added_term(update) for update in updates]
-    if any(term is None or not _is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
+    if any(term is None or not is_vector(term[1], inner.variable, contiguous, dtype) for term in terms):
         return None
     if any(part in [u.target for u in updates] for term in terms if term for part in walk(term[1])):
         return None
@@ -134,8 +134,11 @@ def _apart(element: Element, first: str, second: str) -> bool:
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
 
-def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
-    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector."""
+def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
+    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
+
+    Elements then lie next to one another, or are one and the same, and everything is of one type.
+    """
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
     match node:
@@ -145,11 +148,11 @@ def _is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtyp
         case Binary("+" | "-" | "*" | "/" | "min" | "max" as operator, left, right, own):
             if operator == "/" and not dtype.startswith("float"):
                 return False
-            return own == dtype and all(_is_vector(part, variable, contiguous, dtype) for part in (left, right))
+            return own == dtype and all(is_vector(part, variable, contiguous, dtype) for part in (left, right))
         case Unary("-" | "abs" as operator, operand, own):
             if operator == "abs" and not dtype.startswith("float"):
                 return False
-            return own == dtype and _is_vector(operand, variable, contiguous, dtype)
+            return own == dtype and is_vector(operand, variable, contiguous, dtype)
     return False
 
 

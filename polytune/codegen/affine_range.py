@@ -41,6 +41,31 @@ def coefficient(expression: Expression, name: str) -> int | None:
     return None if mentions(expression, name) else 0
 
 
+def difference(left: Expression, right: Expression) -> int | None:
+    """The constant by which one affine expression exceeds another; None where there is no such constant."""
+    terms: dict[Expression | None, int] = {}
+    _add_terms(left, 1, terms)
+    _add_terms(right, -1, terms)
+    constant = terms.pop(None, 0)
+    return None if any(terms.values()) else constant
+
+
+def _add_terms(expression: Expression, factor: int, terms: dict[Expression | None, int]) -> None:
+    """Add a multiple of an expression to a sum of terms, each with a factor; the constant stands under None."""
+    match expression:
+        case Constant(value):
+            terms[None] = terms.get(None, 0) + factor * int(value)
+        case Binary("+" | "-" as operator, left, right):
+            _add_terms(left, factor, terms)
+            _add_terms(right, factor if operator == "+" else -factor, terms)
+        case Binary("*", Constant(value), other) | Binary("*", other, Constant(value)):
+            _add_terms(other, factor * int(value), terms)
+        case Unary("-", operand):
+            _add_terms(operand, -factor, terms)
+        case _:
+            terms[expression] = terms.get(expression, 0) + factor
+
+
 def greatest(expression: Expression, ranges: Mapping[str, Range]) -> Expression | None:
     """A value that the expression does not exceed while variables run over ranges; the greatest one if it is affine.
 
