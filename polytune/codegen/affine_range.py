@@ -43,11 +43,16 @@ def coefficient(expression: Expression, name: str) -> int | None:
 
 def difference(left: Expression, right: Expression) -> int | None:
     """The constant by which one affine expression exceeds another; None where there is no such constant."""
+    apart = terms_of(Binary("-", left, right, "int64"))
+    constant = apart.pop(None, 0)
+    return None if apart else constant
+
+
+def terms_of(expression: Expression) -> dict[Expression | None, int]:
+    """An affine expression as a sum: the factor of each of its terms, and the constant under None; no zeros."""
     terms: dict[Expression | None, int] = {}
-    _add_terms(left, 1, terms)
-    _add_terms(right, -1, terms)
-    constant = terms.pop(None, 0)
-    return None if any(terms.values()) else constant
+    _add_terms(expression, 1, terms)
+    return {term: factor for term, factor in terms.items() if factor}
 
 
 def _add_terms(expression: Expression, factor: int, terms: dict[Expression | None, int]) -> None:
