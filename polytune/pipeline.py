@@ -14,6 +14,7 @@ from polytune.codegen.module import write_module
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program
+from polytune.codegen.recurrences import scan_program
 from polytune.codegen.register_tiles import registers_name, tile_registers
 from polytune.codegen.target import Target
 from polytune.codegen.windows import Names
@@ -230,9 +231,10 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
 
 def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
-    as it is, with its loops jammed, and with register tiles of points that have their own variables.
+    as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
+    variables.
 
-    They are in the order of the plans, but those with register tiles come first.
+    They are in the order of the plans, but those with vectors come first.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
@@ -254,7 +256,7 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         if plan.accumulates:
             versions = [tiled]
         else:
-            versions = [program, jam_program(program, loop)]
+            versions = [program, jam_program(program, loop), scan_program(program, scop, target)]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
                 versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:

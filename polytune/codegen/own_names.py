@@ -13,8 +13,8 @@ BUILTINS = ("range", "abs", "pow", "max", "min")
 """Built-in functions that generated code calls."""
 
 _PATTERN = re.compile(
-    r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|from|to|first|last)_\d+|row|column|boxes|context|base|ticket|total|rest|wave|first|step"
-    r"|(load|store)(_some)?|spread|between|chosen|lane_sum"
+    r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|step|from|to|first|last)_\d+|row|column|boxes|context|base|ticket|total|rest|wave|first"
+    r"|(load|store)(_some)?|spread|between|chosen|lane_sum|shifted"
     r"|view|keep_alive|one_by_one|take|complete|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"
     r"|np|math|range|abs|pow|max|min|run_\w+|(source|parallel|tiled|coincident|distributed|fused|reassociated|split)(_inner)?_(\d+|worker)|\w+_(copy|private|shared)"
 )

@@ -28,9 +28,8 @@ from polytune.codegen.register_columns import tile_columns
 from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
 from polytune.codegen.register_sums import tile_sums
 from polytune.codegen.row_vectors import RowLoop, row_loop_of, vectorise_row
-from polytune.codegen.storage import array_types, storage_of, used_in
+from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
-from polytune.frontend.expression import Element
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -122,17 +121,19 @@ class _Tiler:
             rows, columns = None, node
         if columns.step != 1:
             return None
-        return point_nest_of(rows, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
+        return point_nest_of(
+            rows, columns, self.local & used_in(columns).elements, self.copies, contiguous_axis(self.scop, self.copies)
+        )
 
     def row_loop(self, node: For) -> RowLoop | None:
         """The loop, if it is one inside the band that carries no dependence, as one over a row."""
         if node.variable not in self.independent:
             return None
         arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
-        return row_loop_of(node, arrays, self.contiguous)
+        return row_loop_of(node, arrays, contiguous_axis(self.scop, self.copies))
 
     def tile(self, nest: list[For]) -> Node:
-        accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
+        accumulation = accumulation_of(nest, contiguous_axis(self.scop, self.copies), reassociate=not self.scop.strict)
         if accumulation is None or not may_be_tiled(accumulation):
             return nest[0]
         tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)
@@ -140,10 +141,3 @@ class _Tiler:
         for loop in reversed(nest[:-inside]):
             tiled = replace(loop, body=tiled)
         return tiled
-
-    def contiguous(self, element: Element) -> int | None:
-        """The subscript that walks through neighbours in memory."""
-        kind = array_types(storage_of(self.scop), self.scop).get(element.array)
-        if kind is None or kind.layout == "C" or element.array in self.copies:
-            return len(element.subscripts) - 1
-        return 0 if kind.layout == "F" else None
