@@ -31,6 +31,7 @@ from typing import Any
 from polytune.codegen.accumulation import ContiguousAxis, is_vector
 from polytune.codegen.affine_range import difference, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Program, RegionCode, Store, walk_nodes
 from polytune.codegen.register_blocks import Names, after_whole, minus
 from polytune.codegen.storage import contiguous_axis
@@ -275,11 +276,8 @@ class _Scan:
         """An expression as a vector."""
         if not mentions(node, self.recurrence.loop.variable):
             return Spread(node, self.lanes)
-        match node:
-            case Element():
-                return Lanes(node, self.lanes, mask)
-            case Binary(operator, left, right):
-                return Binary(operator, self.value(left, mask), self.value(right, mask), VECTOR)
-            case Unary(operator, operand):
-                return Unary(operator, self.value(operand, mask), VECTOR)
-        raise AssertionError(f"no vector: {node!r}")
+        if isinstance(node, Element):
+            return Lanes(node, self.lanes, mask)
+        operands = lane_operands(node, self.dtype)
+        assert operands is not None, "what is no vector is not scanned"
+        return in_lanes(node, [self.value(part, mask) for part in operands])

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from polytune.codegen.accumulation import accumulation_of
+from polytune.codegen.accumulation import ContiguousAxis, accumulation_of
 from polytune.codegen.ast_conversion import block
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCode, walk_nodes
 from polytune.codegen.register_blocks import may_be_tiled
@@ -121,19 +121,22 @@ class _Tiler:
             rows, columns = None, node
         if columns.step != 1:
             return None
-        return point_nest_of(
-            rows, columns, self.local & used_in(columns).elements, self.copies, contiguous_axis(self.scop, self.copies)
-        )
+        return point_nest_of(rows, columns, self.local & used_in(columns).elements, self.copies, self.contiguous)
 
     def row_loop(self, node: For) -> RowLoop | None:
         """The loop, if it is one inside the band that carries no dependence, as one over a row."""
         if node.variable not in self.independent:
             return None
         arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
-        return row_loop_of(node, arrays, contiguous_axis(self.scop, self.copies))
+        return row_loop_of(node, arrays, self.contiguous)
+
+    @property
+    def contiguous(self) -> ContiguousAxis:
+        """Tells which subscript of an element walks through neighbours in memory."""
+        return contiguous_axis(self.scop, self.copies)
 
     def tile(self, nest: list[For]) -> Node:
-        accumulation = accumulation_of(nest, contiguous_axis(self.scop, self.copies), reassociate=not self.scop.strict)
+        accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
         if accumulation is None or not may_be_tiled(accumulation):
             return nest[0]
         tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)

@@ -42,6 +42,11 @@ def with_constants(x, a):
         x[j] = abs(a[0]) - x[j - 1] / 3.0 + a[j] / a[0]
 
 
+def of_choices(x, a):
+    for j in range(1, x.shape[0]):
+        x[j] = 0.5 * x[j - 1] + (a[j] if a[j] > 1.0 else a[j - 1] * 2.0) - min(a[j], 0.75)
+
+
 def rows(A, B):
     for i in range(1, A.shape[0]):
         for j in range(1, A.shape[1] - 1):
@@ -60,7 +65,7 @@ def columns(A, B):
             A[i, j] = 0.5 * A[i - 1, j] + B[i, j]
 
 
-LINES = [smoothed, running_sum, alternating, in_place, with_constants]
+LINES = [smoothed, running_sum, alternating, in_place, with_constants, of_choices]
 PLANES = [rows, below_the_diagonal]
 
 
