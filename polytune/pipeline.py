@@ -222,7 +222,9 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     runs."""
 
     def cost(plan: Plan) -> tuple[bool, int, bool, int]:
-        inside_loops = sum(region.prefix is not None for region in plan.regions)
+        # Blocks of steps start regions once for many iterations of the loops around them.
+        blocked = plan.name == registers_name(BLOCKED)
+        inside_loops = 0 if blocked else sum(region.prefix is not None for region in plan.regions)
         wavefronts = sum(region.kind.value == "wavefront" for region in plan.regions)
         return (not plan.team, 2 * inside_loops + wavefronts, not plan.accumulates, -plan.tile_depth)
 

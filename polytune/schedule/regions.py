@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -14,6 +13,7 @@ from polytune.schedule.bands import BandAnalysis, Obstacle, analyse_band, is_con
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.distribution import distribute_innermost
+from polytune.schedule.independence import has_band, independent_inside
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
 from polytune.schedule.unions import sets_of, union_of
 
@@ -184,7 +184,7 @@ class _Planner:
             return self.mark_serial(node, self.contained_in(node))
         if kind == isl.schedule_node_type.band:
             return self.visit_band(node)
-        if kind != isl.schedule_node_type.filter and not _has_band(node):
+        if kind != isl.schedule_node_type.filter and not has_band(node):
             return self.mark_serial(node, self.contained_in(node))
         if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
             return self.visit_sequence(node)
@@ -256,7 +256,7 @@ class _Planner:
         band = select_members(node.band_get_partial_schedule(), order)
         contiguous = accumulated = None
         if self.interchange:
-            if not _has_band(node.child(0)):
+            if not has_band(node.child(0)):
                 scop = self.candidate.dependences.scop
                 points = accumulation_order(node, scop) if self.accumulate else None
                 if points is not None:
@@ -292,7 +292,7 @@ class _Planner:
         """Put the contiguous member innermost in every permutable band that has no band below it, or one that
         accumulates."""
         dependences = self.candidate.dependences
-        if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+        if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
             if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
                 order = accumulation_order(node, dependences.scop) if self.accumulate else None
                 self.accumulates |= order is not None
@@ -305,7 +305,7 @@ class _Planner:
     def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
         """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
         variables of their own, of which each would then need a copy."""
-        if not _has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
+        if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
         accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
@@ -347,7 +347,7 @@ class _Planner:
         accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        inside = _independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
+        inside = independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
         places = contiguous, accumulated, inside
         region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)
@@ -366,52 +366,19 @@ def _all_accesses(scop: Scop) -> isl.UnionMap:
 
 def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> bool:
     """Whether the last member of every innermost band carries a dependence."""
-    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+    if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
-
-
-def _independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
-    """The depths below a node's own band at which there are innermost loops alone, and none carries a dependence."""
-    bands = list(_bands_below(node))
-    innermost = [band for band in bands if not _has_band(band.child(0))]
-    others = {depth for band in bands if _has_band(band.child(0)) for depth in _depths(band)}
-    independent = {depth for band in innermost for depth in _depths(band)} - others
-    for band in innermost:
-        if independent.intersection(_depths(band)):
-            coincident = analyse_band(band, dependences).coincident
-            independent -= {depth for depth, parallel in zip(_depths(band), coincident, strict=True) if not parallel}
-    return frozenset(independent)
-
-
-def _depths(band: isl.ScheduleNode) -> range:
-    """How many loops are around each member of a band."""
-    return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
-
-
-def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    """The bands of the subtrees below a node."""
-    for position in range(node.n_children()):
-        child = node.child(position)
-        if child.get_type() == isl.schedule_node_type.band:
-            yield child
-        yield from _bands_below(child)
 
 
 def _separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
     """Have isl split the innermost loops where other statements begin or end, so that no condition is left inside
     them."""
-    if node.get_type() == isl.schedule_node_type.band and not _has_band(node.child(0)):
+    if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return node.band_member_set_ast_loop_type(node.band_n_member() - 1, isl.ast_loop_type.separate)
     for position in range(node.n_children()):
         node = _separate_innermost(node.child(position)).parent()
     return node
-
-
-def _has_band(node: isl.ScheduleNode) -> bool:
-    if node.get_type() == isl.schedule_node_type.band:
-        return True
-    return any(_has_band(node.child(position)) for position in range(node.n_children()))
 
 
 def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]:
