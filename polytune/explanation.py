@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import islpy as isl
 
 from polytune.codegen.jamming import jammed_name
+from polytune.codegen.recurrences import scanned_name
 from polytune.codegen.register_tiles import packed_name, registers_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
@@ -103,6 +104,7 @@ def explain_versions(stages: Stages) -> str:
             continue
         if not plan.team:
             lines.append(f"  {plan.name}: the source order, serial")
+            lines += _scans(plan, names)
             continue
         lines.append(f"  {plan.name}:")
         lines += [f"    {_region_text(region, plan, plan.dependences.scop)}" for region in plan.regions]
@@ -122,8 +124,15 @@ def explain_versions(stages: Stages) -> str:
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"
             lines.append(f"  {jammed_name(plan.name)}: {how}")
+        lines += _scans(plan, names)
     lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
+
+
+def _scans(plan: Plan, names: set[str]) -> list[str]:
+    name = scanned_name(plan.name)
+    how = "the same, elements that need the one before computed as sums, a vector at a time"
+    return [f"  {name}: {how}"] if name in names else []
 
 
 def _region_text(region: Region, plan: Plan, scop: Scop) -> str:

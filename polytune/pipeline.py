@@ -14,6 +14,7 @@ from polytune.codegen.module import write_module
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program, with_buffers
+from polytune.codegen.recurrences import scan_program
 from polytune.codegen.register_tiles import packed_name, registers_name, tile_registers
 from polytune.codegen.target import Target
 from polytune.codegen.windows import Names
@@ -228,23 +229,32 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     runs."""
 
     def cost(plan: Plan) -> tuple[bool, int, bool, int]:
-        inside_loops = sum(region.prefix is not None for region in plan.regions)
-        wavefronts = sum(region.kind.value == "wavefront" for region in plan.regions)
-        return (not plan.team, 2 * inside_loops + wavefronts, not (plan.accumulates or plan.expands), -plan.tile_depth)
+        return (not plan.team, starts_of(plan), not (plan.accumulates or plan.expands), -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
 
 
+def starts_of(plan: Plan) -> int:
+    """How many regions start again and again: those inside serial loops, and by half those that go by diagonals."""
+    # Blocks of steps start regions once for many iterations of the loops around them.
+    blocked = plan.name == registers_name(BLOCKED)
+    inside_loops = 0 if blocked else sum(region.prefix is not None for region in plan.regions)
+    wavefronts = sum(region.kind.value == "wavefront" for region in plan.regions)
+    return 2 * inside_loops + wavefronts
+
+
 def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
-    as it is, with its loops jammed, and with register tiles of points that have their own variables.
+    as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
+    variables.
 
-    They are in the order of the plans, but those with register tiles come first.
+    They are in the order of the plans, but those with vectors come first.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
     """
     found: list[Program] = []
+    starts: dict[str, int] = {}
     given_up: list[str] = []
     for plan in plans:
         # The same memory, and so the same names, in all of them.
@@ -264,15 +274,16 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         elif plan.expands:
             versions = [tiled or program]
         else:
-            versions = [program, jam_program(program, loop)]
+            versions = [program, jam_program(program, loop), scan_program(program, scop, target)]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
                 versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
+                starts[version.name] = starts_of(plan)
     # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where only
     # some tiles are computed in vectors, the others take as long as all of these.
-    found.sort(key=lambda program: (not program.team, not program.has_vectors, program.starts, program.has_other_tiles))
+    found.sort(key=lambda each: (not each.team, not each.has_vectors, starts[each.name], each.has_other_tiles))
     return Attempted(tuple(found), tuple(given_up))
 
 

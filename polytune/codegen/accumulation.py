@@ -168,7 +168,10 @@ def apart(element: Element, first: str, second: str) -> bool:
 
 
 def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
-    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector."""
+    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
+
+    Elements then lie next to one another, or are one and the same, and everything is of one type.
+    """
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
     match node:

@@ -41,6 +41,36 @@ def coefficient(expression: Expression, name: str) -> int | None:
     return None if mentions(expression, name) else 0
 
 
+def difference(left: Expression, right: Expression) -> int | None:
+    """The constant by which one affine expression exceeds another; None where there is no such constant."""
+    apart = terms_of(Binary("-", left, right, "int64"))
+    constant = apart.pop(None, 0)
+    return None if apart else constant
+
+
+def terms_of(expression: Expression) -> dict[Expression | None, int]:
+    """An affine expression as a sum: the factor of each of its terms, and the constant under None; no zeros."""
+    terms: dict[Expression | None, int] = {}
+    _add_terms(expression, 1, terms)
+    return {term: factor for term, factor in terms.items() if factor}
+
+
+def _add_terms(expression: Expression, factor: int, terms: dict[Expression | None, int]) -> None:
+    """Add a multiple of an expression to a sum of terms, each with a factor; the constant stands under None."""
+    match expression:
+        case Constant(value):
+            terms[None] = terms.get(None, 0) + factor * int(value)
+        case Binary("+" | "-" as operator, left, right):
+            _add_terms(left, factor, terms)
+            _add_terms(right, factor if operator == "+" else -factor, terms)
+        case Binary("*", Constant(value), other) | Binary("*", other, Constant(value)):
+            _add_terms(other, factor * int(value), terms)
+        case Unary("-", operand):
+            _add_terms(operand, -factor, terms)
+        case _:
+            terms[expression] = terms.get(expression, 0) + factor
+
+
 def greatest(expression: Expression, ranges: Mapping[str, Range]) -> Expression | None:
     """A value that the expression does not exceed while variables run over ranges; the greatest one if it is affine.
 

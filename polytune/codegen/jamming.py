@@ -6,16 +6,22 @@ What the iterations have in common is then loaded once, and what they all update
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import product
 
-from polytune.codegen.ast_conversion import add_constant, block, integer
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCode, walk_nodes
-from polytune.frontend.expression import Binary, Expression, Iterator, map_children, walk
+from polytune.codegen.affine_range import terms_of
+from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
 
 FACTORS = (4, 4)
-"""How many iterations of the last loops but one, and but two, are jammed: the latter first."""
+"""How many iterations of the last loops but one, and but two, are jammed at most: the latter first."""
+
+MOST_STREAMS = 16
+"""How many rows of arrays an innermost loop may run along when it is jammed.  With more, their addresses take all
+general registers, and a compiler takes seconds."""
 
 
 def jam_program(program: Program, loop_name: Callable[[int], str]) -> Program | None:
@@ -74,11 +80,40 @@ def _jam_nest(nest: list[For], outermost: For) -> Node:
     if outermost is not nest[0]:
         return replace(outermost, body=_jam_nest(nest, outermost.body))  # type: ignore[arg-type]
     jammed: Node = outermost
+    factors = _factors(nest)
     # The inner loop first: then all updates of one element stand together, and a compiler need not ask whether what
     # lies between them is the same element.
-    for loop, factor in zip(reversed(nest[:-1]), reversed(FACTORS), strict=False):
+    for loop, factor in zip(reversed(nest[:-1]), reversed(factors), strict=True):
         jammed = _at_loop(jammed, loop.variable, partial(_jam, factor))
     return jammed
+
+
+def _factors(nest: list[For]) -> tuple[int, ...]:
+    """How many iterations of each loop but the innermost are jammed: what FACTORS says, halved from the outermost loop
+    on as long as there are too many streams."""
+    factors = list(FACTORS[len(FACTORS) + 1 - len(nest) :])
+    while _streams(nest, factors) > MOST_STREAMS and max(factors) > 1:
+        factors[factors.index(max(factors))] //= 2
+    return tuple(factors)
+
+
+def _streams(nest: list[For], factors: Sequence[int]) -> int:
+    """How many rows of arrays the innermost loop runs along when so many iterations of each other one are jammed."""
+    *outer, inner = nest
+    operations = [part for part in walk_nodes(inner.body) if isinstance(part, Compute)]
+    elements = {part for operation in operations for part in walk(operation) if isinstance(part, Element)}
+    rows: set[tuple] = set()
+    for offsets in product(*map(range, factors)):
+        moved = {
+            loop.variable: add_constant(Iterator(loop.variable), offset)
+            for loop, offset in zip(outer, offsets, strict=True)
+        }
+        for element in elements:
+            if _mentions(element, inner.variable):
+                fixed = [part for part in element.subscripts if not _mentions(part, inner.variable)]
+                places = [frozenset(terms_of(substitute(part, moved)).items()) for part in fixed]
+                rows.add((element.array, *places))
+    return len(rows)
 
 
 def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
@@ -96,7 +131,11 @@ def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
 def _jam(factor: int, loop: For) -> Node:
     """A loop by ``factor`` iterations at a time, and then the rest; as it is where the loops inside depend on it."""
     inner = [part for part in walk_nodes(loop.body) if isinstance(part, For)]
-    if loop.step != 1 or any(_mentions(bound, loop.variable) for part in inner for bound in (part.start, part.stop)):
+    if (
+        factor == 1
+        or loop.step != 1
+        or any(_mentions(bound, loop.variable) for part in inner for bound in (part.start, part.stop))
+    ):
         return loop
     whole = For(
         loop.variable,

@@ -174,11 +174,6 @@ class Program:
         return any(_has_vectors(region.body) for region in self.regions)
 
     @property
-    def starts(self) -> int:
-        """How many regions start again and again: those inside serial loops, and by half those that go by diagonals."""
-        return sum(2 * bool(region.outer) + (region.kind == "wavefront") for region in self.regions)
-
-    @property
     def has_other_tiles(self) -> bool:
         """Whether some tiles of a region are computed in vectors, and others are not."""
         bodies = [region.body for region in self.regions]

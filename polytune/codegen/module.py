@@ -20,6 +20,19 @@ from polytune.version import __version__
 
 LARGEST_TILE = 4096
 
+VECTOR_OPERATIONS = (
+    "between",
+    "chosen",
+    "lane_sum",
+    "load",
+    "load_some",
+    "shifted",
+    "spread",
+    "store",
+    "store_some",
+)
+"""What modules with vectors import from ``polytune.runtime.vectors``."""
+
 
 def write_module(
     scop: Scop,
@@ -59,9 +72,7 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: 
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
-    operations = _imported(
-        "between", "chosen", "lane_sum", "load", "load_some", "spread", "store", "store_some", own=own
-    )
+    operations = _imported(*VECTOR_OPERATIONS, own=own)
     of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 

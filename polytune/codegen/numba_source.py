@@ -286,27 +286,43 @@ class _VersionWriter:
             writer.line(f"$total = {' * '.join(f'$count_{number}' for number in range(region.shared))}")
             self.tickets(region, self.place_in_box)
         else:
-            with writer.indented("for $wave in $range($count_0 + $count_1 - 1):"):
-                writer.line("$first = $greatest(0, $wave - $count_0 + 1)")
-                writer.line("$total = $least($count_1 - 1, $wave) - $first + 1")
-                self.tickets(region, self.place_on_wave)
+            self.waves(region)
 
-    def tickets(self, region: RegionCode, place: Callable[[RegionCode], None]) -> None:
-        self.claim()
-        with self.writer.indented("while $ticket < $base + $total:"):
-            place(region)
+    def waves(self, region: RegionCode) -> None:
+        """The tiles with equal sums of tile coordinates, sum after sum.
+
+        Tickets are the coordinates but the first one, which follows from them and the sum.  With three members or more
+        some tickets have none.
+        """
+        writer = self.writer
+        others = [f"$count_{number}" for number in range(2, region.shared)]
+        waves = " + ".join(["$count_0", "$count_1", *others])
+        with writer.indented(f"for $wave in $range({waves} - {region.shared - 1}):"):
+            behind = " - ".join(["$wave", "$count_0", *others])
+            writer.line(f"$first = $greatest(0, {behind} + {region.shared - 1})")
+            number = "$least($count_1 - 1, $wave) - $first + 1"
+            writer.line(f"$total = {' * '.join([f'({number})', *others]) if others else number}")
+            self.tickets(region, self.place_on_wave)
+
+    def tickets(self, region: RegionCode, place: Callable[[RegionCode, Callable[[], None]], None]) -> None:
+        def tile() -> None:
             for number in range(region.shared):
                 low, high = region.windows[number]
                 self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
             self.inner_tiles(region, region.shared)
+
+        self.claim()
+        with self.writer.indented("while $ticket < $base + $total:"):
+            place(region, tile)
             self.writer.line("$complete($context)")
             self.claim()
         self.finish("$total")
 
-    def place_in_box(self, region: RegionCode) -> None:
+    def place_in_box(self, region: RegionCode, tile: Callable[[], None]) -> None:
         """The tile of a ticket: tile coordinates counted with the last shared member fastest."""
         if region.shared == 1:
             self.writer.line(f"{region.windows[0][0]} = $lower_0 + ($ticket - $base) * $tile_0")
+            tile()
             return
         self.writer.line("$rest = $ticket - $base")
         for number in reversed(range(region.shared)):
@@ -315,11 +331,29 @@ class _VersionWriter:
             self.writer.line(f"{low} = $lower_{number} + {position} * $tile_{number}")
             if number:
                 self.writer.line(f"$rest = $quotient($rest, $count_{number})")
+        tile()
 
-    def place_on_wave(self, region: RegionCode) -> None:
-        self.writer.line("$step = $first + $ticket - $base")
-        self.writer.line(f"{region.windows[0][0]} = $lower_0 + ($wave - $step) * $tile_0")
-        self.writer.line(f"{region.windows[1][0]} = $lower_1 + $step * $tile_1")
+    def place_on_wave(self, region: RegionCode, tile: Callable[[], None]) -> None:
+        """The tile of a ticket, if there is one: see ``waves``."""
+        writer = self.writer
+        rest = "$ticket - $base"
+        for number in reversed(range(2, region.shared)):
+            writer.line(f"$step_{number} = $remainder({rest}, $count_{number})")
+            writer.line(f"$rest = $quotient({rest}, $count_{number})")
+            rest = "$rest"
+        writer.line(f"$step_1 = $first + {rest}")
+        writer.line(f"$step_0 = {' - '.join(['$wave', *(f'$step_{number}' for number in range(1, region.shared))])}")
+
+        def placed() -> None:
+            for number in range(region.shared):
+                writer.line(f"{region.windows[number][0]} = $lower_{number} + $step_{number} * $tile_{number}")
+            tile()
+
+        if region.shared == 2:
+            placed()
+            return
+        with writer.indented("if 0 <= $step_0 < $count_0:"):
+            placed()
 
     def inner_tiles(self, region: RegionCode, number: int) -> None:
         if number == len(region.members):

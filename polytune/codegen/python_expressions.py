@@ -7,7 +7,16 @@ from collections.abc import Callable
 from typing import Any
 
 from polytune.codegen.own_names import OWN
-from polytune.codegen.vector_expressions import Between, Chosen, Lanes, Spread, Total, Variable, VectorExpression
+from polytune.codegen.vector_expressions import (
+    Between,
+    Chosen,
+    Lanes,
+    Shifted,
+    Spread,
+    Total,
+    Variable,
+    VectorExpression,
+)
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -86,7 +95,7 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Total():
+            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Shifted() | Total():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

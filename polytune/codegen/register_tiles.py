@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from polytune.codegen.accumulation import accumulation_of
+from polytune.codegen.accumulation import ContiguousAxis, accumulation_of
 from polytune.codegen.ast_conversion import block
 from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, walk_nodes
 from polytune.codegen.packing import buffer_names, pack
@@ -31,9 +31,9 @@ from polytune.codegen.register_points import PointNest, point_nest_of, tile_poin
 from polytune.codegen.register_sums import tile_sums
 from polytune.codegen.register_sweeps import sweep_of, tile_sweep
 from polytune.codegen.row_vectors import RowLoop, row_loop_of, vectorise_row
-from polytune.codegen.storage import array_types, storage_of, used_in
+from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
-from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.expression import Assign, walk
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -184,6 +184,11 @@ class _Tiler:
         arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
         return row_loop_of(node, arrays, self.contiguous)
 
+    @property
+    def contiguous(self) -> ContiguousAxis:
+        """Tells which subscript of an element walks through neighbours in memory."""
+        return contiguous_axis(self.scop, self.copies)
+
     def tile(self, nest: list[For]) -> Node:
         packed = self.packed(nest) if self.windows else None
         if packed is not None:
@@ -208,10 +213,3 @@ class _Tiler:
             return None
         self.buffers.extend(found.buffers)
         return _around(nest[:-3], block(found.copies, tile_columns(accumulation, self.target)))
-
-    def contiguous(self, element: Element) -> int | None:
-        """The subscript that walks through neighbours in memory."""
-        kind = array_types(storage_of(self.scop), self.scop).get(element.array)
-        if kind is None or kind.layout == "C" or element.array in self.copies:
-            return len(element.subscripts) - 1
-        return 0 if kind.layout == "F" else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, walk_nodes
@@ -121,6 +122,24 @@ def array_types(storage: Storage, scop: Scop) -> dict[str, ArrayType]:
         else:
             kinds[name] = ArrayType(array.dtype, max(1, array.ndim))
     return kinds
+
+
+def contiguous_axis(scop: Scop, copies: frozenset[str]) -> Callable[[Element], int | None]:
+    """A function that tells which subscript of an element walks through neighbours in memory; None where none does.
+
+    Args:
+        scop: the kernel.
+        copies: arrays of which a worker has a copy of its own, which is contiguous.
+    """
+    kinds = array_types(storage_of(scop), scop)
+
+    def axis(element: Element) -> int | None:
+        kind = kinds.get(element.array)
+        if kind is None or kind.layout == "C" or element.array in copies:
+            return len(element.subscripts) - 1
+        return 0 if kind.layout == "F" else None
+
+    return axis
 
 
 def dynamic_axes(kind: ArrayType) -> range:

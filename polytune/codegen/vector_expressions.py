@@ -6,7 +6,8 @@
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
-               | Total(value, dtype)                   -- the sum of the lanes, in any order; a scalar
+               | Shifted(before, value, distance)   -- the lanes so far below those of value, which before precedes
+               | Total(value, dtype)                -- the sum of the lanes, in any order; a scalar
 
 Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are those of
 a comparison that chooses lanes.  A mask is the name of a variable.
@@ -60,9 +61,17 @@ class Chosen:
 
 
 @dataclass(frozen=True)
+class Shifted:
+    before: VectorExpression
+    value: VectorExpression
+    distance: int
+    dtype: str = VECTOR
+
+
+@dataclass(frozen=True)
 class Total:
     value: VectorExpression
     dtype: str
 
 
-VectorExpression = Expression | Variable | Lanes | Spread | Between | Chosen | Total
+VectorExpression = Expression | Variable | Lanes | Spread | Between | Chosen | Shifted | Total

@@ -7,7 +7,16 @@ from typing import Protocol
 from polytune.codegen.loops import Store
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.vector_expressions import Between, Chosen, Lanes, Spread, Total, Variable, VectorExpression
+from polytune.codegen.vector_expressions import (
+    Between,
+    Chosen,
+    Lanes,
+    Shifted,
+    Spread,
+    Total,
+    Variable,
+    VectorExpression,
+)
 from polytune.frontend.expression import Element
 
 
@@ -39,6 +48,9 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             parts = (expression_text(part, place.text) for part in (value, otherwise))
             which = mask if isinstance(mask, str) else expression_text(mask, place.text)
             return f"{OWN}chosen({which}, {', '.join(parts)})"
+        case Shifted(before, value, distance):
+            parts = (expression_text(part, place.text) for part in (before, value))
+            return f"{OWN}shifted({', '.join(parts)}, {distance})"
         case Total(value):
             return f"{OWN}lane_sum({expression_text(value, place.text)})"
     raise AssertionError(f"no such node: {node!r}")

@@ -21,7 +21,19 @@ from numba.extending import intrinsic, lower_builtin, models, register_model
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
 
-__all__ = ["Mask", "Vector", "between", "chosen", "lane_sum", "load", "load_some", "spread", "store", "store_some"]
+__all__ = [
+    "Mask",
+    "Vector",
+    "between",
+    "chosen",
+    "lane_sum",
+    "load",
+    "load_some",
+    "shifted",
+    "spread",
+    "store",
+    "store_some",
+]
 
 _BIT = ir.IntType(1)
 
@@ -221,6 +233,25 @@ def chosen(typing_context, mask, value, otherwise):
     if not isinstance(value, Vector) or value != otherwise or mask != Mask(value.lanes):
         raise TypingError(f"cannot choose from {value} and {otherwise} by {mask}")
     return value(mask, value, otherwise), lambda context, builder, sig, args: builder.select(*args)
+
+
+@intrinsic(prefer_literal=True)
+def shifted(typing_context, before, value, distance):
+    """The lanes that are a literal ``distance`` below those of ``value``, which those of ``before`` precede.
+
+    With 0 it is ``value``, with as many as there are lanes ``before``.
+    """
+    if not isinstance(value, Vector) or before != value or not isinstance(distance, types.IntegerLiteral):
+        raise TypingError(f"cannot shift {value}, preceded by {before}, by {distance}")
+    lanes, far = value.lanes, distance.literal_value
+    if not 0 <= far <= lanes:
+        raise TypingError(f"cannot shift {lanes} lanes by {far}")
+
+    def emit(context, builder, sig, args):
+        places = [lanes - far + lane for lane in range(lanes)]
+        return builder.shuffle_vector(args[0], args[1], ir.Constant(ir.VectorType(ir.IntType(32), lanes), places))
+
+    return value(before, value, distance), emit
 
 
 # Arithmetic

@@ -16,26 +16,26 @@ from polytune.schedule.dependences import Dependences
 from polytune.schedule.unions import maps_of, sets_of, union_of
 
 
-def distribute_innermost(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:
-    """A band node without bands below, its last member a loop of each statement's own where that pays and is legal.
+def distribute_innermost(node: isl.ScheduleNode, dependences: Dependences, members: int = 1) -> isl.ScheduleNode:
+    """A band node without bands below, its last members loops of each statement's own where that pays and is legal.
 
-    It pays where the loop over the last member carries a dependence and none of the loops that it becomes does.  With P
-    what is around that loop, instances with equal P are then executed statement by statement, so that it is legal iff
-    ``{ s -> t dependent : P(s) = P(t) }`` never leads from a statement to one before it.  False dependences count here
-    without exception: variables that are used anew in each iteration keep their loop whole.
+    It pays where the loops over the last members carry a dependence and none of the loops that they become does.  With
+    P what is around those loops, instances with equal P are then executed statement by statement, so that it is legal
+    iff ``{ s -> t dependent : P(s) = P(t) }`` never leads from a statement to one before it.  False dependences count
+    here without exception: variables that are used anew in each iteration keep their loops whole.
     """
-    last = node.band_n_member() - 1
-    if last < 1:
+    first = node.band_n_member() - members
+    if first < 1:
         return node
-    loop = node.band_split(last).child(0)
-    if analyse_band(loop, dependences).coincident[0]:
+    loop = node.band_split(first).child(0)
+    if all(analyse_band(loop, dependences).coincident):
         return node
     order = _order_of_statements(loop, dependences)
     if order is None:
         return node
     distributed = loop.child(0).cut().insert_sequence(order).parent().band_sink()
     loops = [distributed.child(position).child(0) for position in range(distributed.n_children())]
-    if not all(analyse_band(own, dependences).coincident[0] for own in loops):
+    if not all(all(analyse_band(own, dependences).coincident) for own in loops):
         return node
     return distributed.parent()
 

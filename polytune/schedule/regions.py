@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
@@ -15,11 +14,15 @@ from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.distribution import distribute_innermost
 from polytune.schedule.expansion import Expansion, expand_points
+from polytune.schedule.independence import independent_inside
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
 from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
 MARK = "region"
+
+LEAST_WITH_PLANES = 4
+"""Tiled members with which two loops of each statement's own are a plane of a tile and not all of a step in time."""
 
 OPERATIONS = 4_000_000
 """isl's budget for one plan, in its own basic operations (about a second); three times that where a kernel has been
@@ -43,7 +46,8 @@ class Region:
         domain: the statement instances it executes, over all its executions.
         prefix: ``S[i] -> outer time``, the serial loops around it; None where there are none.
         band: the partial schedule that is tiled, the members that are shared out first; None for serial work.
-        shared: how many leading members of ``band`` are shared out (1 or more coincident ones; 2 for a wavefront).
+        shared: how many leading members of ``band`` are shared out (1 or more coincident ones; for a wavefront all but
+            the last one, and 2 at least).
         private: arrays of which each worker has a copy here.
         local: those that may be variables of one tile's code, since no live range leaves a point of the band.
         contiguous: the member of ``band`` along which arrays are contiguous, the innermost one within a tile but for
@@ -145,9 +149,9 @@ def plan_parallel(
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
-    becomes a wavefront region if asked to: the tiles (t0, t1, ...) with equal t0 + t1 are independent, since all
-    distances are non-negative in both.  Otherwise the band's first member becomes a loop that all workers run in
-    step, and the search goes on inside it.
+    becomes a wavefront region if asked to: tickets, that is tile coordinates (t0, t1, ...) of the members shared out,
+    are independent if they have equal sums, since all distances are non-negative in each of them.  Otherwise the
+    band's first member becomes a loop that all workers run in step, and the search goes on inside it.
 
     With ``interleave`` the points of a tile advance together: its coincident members are sunk below the loops inside
     them, so that a chain of dependent operations in an inner loop becomes many independent ones side by side.
@@ -210,7 +214,7 @@ class _Planner:
             others = [member for member in range(members) if not analysis.coincident[member]]
             return self.mark_tiles(node, RegionKind.PARALLEL, (*parallel, *others), len(parallel), analysis)
         if analysis.concurrent and members >= 2 and self.wavefront:
-            return self.mark_tiles(node, RegionKind.WAVEFRONT, tuple(range(members)), 2, analysis)
+            return self.mark_tiles(node, RegionKind.WAVEFRONT, tuple(range(members)), max(2, members - 1), analysis)
         if members > 1:
             node = node.band_split(1)
             analysis = analyse_band(node, self.candidate.dependences)
@@ -285,7 +289,7 @@ class _Planner:
                     contiguous = order.index(points[-1])
                     node = reorder_band(node, points)
                     if kind is RegionKind.WAVEFRONT:
-                        node = distribute_innermost(node, self.candidate.dependences)
+                        node = self.distribute(node)
             else:
                 node = self.interchange_below(node)
             node = separate_innermost(node)
@@ -294,6 +298,16 @@ class _Planner:
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
             return marked.child(0).band_sink().parent()
         return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous, accumulated))
+
+    def distribute(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        """The band of a tile with its innermost two loops, or one, each statement's own, where that pays and is
+        legal."""
+        members = node.band_n_member()
+        for loops in (2, 1) if members >= LEAST_WITH_PLANES else (1,):
+            distributed = distribute_innermost(node, self.candidate.dependences, loops)
+            if distributed.band_n_member() < members:
+                return distributed
+        return node
 
     def interchange_below(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Put the contiguous member innermost in every permutable band that has no band below it, or one that
@@ -354,7 +368,7 @@ class _Planner:
         accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        inside = _independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
+        inside = independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
         places = contiguous, accumulated, inside
         region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)
@@ -376,33 +390,6 @@ def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> boo
     if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))
-
-
-def _independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
-    """The depths below a node's own band at which there are innermost loops alone, and none carries a dependence."""
-    bands = list(_bands_below(node))
-    innermost = [band for band in bands if not has_band(band.child(0))]
-    others = {depth for band in bands if has_band(band.child(0)) for depth in _depths(band)}
-    independent = {depth for band in innermost for depth in _depths(band)} - others
-    for band in innermost:
-        if independent.intersection(_depths(band)):
-            coincident = analyse_band(band, dependences).coincident
-            independent -= {depth for depth, parallel in zip(_depths(band), coincident, strict=True) if not parallel}
-    return frozenset(independent)
-
-
-def _depths(band: isl.ScheduleNode) -> range:
-    """How many loops are around each member of a band."""
-    return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
-
-
-def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
-    """The bands of the subtrees below a node."""
-    for position in range(node.n_children()):
-        child = node.child(position)
-        if child.get_type() == isl.schedule_node_type.band:
-            yield child
-        yield from _bands_below(child)
 
 
 def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]:

@@ -31,14 +31,9 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
-from polytune.schedule.bands import analyse_band
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences
-from polytune.schedule.splitting import only_cut, sides_of
-from polytune.schedule.unions import joined, sets_of
-
-BEFORE, AT, BEHIND = range(3)
-"""The sides of a cut."""
+from polytune.schedule.step_nest import AT, BEFORE, BEHIND, Read, StepNest, dimensions_of, relation_of, step_nest_of
+from polytune.schedule.unions import joined
 
 Sides = tuple[int, ...]
 """The side of the cut of each loop but the first on which a piece lies."""
@@ -68,113 +63,8 @@ def save_values(source: Candidate, steps: int) -> SavedKernel | None:
 
     None where it is not a nest of one assignment of which that can be told.
     """
-    nest = _nest_of(source.schedule, source.dependences)
+    nest = step_nest_of(source.schedule, source.dependences)
     return None if nest is None else _Builder(nest, steps).build()
-
-
-@dataclass(frozen=True)
-class _Read:
-    """A read whose value is saved: the same all along a loop, at a depth, and changed by later steps."""
-
-    element: Element
-    relation: isl.Map
-    depth: int
-
-
-@dataclass(frozen=True)
-class _Nest:
-    """A perfect nest of one assignment, the loop over steps outermost, every loop inside it cut at one place.
-
-    Attributes:
-        sides: for each loop but the first, the instances before, at and behind its cut.
-        saved: the reads to be saved.
-    """
-
-    scop: Scop
-    statement: Statement
-    sides: tuple[tuple[isl.Set, isl.Set, isl.Set], ...]
-    saved: tuple[_Read, ...]
-
-    @property
-    def assignment(self) -> Assign:
-        (operation,) = self.statement.operations
-        assert isinstance(operation, Assign)
-        return operation
-
-
-def _nest_of(schedule: isl.Schedule, dependences: Dependences) -> _Nest | None:
-    scop = dependences.scop
-    if len(scop.statements) != 1:
-        return None
-    (statement,) = scop.statements
-    if statement.is_opaque or not isinstance(statement.operations[0], Assign):
-        return None
-    saved = _saved_reads(statement, statement.operations[0])
-    if not saved or len(statement.iterators) < 2:
-        return None
-    sides: list[tuple[isl.Set, isl.Set, isl.Set]] = []
-    node = schedule.get_root().child(0)
-    for depth in range(len(statement.iterators)):
-        if node.get_type() != isl.schedule_node_type.band or not _counts(node, statement, depth):
-            return None
-        if depth == 0 and analyse_band(node, dependences).coincident[0]:
-            return None
-        if depth > 0:
-            place = only_cut(node, dependences)
-            if place is None:
-                return None
-            before, at, behind = (_set_of(side, statement) for side in sides_of(node, place))
-            sides.append((before, at, behind))
-        node = node.child(0)
-    return _Nest(scop, statement, tuple(sides), saved)
-
-
-def _counts(node: isl.ScheduleNode, statement: Statement, depth: int) -> bool:
-    """Whether a band is the loop at a depth, upwards."""
-    names = _dimensions(statement)
-    upwards = _relation(statement, f"{statement.name}[{', '.join(names)}] -> [{names[depth]}]")
-    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
-    return loop.is_subset(isl.UnionMap.from_map(upwards))
-
-
-def _saved_reads(statement: Statement, assignment: Assign) -> tuple[_Read, ...]:
-    """The reads of the array that is updated, but for the element that is; nothing where one of them cannot be saved.
-
-    It can be if every instance reads it, and if its subscripts name all loops but one inside the first, each of them by
-    itself.
-    """
-    elements = [part for part in walk(assignment.value) if isinstance(part, Element)]
-    reads = [access for access in statement.accesses if not access.is_write]
-    if len(elements) != len(reads):
-        return ()
-    found: dict[Element, _Read] = {}
-    for element, access in zip(elements, reads, strict=True):
-        if element.array != assignment.target.array or element == assignment.target or element in found:
-            continue
-        named = {part.name for part in walk(element) if isinstance(part, Iterator)}
-        missing = [depth for depth, name in enumerate(statement.iterators) if depth and name not in named]
-        plain = {subscript.name for subscript in element.subscripts if isinstance(subscript, Iterator)}
-        if len(missing) != 1 or not plain >= named - {statement.iterators[0]}:
-            return ()
-        if not statement.domain.is_subset(access.relation.domain()):
-            return ()
-        found[element] = _Read(element, access.relation, missing[0])
-    return tuple(found.values())
-
-
-def _dimensions(statement: Statement) -> list[str]:
-    """Names for the dimensions of a statement's domain that isl takes."""
-    return [f"x{depth}" for depth in range(len(statement.iterators))]
-
-
-def _relation(statement: Statement, text: str) -> isl.Map:
-    return isl.Map.read_from_str(statement.domain.get_ctx(), f"{{ {text} }}")
-
-
-def _set_of(union: isl.UnionSet, statement: Statement) -> isl.Set:
-    """The instances of a statement in a union."""
-    found = sets_of(union)
-    return found[0] if found else isl.Set.empty(statement.domain.get_space())
 
 
 @dataclass(frozen=True)
@@ -189,10 +79,10 @@ class _Copy:
 class _Builder:
     """The statements of a kernel with saved values, being made."""
 
-    def __init__(self, nest: _Nest, steps: int):
+    def __init__(self, nest: StepNest, steps: int):
         self.steps = steps
         self.nest, self.scop, self.statement = nest, nest.scop, nest.statement
-        self.dimensions = _dimensions(nest.statement)
+        self.dimensions = dimensions_of(nest.statement)
         self.taken = {array.name for array in self.scop.arrays}
         self.taken |= {name for name, _ in self.scop.signature.arguments}
         self.taken |= {parameter.name for parameter in self.scop.parameters}
@@ -229,13 +119,13 @@ class _Builder:
             return isl.Set.empty(piece.get_space())
         name, first, inner = self.statement.name, self.dimensions[0], ", ".join(self.dimensions[1:])
         block = f"floor({first}/{self.steps}) = floor(y/{self.steps})"
-        in_block = _relation(self.statement, f"{name}[y, {inner}] -> {name}[{first}, {inner}] : {block}")
+        in_block = relation_of(self.statement, f"{name}[y, {inner}] -> {name}[{first}, {inner}] : {block}")
         for number, side in enumerate(sides):
             elsewhere = self.statement.domain.subtract(self.nest.sides[number][side])
             piece = piece.subtract(elsewhere.apply(in_block))
         return piece.coalesce()
 
-    def add_piece(self, domain: isl.Set, sides: Sides, copies: Mapping[_Read, _Copy]) -> str:
+    def add_piece(self, domain: isl.Set, sides: Sides, copies: Mapping[Read, _Copy]) -> str:
         """A piece of the statement, which takes copies of some of what it reads."""
         name = self.new_name()
         if domain.is_empty():
@@ -272,7 +162,7 @@ class _Builder:
         self.times.append(f"{name}[{', '.join(self.dimensions)}] -> [{', '.join(time)}]")
         return name
 
-    def add_copy(self, read: _Read, rest: isl.Set, sides: Sides) -> _Copy:
+    def add_copy(self, read: Read, rest: isl.Set, sides: Sides) -> _Copy:
         """A statement that saves what a piece reads, before the loop along which that is the same."""
         name, array = self.new_name(), self.saved_array(read, sides[read.depth - 1])
         domain = rest.project_out(isl.dim_type.set, read.depth, 1).set_tuple_name(name)
@@ -302,12 +192,12 @@ class _Builder:
         self.copies.append(name)
         return _Copy(name, element, target)
 
-    def to_copy(self, read: _Read, domain: isl.Set, name: str) -> isl.Map:
+    def to_copy(self, read: Read, domain: isl.Set, name: str) -> isl.Map:
         """``{ S[x] -> copy[y] }``, y being x less the read's depth."""
         identity = isl.Map.identity(domain.get_space().map_from_set()).intersect_domain(domain)
         return identity.project_out(isl.dim_type.out, read.depth, 1).set_tuple_name(isl.dim_type.out, name)
 
-    def saved_array(self, read: _Read, side: int) -> Array:
+    def saved_array(self, read: Read, side: int) -> Array:
         """Where the values of a read are saved, those of one side of a cut, for the steps of one block."""
         if (read.element, side) not in self.arrays:
             subscripts, shape = list(read.element.subscripts), self.scop.array(read.element.array).shape

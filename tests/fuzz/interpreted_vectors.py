@@ -50,6 +50,11 @@ def lane_sum(value: np.ndarray) -> Any:
     return value.sum()
 
 
+def shifted(before: np.ndarray, value: np.ndarray, distance: int) -> np.ndarray:
+    lanes = len(value)
+    return np.concatenate([before, value])[lanes - distance : 2 * lanes - distance]
+
+
 def least(first: Any, second: Any) -> Any:
     if isinstance(first, np.ndarray):
         return np.where(second < first, second, first)
@@ -68,6 +73,7 @@ VECTORS = SimpleNamespace(
     lane_sum=lane_sum,
     load=load,
     load_some=load_some,
+    shifted=shifted,
     spread=spread,
     store=store,
     store_some=store_some,

@@ -11,7 +11,7 @@ from numba.core.errors import TypingError
 
 from polytune.runtime.arithmetic import greatest, least
 from polytune.runtime.memory import view
-from polytune.runtime.vectors import between, chosen, lane_sum, load, load_some, spread, store, store_some
+from polytune.runtime.vectors import between, chosen, lane_sum, load, load_some, shifted, spread, store, store_some
 
 TYPES = ("float64", "float32", "int64", "int32")
 
@@ -191,3 +191,30 @@ def _lanes_unknown(array: np.ndarray) -> None:
 def test_refusals(function: Callable, message: str) -> None:
     with pytest.raises(TypingError, match=message):
         njit(function)(np.zeros(8))
+
+
+@njit
+def shift(source, results):
+    a, r = view(source, "a", "a r"), view(results, "r", "a r")
+    before, value = load(a, 4, (0,)), load(a, 4, (4,))
+    store(r, (0, 0), shifted(before, value, 0))
+    store(r, (1, 0), shifted(before, value, 1))
+    store(r, (2, 0), shifted(before, value, 3))
+    store(r, (3, 0), shifted(before, value, 4))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_shifted_lanes_come_from_the_vector_before(dtype: str) -> None:
+    results = np.zeros((4, 4), dtype)
+    shift(np.arange(8, dtype=dtype), results)
+    assert results.tolist() == [[4, 5, 6, 7], [3, 4, 5, 6], [1, 2, 3, 4], [0, 1, 2, 3]]
+
+
+def test_lanes_are_shifted_by_no_more_than_a_vector() -> None:
+    @njit
+    def too_far(source):
+        a = view(source, "a", "a")
+        return shifted(load(a, 4, (0,)), load(a, 4, (4,)), 5)
+
+    with pytest.raises(TypingError, match="cannot shift 4 lanes by 5"):
+        too_far(np.zeros(8))

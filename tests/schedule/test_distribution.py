@@ -33,6 +33,16 @@ def test_time_tiled_stencil_has_a_loop_for_each_statement(name: str, statements:
     assert is_proven_legal(plan.schedule, plan.dependences)
 
 
+def test_statements_of_a_stencil_in_space_have_planes_of_their_own() -> None:
+    plan = plan_of("heat-3d", "tiled")
+    planes = innermost_bands(plan.schedule.get_root())
+    assert len(planes) == 2
+    for plane in planes:
+        assert plane.band_n_member() == 2
+        assert analyse_band(plane, plan.dependences).coincident == (True, True)
+    assert is_proven_legal(plan.schedule, plan.dependences)
+
+
 def band_over(case: str, schedule: str) -> tuple[isl.ScheduleNode, Plan]:
     """A band node with a partial schedule over all instances of a kernel, and the kernel's serial plan."""
     plan = polybench_case(case).stages.plans[0]

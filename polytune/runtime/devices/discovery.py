@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import os
 import threading
-import warnings
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
+from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.runtime.devices import backends
 from polytune.runtime.devices.backends import Found
 from polytune.runtime.devices.device import Device
+from polytune.runtime.devices.warning import warn_of_device
 
 __all__ = ["Probe", "device", "devices", "probe"]
 
@@ -149,4 +149,4 @@ def _warn(text: str) -> None:
     """Warn once for a text."""
     if text not in _opened.warned:
         _opened.warned.add(text)
-        warnings.warn(DeviceWarning(text), stacklevel=3)
+        warn_of_device(text)

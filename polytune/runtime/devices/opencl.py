@@ -64,6 +64,22 @@ def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
     return None
 
 
+def compiler_options(raw: Any) -> tuple[str, ...]:
+    """What every kernel for a device is compiled with.
+
+    Intel's compiler for processors (2026.2) turns a thread's loop into vectors although the loop reads what it wrote an
+    iteration or two before, and the results are wrong: nothing but its optimisation as a whole can be turned off.
+    """
+    import pyopencl
+
+    options = ["-cl-std=CL1.2"]
+    if raw.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
+        options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+    if raw.type & pyopencl.device_type.CPU and "intel" in raw.platform.vendor.lower():
+        options.append("-cl-opt-disable")
+    return tuple(options)
+
+
 class OpenCLDevice(StagedDevice):
     """An OpenCL device with a context of its own."""
 
@@ -89,9 +105,7 @@ class OpenCLDevice(StagedDevice):
         self.limits = _limits(raw)
         with self._translated("open"):
             self._context = pyopencl.Context([raw])
-        self._options = ["-cl-std=CL1.2"]
-        if raw.single_fp_config & pyopencl.device_fp_config.CORRECTLY_ROUNDED_DIVIDE_SQRT:
-            self._options.append("-cl-fp32-correctly-rounded-divide-sqrt")
+        self._options = compiler_options(raw)
         self._allocated = _Count()
         self._launching = threading.Lock()
 

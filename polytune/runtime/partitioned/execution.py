@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
+from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.runtime.devices.device import Device
+from polytune.runtime.devices.warning import warn_of_device
 from polytune.runtime.partitioned.attempt import Attempt
 from polytune.runtime.partitioned.call import Call, Plan, Report
 from polytune.runtime.partitioned.description import Partitioned
@@ -113,4 +113,4 @@ class Execution:
             self._warned.add(cause)
         then = "the device is not used again" if lost else "that is not tried again"
         text = f"{self._name}: {error}; the call is served otherwise, and {then}"
-        warnings.warn(DeviceWarning(text), stacklevel=2)
+        warn_of_device(text)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import itertools
 import threading
-import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -17,10 +16,11 @@ from types import TracebackType
 
 import numpy as np
 
-from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError, DeviceWarning
+from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import device as open_device
 from polytune.runtime.devices.discovery import devices
+from polytune.runtime.devices.warning import warn_of_device
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.holdings import Holding, Holdings
 from polytune.runtime.partitioned.pool import pool_of
@@ -236,7 +236,7 @@ class resident:
                 if array.size:
                     self._residences.append(_registry.enter(array, device))
         except DeviceMemoryError as error:
-            warnings.warn(DeviceWarning(f"{error}; arrays stay where they are"), stacklevel=2)
+            warn_of_device(f"{error}; arrays stay where they are")
         except BaseException:
             self._leave()
             raise

@@ -89,6 +89,7 @@ def test_what_cannot_be_chosen_is_warned_of_once(machine, monkeypatch, recwarn, 
     assert identities() == []
     assert [warning.category for warning in recwarn] == [DeviceWarning]
     assert said in str(recwarn[0].message)
+    assert recwarn[0].filename == __file__  # and not a line of polytune's
 
 
 def test_devices_are_opened_once(machine):
