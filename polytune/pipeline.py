@@ -29,7 +29,8 @@ from polytune.schedule.counts import Counts, count
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
-from polytune.schedule.regions import Plan, plan_parallel, plan_serial
+from polytune.schedule.planning import plan_parallel, plan_serial
+from polytune.schedule.regions import Plan
 from polytune.schedule.splitting import SPLIT
 from polytune.schedule.step_blocks import BLOCKED
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space

@@ -13,7 +13,8 @@ from polytune.codegen.loops import If, Node, Program, RegionCode, TiledMember
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
 from polytune.frontend.scop import Scop
-from polytune.schedule.regions import Plan, Region, RegionKind, in_point_order
+from polytune.schedule.planning import in_point_order
+from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.unions import sets_of
 
 

@@ -12,7 +12,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Loop
 from polytune.schedule.bands import Obstacle, analyse_band
 from polytune.schedule.dependences import Dependences
-from polytune.schedule.regions import OPERATIONS
+from polytune.schedule.planning import OPERATIONS
 
 
 @dataclass(frozen=True)

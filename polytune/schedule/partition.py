@@ -16,7 +16,8 @@ from polytune.errors import LegalityError
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.bands import open_dependences
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.regions import MARK, Plan, Region, RegionKind, plan_parallel
+from polytune.schedule.planning import plan_parallel
+from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.splitting import SPLIT
 from polytune.schedule.step_blocks import BLOCKED
 from polytune.schedule.tree import below_mark

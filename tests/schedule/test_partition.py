@@ -10,7 +10,8 @@ import pytest
 
 from polytune.errors import LegalityError
 from polytune.schedule.partition import MOST_SPLITS, Split, choose_plan, partition, splits_of
-from polytune.schedule.regions import MARK, Plan, Region, RegionKind, plan_parallel
+from polytune.schedule.planning import plan_parallel
+from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tree import below_mark
 from tests.schedule.instances import Instance, Pair, Point, extents, pairs, parameters_at, times
 from tests.schedule.kernels import SMALL, Case, polybench_case

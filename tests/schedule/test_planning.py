@@ -6,7 +6,8 @@ import islpy as isl
 import pytest
 
 from polytune.pipeline import make_plans, order_plans
-from polytune.schedule.regions import MARK, Plan, RegionKind, plan_parallel
+from polytune.schedule.planning import plan_parallel
+from polytune.schedule.regions import MARK, Plan, RegionKind
 from polytune.schedule.unions import domain_of
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
