@@ -12,11 +12,11 @@ import pytest
 from polytune import pipeline
 from polytune.explanation import explain_loops, explain_versions
 from polytune.pipeline import Stages
-from polytune.schedule import array_dependences, candidates, dependences, legality, loop_report, regions
+from polytune.schedule import array_dependences, candidates, dependences, legality, loop_report, planning
 from tests.codegen.test_programs import check_all_versions
 from tests.schedule.kernels import SMALL, Case, polybench_case
 
-PHASES = (array_dependences, dependences, candidates, legality, regions, loop_report, pipeline)
+PHASES = (array_dependences, dependences, candidates, legality, planning, loop_report, pipeline)
 KERNELS = ("reductions", "guarded", "may_write", "stencil", "gemm", "symm", "trisolv", "jacobi-1d")
 
 
@@ -52,7 +52,7 @@ def test_reason_for_no_device_is_the_budget(monkeypatch: pytest.MonkeyPatch) -> 
     assert made.device_plan is not None
     monkeypatch.setattr(pipeline, "make_partitioned", lambda plan, candidate, scop, target: None)
     assert made.show("cuda").endswith("runs on the CPU only: isl could not generate code for devices within its budget")
-    monkeypatch.setattr(regions, "OPERATIONS", 500)
+    monkeypatch.setattr(planning, "OPERATIONS", 500)
     planned = Stages(small.stages.function, small.stages.signature)
     assert planned.device_plan is None
     assert "; isl gave up on other schedules within its budget: " in planned.show("transfers")
@@ -62,7 +62,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     small = SMALL["stencil"]
     whole = Stages(small.stages.function, small.stages.signature)
     assert whole.given_up == ()
-    for phase in (regions, pipeline):
+    for phase in (planning, pipeline):
         with monkeypatch.context() as patch:
             patch.setattr(phase, "OPERATIONS", 500)
             stages = Stages(small.stages.function, small.stages.signature)
