@@ -179,26 +179,8 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
     scop = source.dependences.scop
     given_up: list[str] = []
 
-    def attempt(
-        candidate: Candidate,
-        name: str,
-        *,
-        wavefront: bool,
-        interchange: bool,
-        interleave: bool = False,
-        accumulate: bool = False,
-        expand: bool = False,
-    ) -> list[Plan]:
-        plan = plan_parallel(
-            candidate,
-            wavefront=wavefront,
-            interchange=interchange,
-            name=name,
-            interleave=interleave,
-            accumulate=accumulate,
-            look_inside=candidate.name in (SPLIT, BLOCKED),
-            expand=expand,
-        )
+    def attempt(candidate: Candidate, name: str, **how: bool) -> list[Plan]:
+        plan = plan_parallel(candidate, name=name, look_inside=candidate.name in (SPLIT, BLOCKED), **how)
         if plan is None:
             given_up.append(name)
             return []

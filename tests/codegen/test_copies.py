@@ -14,19 +14,9 @@ from polytune.codegen.target import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter
+from tests.schedule.kernels import rows_times_matrix
 
 SMALL = Target(vector_bytes=16, vector_registers=16)
-
-
-def rows_times_matrix(A, C):
-    t = np.empty(A.shape[1])
-    for i in range(A.shape[0]):
-        for p in range(A.shape[1]):
-            t[p] = 0.0
-            for s in range(A.shape[1]):
-                t[p] += A[i, s] * C[s, p]
-        for p in range(A.shape[1]):
-            A[i, p] = t[p]
 
 
 def two_arrays(A, C):

@@ -27,6 +27,17 @@ def product_of_sums(C, A, B):
             C[i, j] = total
 
 
+def rows_times_matrix(A, C):
+    t = np.empty(A.shape[1])
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            t[p] = 0.0
+            for s in range(A.shape[1]):
+                t[p] += A[i, s] * C[s, p]
+        for p in range(A.shape[1]):
+            A[i, p] = t[p]
+
+
 def two_live_ranges(A, B, C):
     """The scalar t lives twice in each iteration; the two lives may be swapped but not mixed."""
     for i in range(len(A)):

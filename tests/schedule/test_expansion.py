@@ -13,18 +13,7 @@ from polytune.runtime.arguments import signature_of
 from polytune.schedule.expansion import Expansion
 from polytune.schedule.regions import Plan
 from polytune.schedule.tree import below_mark
-from tests.schedule.kernels import polybench_case
-
-
-def rows_times_matrix(A, C):
-    t = np.empty(A.shape[1])
-    for i in range(A.shape[0]):
-        for p in range(A.shape[1]):
-            t[p] = 0.0
-            for s in range(A.shape[1]):
-                t[p] += A[i, s] * C[s, p]
-        for p in range(A.shape[1]):
-            A[i, p] = t[p]
+from tests.schedule.kernels import polybench_case, rows_times_matrix
 
 
 def scalar_between(A, C):
