@@ -91,6 +91,9 @@ def kernel_tuner_command(
 def sample_sizes_command(
     spaces: Files,
     search: Searches = None,
+    samples: Annotated[
+        list[int] | None, typer.Option(min=1, metavar="N...", help="How many samples; 25, 50, 100, 200 and 400.")
+    ] = None,
     share: Annotated[float, typer.Option(min=0.01, max=1.0, help="Of the study's 800 to 50 runs.")] = 1.0,
     keep: Keep = None,
     seed: Seed = 0,
@@ -99,7 +102,7 @@ def sample_sizes_command(
     debug: program.Debug = False,
 ) -> None:
     """Which searches are ahead of random search with 25 to 400 samples."""
-    runs = {size: max(2, math.ceil(share * count)) for size, count in sample_sizes.RUNS.items()}
+    runs = {size: max(2, math.ceil(share * sample_sizes.runs_with(size))) for size in samples or sample_sizes.SIZES}
     searches = list(dict.fromkeys(["random", *(search or sample_sizes.SEARCHES)]))
     recorded = [read(space) for space in spaces]
     finish(sample_sizes.study(recorded, Collection(keep, seed, jobs), runs, searches), as_json)

@@ -15,7 +15,8 @@ from benchmarks.search.collection import Collection, tasks_of
 from polytune.replay import RecordedSpace, Results
 from polytune.replay.statistics import SIGNIFICANCE, compare, mann_whitney
 
-RUNS = {25: 800, 50: 400, 100: 200, 200: 100, 400: 50}
+SIZES = (25, 50, 100, 200, 400)
+_ALL_SAMPLES = 20_000
 SEARCHES = ("random", "random_forest", "genetic", "gaussian_process", "tpe")
 CLAIMS: Mapping[str, Sequence[int]] = {
     "gaussian_process": (25, 50, 100),
@@ -23,6 +24,11 @@ CLAIMS: Mapping[str, Sequence[int]] = {
     "genetic": (200, 400),
 }
 """With which sample sizes a search is said to be ahead of random search."""
+
+
+def runs_with(samples: int) -> int:
+    """How many runs the study has with a number of samples: the fewer samples, the more runs, 800 to 50."""
+    return max(1, _ALL_SAMPLES // samples)
 
 
 def study(

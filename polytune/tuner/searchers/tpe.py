@@ -16,17 +16,22 @@ from polytune.tuner.searchers.settings import check_settings
 _USER = "the TPE search"
 _INFEASIBLE = 1e300
 _MOST_GOOD_TRIALS = 25
+_REDRAWS = 5
 
 
 class TPE(FiniteSearcher):
     """Runs what is likely among the good configurations and unlikely among the others (BO-TPE).
 
-    After 20 random configurations, each parameter is drawn from a Parzen estimator of the best quarter of the
+    After 20 random configurations, a configuration is drawn from a Parzen estimator of the best quarter of the
     measurements (25 at most): of 24 draws, the one with the best ratio to the estimator of the others.  Bergstra,
     Bardenet, Bengio, Kégl, "Algorithms for hyper-parameter optimization" (NIPS 2011).
 
-    The estimators know nothing of constraints: a draw that is not valid is replaced by a valid configuration close to
-    it, and one that is known already by a random unknown neighbour of it.
+    The estimators are joint ones of all parameters, as those of Falkner, Klein, Hutter, "BOHB" (ICML 2018): what is
+    good depends on parameters together where a space has constraints, and estimators of each alone draw the same few
+    configurations again and again.
+
+    Even so they know nothing of constraints.  A draw that is not valid, or known already, is made again; after five,
+    a valid configuration close to the last one is taken, or a random unknown neighbour of it.
 
     Args:
         initial: how many random configurations come first.
@@ -68,11 +73,16 @@ class TPE(FiniteSearcher):
     def _draw(self) -> int:
         """A configuration drawn by the estimators, made valid."""
         study = self._updated_study()
-        # A sampler of its own for every draw: what it draws is then a function of the costs and one random number.
-        study.sampler = self._sampler(int(self._rng.integers(1 << 31)))
-        trial = study.ask(self._distributions)
-        study.tell(trial, state=library("optuna", _USER).trial.TrialState.FAIL)
-        row = [trial.params.get(name, 0) for name in self.space.names]
+        row: list[int] = []
+        for _ in range(_REDRAWS):
+            # A sampler of its own for every draw: what it draws is then a function of the costs and one random number.
+            study.sampler = self._sampler(int(self._rng.integers(1 << 31)))
+            trial = study.ask(self._distributions)
+            study.tell(trial, state=library("optuna", _USER).trial.TrialState.FAIL)
+            row = [trial.params.get(name, 0) for name in self.space.names]
+            index = self.space.index_of(row)
+            if index is not None and index not in self._costs:
+                return index
         return self.space.nearest(row)
 
     def _unknown_neighbour(self, index: int) -> int | None:
@@ -106,9 +116,14 @@ class TPE(FiniteSearcher):
             return min(math.ceil(self._good * count), _MOST_GOOD_TRIALS)
 
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # one may not choose the share in some future version
+            # Neither joint estimators nor a share of one's own need be there in some future version.
+            warnings.simplefilter("ignore")
             return optuna.samplers.TPESampler(
-                n_startup_trials=0, n_ei_candidates=self._draws, gamma=good_trials, seed=seed
+                n_startup_trials=0,
+                n_ei_candidates=self._draws,
+                gamma=good_trials,
+                multivariate=True,
+                seed=seed,
             )
 
     def _rule_state(self) -> dict[str, Any]:
