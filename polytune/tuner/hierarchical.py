@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from polytune.tuner.arms import Order
 from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.leftovers import Remaining, dismissed, why_nothing_is_left
+from polytune.tuner.race import DUEL_ROUNDS, FINAL_ROUNDS, Race, contenders, default_if_near, is_noisy
 from polytune.tuner.samples import Samples
 from polytune.tuner.space import Space
 from polytune.tuner.subspace import restored_point
@@ -49,8 +50,9 @@ class HierarchicalTuner:
     tries each of its arms once, with everything beyond at its defaults, and then mostly the best; so every version is
     seen before any is looked at more closely.  At the end of each walk the numeric parameters are searched, with a
     state for each combination of nominal values.  A configuration that looks better than the best, or as good
-    within the noise, is asked for again until it has `repeats` measurements: only then is it believed.  Not
-    thread-safe.
+    within the noise, is asked for again until it has `repeats` measurements: only then is it believed.  Where
+    measurements are noisy, it takes the place of the best only by winning a `Race` against it, and before the search
+    has converged all that may be the best race once more, the default among them.  Not thread-safe.
 
     Once `converged`, asking goes on with random configurations that have not been measured, and searches around any
     that turns out to be better; when nothing is left, with the best one.
@@ -107,6 +109,8 @@ class HierarchicalTuner:
         self._pending: _Proposal | None = None
         self._postponed: list[Configuration] = []
         self._second_looks: list[Configuration] | None = None  # None: not needed yet
+        self._race: Race | None = None
+        self._is_confirmed = False  # the best, by a race after everything else was measured
         self._remaining = Remaining(space, rng)
 
     # ---- asking
@@ -119,9 +123,11 @@ class HierarchicalTuner:
         """
         for _ in range(_FREE_PROPOSALS):
             if self._pending is None:
-                self._pending = self._propose()
-                if self._pending is None:
-                    break
+                self._pending = None if self._race is not None else self._propose()
+            if self._race is not None:
+                return self._race.ask()
+            if self._pending is None:
+                break
             if self._pending.again or not self._is_settled(self._pending.configuration):
                 return self._pending.configuration
             self._conclude(self._pending)
@@ -140,15 +146,34 @@ class HierarchicalTuner:
             if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
                 return _Proposal(start)
         path = self._walk.path()
-        if path is None and self._second_looks is None:
-            self._second_looks = dismissed(self._samples, self._best, self._walk.first_arm)
-        if path is None and self._second_looks:
-            return _Proposal(self._second_looks.pop(0), again=True)
         if path is not None:
+            self._is_confirmed = False
             point = path.subspace.ask()
             return _Proposal(path.subspace.configuration(point), path, point)
-        configuration = None if self._postponed else self._unmeasured()
+        if self._second_looks is None:
+            self._second_looks = dismissed(self._samples, self._best, self._walk.first_arm)
+        if self._second_looks:
+            return _Proposal(self._second_looks.pop(0), again=True)
+        if self._postponed or self._confirms():
+            return None
+        configuration = self._unmeasured()
         return None if configuration is None else _Proposal(configuration)
+
+    def _confirms(self) -> bool:
+        """Whether all that may be the best begins to race, once after each time that the search has come to its end."""
+        if self._is_confirmed or self._best is None:
+            return False
+        self._is_confirmed = True
+        found = contenders(self._samples, self._best, self.space.default(), self._walk.first_arm)
+        return self._begins_race(found, FINAL_ROUNDS)
+
+    def _begins_race(self, found: Sequence[Configuration], rounds: int) -> bool:
+        """Let configurations race, the best first; False where there is nothing to doubt."""
+        found = list(dict.fromkeys(found))
+        if self._repeats == 1 or len(found) < 2 or not is_noisy([self._samples[each] for each in found]):
+            return False
+        self._race = Race(found, rounds)
+        return True
 
     def _unmeasured(self) -> Configuration | None:
         """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
@@ -194,6 +219,11 @@ class HierarchicalTuner:
                 f"{seconds!r} is no measurement of {configuration!r}: it must be a finite number of seconds, not "
                 "negative; call fail() for a configuration that did not run"
             )
+        race = self._race
+        if race is not None and race.tell(configuration, float(seconds)):
+            if race.is_over:
+                self._end_race(race)
+            return
         samples = self._samples.get(configuration)
         pending = self._pending
         is_pending = pending is not None and pending.configuration == configuration
@@ -219,6 +249,10 @@ class HierarchicalTuner:
         self._samples.pop(configuration, None)
         if configuration == self._best:
             self._replace_best()
+        if self._race is not None:
+            self._race.drop(configuration)
+            if self._race.is_over:
+                self._end_race(self._race)
         if self._pending is not None and self._pending.configuration == configuration:
             self._conclude(self._pending)
 
@@ -232,22 +266,52 @@ class HierarchicalTuner:
             self.tell(configuration, seconds)
 
     def _update_best(self, configuration: Configuration, *, has_risen: bool) -> None:
-        if configuration == self._best:
-            if has_risen:
+        best = self._best
+        if best is None:
+            self._best = configuration
+        elif configuration == best:
+            if has_risen and not self._race_decides(self._cheapest()):
                 self._replace_best()
-        elif self._best is None or (
+        elif (
             len(self._samples[configuration]) >= self._repeats
-            and self._samples[configuration].estimate < self._samples[self._best].estimate
+            and self._samples[configuration].estimate < self._samples[best].estimate
+            and not self._race_decides(configuration)
         ):
             self._best = configuration
+
+    def _race_decides(self, rival: Configuration | None) -> bool:
+        """Whether a race is to tell if a configuration that seems cheaper than the best is so.
+
+        It was measured at another moment.  The default takes part, unless it seems far slower: it was measured before
+        anything else, and never since.
+        """
+        best = self._best
+        if best is None or rival is None or rival == best:
+            return False
+        return self._race is not None or self._begins_race(
+            [best, rival, *default_if_near(self._samples, best, self.space.default())], DUEL_ROUNDS
+        )
+
+    def _end_race(self, race: Race) -> None:
+        """Believe what a race has shown, and nothing that was known of its contenders before."""
+        self._race = None
+        measured = {each: samples for each, samples in race.samples.items() if len(samples)}
+        self._samples.update(measured)
+        self._best = race.winner or self._best
+        for each, samples in measured.items():
+            self._walk.learn(each, samples.estimate)
+
+    def _cheapest(self) -> Configuration | None:
+        """Of what is believed the cheapest; where nothing is, of all that has been measured."""
+        believed = [c for c, samples in self._samples.items() if len(samples) >= self._repeats]
+        return min(believed or self._samples, key=lambda c: self._samples[c].estimate, default=None)
 
     def _replace_best(self) -> None:
         """The best one failed or became slower: the cheapest that is believed replaces it, and what looks better now
         is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
         """
-        believed = [c for c, samples in self._samples.items() if len(samples) >= self._repeats]
-        best = min(believed or self._samples, key=lambda c: self._samples[c].estimate, default=None)
-        self._best, self._best_is_in_doubt = best, best is not None
+        self._best = self._cheapest()
+        self._best_is_in_doubt = self._best is not None
 
     def _conclude(self, proposal: _Proposal) -> None:
         """Tell the searchers what is now known of a proposal."""
@@ -269,7 +333,7 @@ class HierarchicalTuner:
             False, with nothing set aside, where something is known of that arm already.
         """
         pending = self._pending
-        if pending is None or not self._walk.hold(pending.configuration):
+        if pending is None or self._race is not None or not self._walk.hold(pending.configuration):
             return False
         self._pending = None
         self._postponed.append(pending.configuration)
@@ -298,13 +362,20 @@ class HierarchicalTuner:
             and self._second_looks is not None
             and not self._second_looks
             and not self._best_is_in_doubt
+            and self._is_confirmed
+            and self._race is None
             and (self._pending is None or (self._pending.path is None and not self._pending.again))
         )
 
     @property
     def is_asking(self) -> bool:
         """Whether a proposal waits for its measurement."""
-        return self._pending is not None
+        return self._pending is not None or self._race is not None
+
+    @property
+    def is_racing(self) -> bool:
+        """Whether contenders are measured in turns, the best among them."""
+        return self._race is not None
 
     @property
     def postponed(self) -> Sequence[Configuration]:
@@ -338,9 +409,11 @@ class HierarchicalTuner:
             "refused": [[name, value] for name, values in self._refused.items() for value in values],
             "best": self._best and dict(self._best),
             "best_is_in_doubt": self._best_is_in_doubt,
+            "race": self._race and self._race.state(),
+            "is_confirmed": self._is_confirmed,
             "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
-            and [dict(pending.configuration), pending.path is not None, pending.point, pending.again],
+            and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
             "rng": self._rng.bit_generator.state,
         }
 
@@ -364,11 +437,14 @@ class HierarchicalTuner:
         self._best_is_in_doubt = state["best_is_in_doubt"]
         looks = state["second_looks"]
         self._second_looks = None if looks is None else [Configuration(values) for values in looks]
+        self._race = None if state["race"] is None else Race.restored(state["race"])
+        self._is_confirmed = state["is_confirmed"]
         self._pending = None
         if state["pending"] is not None:
-            values, walked, point, again = state["pending"]
+            values, is_new, point, again = state["pending"]
             configuration = Configuration(values)
-            path = self._walk.path_to(configuration) if walked else None
+            path = None if is_new is None else self._walk.path_to(configuration)
+            path = path and replace(path, is_new=is_new)
             self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
         self._remaining = Remaining(self.space, self._rng)

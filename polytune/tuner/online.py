@@ -152,8 +152,12 @@ class OnlineTuner:
         if search.converged:
             self._settle()
             return self._settled or configuration
-        if best is not None and configuration == best[0] and search.postponed and not search.is_asking:
-            return configuration  # nothing else may be tried for now
+        if (
+            best is not None
+            and configuration == best[0]
+            and (search.is_racing or (search.postponed and not search.is_asking))
+        ):
+            return configuration  # its turn in a race, or nothing else may be tried for now
         if is_ready is not None and best is not None and configuration != best[0] and not is_ready(configuration):
             return best[0]
         self._trial, self._choices_since_trial = configuration, 0
@@ -179,6 +183,8 @@ class OnlineTuner:
         """Why something other than the best may not be tried now; None where it may."""
         ledger, budget = self._ledger, self._budget
         objection = budget.objection(ledger)
+        if self._search.is_racing:  # for what it has been tried for already, by near equals
+            return objection
         if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
             return "the last trials have cost more than what they found can save on as many calls as there have been"
         return objection
@@ -227,13 +233,13 @@ class OnlineTuner:
                 ledger.lost_seconds += compile_seconds
 
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
-        best = self._search.best
+        best, is_racing = self._search.best, self._search.is_racing
         self._search.tell(configuration, seconds)
         is_best = best is not None and configuration == best[0]
         lost = max(0.0, seconds - best[1]) if best is not None and not is_best else 0.0
         self._ledger.lost_seconds += lost
         if configuration == self._trial:
-            self._end_trial(lost + compile_seconds)
+            self._end_trial(lost + compile_seconds, weighed=not is_racing)
         if not is_best:
             self._changed(configuration)
         self._compare(None if is_best else seconds)
@@ -255,10 +261,10 @@ class OnlineTuner:
         if configuration == self._trial:
             self._trial = None
 
-    def _end_trial(self, lost: float) -> None:
+    def _end_trial(self, lost: float, *, weighed: bool = True) -> None:
         self._trial = None
         best = self._search.best
-        self._ledger.add_trial(lost, None if best is None else best[1])
+        self._ledger.add_trial(lost, best[1] if best is not None and weighed else None)
 
     def fail(self, configuration: Configuration, reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.

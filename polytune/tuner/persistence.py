@@ -19,7 +19,7 @@ from polytune.tuner.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
-_STATE_VERSION = 2
+_STATE_VERSION = 3
 
 
 @dataclass(frozen=True)
