@@ -17,6 +17,7 @@ from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.legality import is_proven_legal
 from polytune.schedule.splitting import split_source
 from polytune.schedule.step_blocks import block_steps
+from polytune.schedule.transposition import transpose_arrays
 from polytune.schedule.unions import domain_of, maps_of, union_of
 
 OPERATIONS = 4_000_000
@@ -87,9 +88,14 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
         found[1:] = [Candidate(GROUPED.name, grouped, dependences), *others]
     if not scop.strict and has_reductions(dependences):
         attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
+    transposed = transpose_arrays(found[1:])
     split = split_source(found[0])
     blocked = block_steps(found[0]) if split.made else Attempted((), ())
-    return Attempted((*found, *split.made, *blocked.made), (*given_up, *split.given_up, *blocked.given_up))
+    others = transposed, split, blocked
+    return Attempted(
+        (*found, *(candidate for other in others for candidate in other.made)),
+        (*given_up, *(name for other in others for name in other.given_up)),
+    )
 
 
 def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
