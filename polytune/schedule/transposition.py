@@ -44,21 +44,20 @@ TRANSPOSED = "transposed"
 """The name of the candidate."""
 
 
-def transpose_arrays(candidates: Iterable[Candidate]) -> Attempted[Candidate]:
-    """The first of some candidates with arrays that it walks against their layout in transposed copies; none where
-    none does."""
-    for candidate in candidates:
-        context = candidate.dependences.scop.context.get_ctx()
-        made = within_budget(context, OPERATIONS, lambda candidate=candidate: (_transposed(candidate),))
-        if made is None:
-            return Attempted((), (TRANSPOSED,))
-        (schedule_and_scop,) = made
-        if schedule_and_scop is not None:
-            schedule, scop = schedule_and_scop
-            dependences = compute_dependences(scop, candidate.dependences.relaxed)
-            proven = is_proven_legal(schedule, dependences)
-            return Attempted((Candidate(TRANSPOSED, schedule, dependences),) if proven else (), ())
-    return Attempted((), ())
+def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
+    """The candidate with the arrays that it walks against their layout in transposed copies; none where there are no
+    such ones."""
+    context = candidate.dependences.scop.context.get_ctx()
+    made = within_budget(context, OPERATIONS, lambda: (_transposed(candidate),))
+    if made is None:
+        return Attempted((), (TRANSPOSED,))
+    (found,) = made
+    if found is None:
+        return Attempted((), ())
+    schedule, scop = found
+    dependences = compute_dependences(scop, candidate.dependences.relaxed)
+    proven = is_proven_legal(schedule, dependences)
+    return Attempted((Candidate(TRANSPOSED, schedule, dependences),), ()) if proven else Attempted((), (TRANSPOSED,))
 
 
 def _transposed(candidate: Candidate) -> tuple[isl.Schedule, Scop] | None:
@@ -205,10 +204,10 @@ class _Copies:
             return self.element(part) if isinstance(part, Element) and part.array in self.copies else part
 
         def moved(access: Access) -> Access:
-            copy = self.copies.get(access.array)
-            return access if copy is None else replace(
-                access, array=copy.name, relation=self.relation(access.relation, copy)
-            )
+            if access.array not in self.copies:
+                return access
+            copy = self.copies[access.array]
+            return replace(access, array=copy.name, relation=self.relation(access.relation, copy))
 
         operations = tuple(change(operation) for operation in statement.operations)
         return replace(statement, operations=operations, accesses=tuple(moved(each) for each in statement.accesses))
