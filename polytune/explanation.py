@@ -17,6 +17,7 @@ from polytune.runtime.partitioned.space import VERSION
 from polytune.schedule.bands import Obstacle
 from polytune.schedule.loop_report import LoopReport, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
+from polytune.schedule.transposition import TRANSPOSED
 from polytune.tuner import Nominal, Space
 
 if TYPE_CHECKING:
@@ -114,6 +115,8 @@ def explain_versions(stages: Stages) -> str:
             if region.expansion is not None:
                 arrays = ", ".join(sorted(region.expansion.arrays))
                 lines.append(f"    a copy of {arrays} for each of the points that are computed side by side")
+        if plan.name.startswith(TRANSPOSED):
+            lines.append("    on transposed copies of arrays whose columns the innermost loops go along")
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
             if packed_name(plan.name) in names:

@@ -33,6 +33,7 @@ from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.regions import Plan
 from polytune.schedule.splitting import SPLIT
 from polytune.schedule.step_blocks import BLOCKED
+from polytune.schedule.transposition import TRANSPOSED
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
@@ -231,13 +232,15 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
     variables.
 
-    They are in the order of the plans, but those with vectors come first.
+    They are in the order of the plans, but those with vectors come first, and those in which arrays lie as they are
+    walked.
 
     Those for which isl takes too long to generate loops are left out, but never the serial source order: there is
     nothing to fall back on.
     """
     found: list[Program] = []
     starts: dict[str, int] = {}
+    contiguous: set[str] = set()
     given_up: list[str] = []
     for plan in plans:
         # The same memory, and so the same names, in all of them.
@@ -264,9 +267,11 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
                 starts[version.name] = starts_of(plan)
+                if version.has_vectors or plan.name.startswith(TRANSPOSED):
+                    contiguous.add(version.name)
     # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where only
     # some tiles are computed in vectors, the others take as long as all of these.
-    found.sort(key=lambda each: (not each.team, not each.has_vectors, starts[each.name], each.has_other_tiles))
+    found.sort(key=lambda each: (not each.team, each.name not in contiguous, starts[each.name], each.has_other_tiles))
     return Attempted(tuple(found), tuple(given_up))
 
 

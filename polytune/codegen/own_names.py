@@ -18,7 +18,7 @@ _PATTERN = re.compile(
     r"|(load|store)(_some)?|spread|between|chosen|lane_sum|shifted"
     r"|view|keep_alive|one_by_one|take|complete|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"
     r"|np|math|range|abs|pow|max|min|run_\w+"
-    r"|(source|parallel|interleaved|tiled|coincident|distributed|fused|grouped|reassociated|split|blocked)(_\w+)?_(\d+|worker)"
+    r"|(source|parallel|interleaved|tiled|coincident|distributed|fused|grouped|reassociated|split|blocked|transposed)(_\w+)?_(\d+|worker)"
     r"|\w+_(copy|copies|private|points|shared)"
 )
 

@@ -17,6 +17,7 @@ from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.legality import is_proven_legal
 from polytune.schedule.splitting import split_source
 from polytune.schedule.step_blocks import block_steps
+from polytune.schedule.transposition import transpose_arrays
 from polytune.schedule.unions import domain_of, maps_of, union_of
 
 OPERATIONS = 4_000_000
@@ -64,8 +65,9 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
     reduction.  Where neighbouring sweeps over an array can be one, that is the next one after the source order.
-    Where loops become parallel if they are cut into pieces, the last ones are the source order with loops cut, and such
-    a kernel in blocks of steps.
+    Where the first of all these walks arrays against their layout, it is there once more with transposed copies of
+    them.  Where loops become parallel if they are cut into pieces, the last ones are the source order with loops cut,
+    and such a kernel in blocks of steps.
     """
     found = [Candidate("source", scop.schedule, dependences)]
     given_up: list[str] = []
@@ -87,9 +89,14 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
         found[1:] = [Candidate(GROUPED.name, grouped, dependences), *others]
     if not scop.strict and has_reductions(dependences):
         attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
+    transposed = transpose_arrays(found[1]) if found[1:] else Attempted[Candidate]((), ())
     split = split_source(found[0])
     blocked = block_steps(found[0]) if split.made else Attempted((), ())
-    return Attempted((*found, *split.made, *blocked.made), (*given_up, *split.given_up, *blocked.given_up))
+    further = transposed, split, blocked
+    return Attempted(
+        (*found, *(candidate for other in further for candidate in other.made)),
+        (*given_up, *(name for other in further for name in other.given_up)),
+    )
 
 
 def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:

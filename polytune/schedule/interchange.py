@@ -104,13 +104,13 @@ def _jumps(node: isl.ScheduleNode, member: int, scop: Scop) -> int:
             continue
         own = steps.intersect_domain(domain).intersect_range(domain)
         jumping = [
-            access for access in statement.accesses if jumps(own, access.relation, _contiguous_axis(access, scop))
+            access for access in statement.accesses if jumps(own, access.relation, contiguous_axis(access, scop))
         ]
         total += len(jumping) * 4 ** len(statement.iterators)
     return total
 
 
-def _contiguous_axis(access: Access, scop: Scop) -> int:
+def contiguous_axis(access: Access, scop: Scop) -> int:
     """The dimension along which an array lies in memory element by element, or would if it were contiguous."""
     kind = dict(scop.signature.arguments).get(access.array)
     last = access.relation.dim(isl.dim_type.out) - 1

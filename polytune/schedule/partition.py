@@ -20,6 +20,7 @@ from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.splitting import SPLIT
 from polytune.schedule.step_blocks import BLOCKED
+from polytune.schedule.transposition import TRANSPOSED
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import sets_of, union_of
 
@@ -38,7 +39,8 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
     given_up: list[str] = []
     for candidate in candidates:
         # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
-        if candidate.name in (SPLIT, BLOCKED):
+        # Transposed copies are the kernel's own arrays: all of them would move between platforms.
+        if candidate.name in (SPLIT, BLOCKED, TRANSPOSED):
             continue
         plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
         if plan is None:
