@@ -153,7 +153,8 @@ def _region_text(region: Region, plan: Plan, scop: Scop) -> str:
     how = "tiles of" if region.kind is RegionKind.PARALLEL else "diagonals of tiles of"
     inner = f", inside them tiles of {', '.join(rest)}" if rest else ""
     copies = f"; each worker has its own {', '.join(sorted(region.private))}" if region.private else ""
-    return f"{where}: {how} {', '.join(shared)} in parallel{inner}{inside}{copies}"
+    sums = f"; each worker adds up {', '.join(sorted(region.sums))} by itself first" if region.sums else ""
+    return f"{where}: {how} {', '.join(shared)} in parallel{inner}{inside}{copies}{sums}"
 
 
 def _member_text(member: isl.UnionPwAff, statement: str) -> str:

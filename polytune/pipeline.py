@@ -24,7 +24,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.candidates import SUMMED, candidate_schedules
 from polytune.schedule.counts import Counts, count
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.legality import check_legality, is_proven_legal
@@ -192,6 +192,10 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
         if plan.interleaves and is_proven_legal(plan.schedule, source.dependences):
             plans.append(plan)
     for candidate in candidates[1:]:
+        if candidate.name == SUMMED:
+            found = attempt(candidate, SUMMED, wavefront=True, interchange=True, accumulate=True, sums=True)
+            plans += [plan for plan in found if plan.sums and all(region.outer_depth < 2 for region in plan.regions)]
+            continue
         # Blocks of steps pay by what stays in registers.
         found = [] if candidate.serial else attempt(candidate, candidate.name, wavefront=True, interchange=True)
         if any(region.kind.value == "wavefront" for plan in found for region in plan.regions):
@@ -209,11 +213,12 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
 
 
 def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
-    """Plans that start few regions, keep sums in registers and tile deeply first; the first one is what an untuned call
-    runs."""
+    """Plans that start few regions, go through a matrix once, keep sums in registers and tile deeply first; the first
+    one is what an untuned call runs."""
 
-    def cost(plan: Plan) -> tuple[bool, int, bool, int]:
-        return (not plan.team, starts_of(plan), not (plan.accumulates or plan.expands), -plan.tile_depth)
+    def cost(plan: Plan) -> tuple[bool, int, bool, bool, int]:
+        in_registers = plan.sums or plan.accumulates or plan.expands
+        return (not plan.team, starts_of(plan), not plan.sums, not in_registers, -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
 
@@ -253,8 +258,11 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
             continue
         tiled = None
         if not plan.interleaves:  # whose band is not around the loops of its points
-            tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates)
-        if plan.accumulates:
+            tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates or plan.sums)
+        versions: list[Program | None]
+        if plan.sums:
+            versions = [tiled or program]
+        elif plan.accumulates:
             packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
             versions = [tiled, None if packed is None else with_buffers(packed, packed_name(plan.name))]
         elif plan.expands:

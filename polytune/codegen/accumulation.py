@@ -89,13 +89,13 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
         for update in updates
     ]
-    terms = [_term(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
+    terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
     if all(in_columns):
         # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
         separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
         own = [term if separate and term is not None and term.factor is not None else None for term in terms]
         return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own))
-    if not reassociate or not all(_coordinate(update.target, columns.variable) for update in updates):
+    if not reassociate or not all(coordinate(update.target, columns.variable) for update in updates):
         return None
     if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype) for term in terms):
         return None
@@ -112,7 +112,7 @@ def accumulates(statement: Statement) -> bool:
     )
 
 
-def _term(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:
+def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:
     """What an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update; else
     None."""
     match update.value:
@@ -154,7 +154,7 @@ def _update(statement: Compute) -> Assign:
     return operation
 
 
-def _coordinate(element: Element, variable: str) -> list[int]:
+def coordinate(element: Element, variable: str) -> list[int]:
     """The subscripts that move with a loop variable, if each moves by a constant."""
     own = [axis for axis, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
     return own if all(coefficient(element.subscripts[axis], variable) for axis in own) else []
@@ -163,7 +163,7 @@ def _coordinate(element: Element, variable: str) -> list[int]:
 def apart(element: Element, first: str, second: str) -> bool:
     """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
     moves with it and not with the other."""
-    axes = _coordinate(element, first), _coordinate(element, second)
+    axes = coordinate(element, first), coordinate(element, second)
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
 

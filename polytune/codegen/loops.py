@@ -22,6 +22,9 @@ from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation
 from polytune.schedule.expansion import Expansion
 
+LARGEST_TILE = 4096
+"""The greatest size of a tile along one member."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -95,8 +98,8 @@ def walk_nodes(node: Node) -> Iteration[Node]:
 
 @dataclass(frozen=True)
 class TiledMember:
-    """The range of one member of a tiled band: ``lower <= member < upper``, expressions of parameters and outer
-    loops."""
+    """The range of one member of a tiled band, or of the elements of an array: ``lower <= member < upper``, expressions
+    of parameters and outer loops."""
 
     lower: Expression
     upper: Expression
@@ -110,6 +113,15 @@ class Buffer:
     name: str
     dtype: str
     members: tuple[int, int]
+
+
+@dataclass(frozen=True)
+class PrivateSum:
+    """An array, or a scalar, of which every worker has a copy to add up in, and the elements that are added to:
+    ``lower <= a < upper``, expressions of parameters and outer loops; None for a scalar."""
+
+    array: str
+    elements: TiledMember | None
 
 
 @dataclass(frozen=True)
@@ -129,6 +141,8 @@ class RegionCode:
         expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
             for each value of a member of the band in the tile.
         buffers: memory that each worker has for copies of what a tile reads.
+        sums: the arrays that each worker adds up in a copy of, which begins with zeros and is added to them at the end.
+        nested: names of the loop variables of the band, and of loops inside that are of one permutable band with it.
     """
 
     index: int
@@ -143,6 +157,13 @@ class RegionCode:
     independent: frozenset[str] = frozenset()
     expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
+    sums: tuple[PrivateSum, ...] = ()
+    nested: frozenset[str] = frozenset()
+
+    @property
+    def summed(self) -> frozenset[str]:
+        """The arrays that workers add up in copies of their own."""
+        return frozenset(each.array for each in self.sums)
 
     @property
     def expanded(self) -> frozenset[str]:
@@ -167,6 +188,11 @@ class Program:
     team: bool
     tiles: tuple[int, ...]
     part: tuple[str, ...] = ()
+
+    @property
+    def has_sums(self) -> bool:
+        """Whether workers have copies to add up in."""
+        return any(region.sums for region in self.regions)
 
     @property
     def has_vectors(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.codegen.checks import write_checks
-from polytune.codegen.loops import Program
+from polytune.codegen.loops import LARGEST_TILE, Program
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
@@ -17,8 +17,6 @@ from polytune.frontend.expression import Element
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.schedule.counts import Counts
 from polytune.version import __version__
-
-LARGEST_TILE = 4096
 
 VECTOR_OPERATIONS = (
     "between",
@@ -49,7 +47,13 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in written))
+    _write_header(
+        writer,
+        scop,
+        partitioned is not None,
+        any(program.has_vectors for program in written),
+        any(program.has_sums for program in written),
+    )
     for program in written:
         write_version(writer, program, scop, part_words)
     _write_parameters(writer, scop)
@@ -64,7 +68,7 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool, sums: bool) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -74,6 +78,8 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: 
     )
     operations = _imported(*VECTOR_OPERATIONS, own=own)
     of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
+    for_sums = _imported("complete_all", "enter", "leave", "pieces", own=own)
+    of_sums = f"from polytune.runtime.private_sums import {for_sums}\n" if sums else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -90,7 +96,7 @@ from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
-{parts}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
+{parts}{of_sums}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
 {of_vectors}from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space

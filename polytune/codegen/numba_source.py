@@ -18,6 +18,7 @@ from polytune.codegen.loops import (
     Store,
     walk_nodes,
 )
+from polytune.codegen.private_sums import PrivateSums
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import (
@@ -30,6 +31,7 @@ from polytune.codegen.storage import (
     private_name,
     shared_name,
     storage_of,
+    summed_name,
     used_in,
 )
 from polytune.codegen.target import BYTES
@@ -52,12 +54,13 @@ def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words
 
 @dataclass(frozen=True)
 class _Place:
-    """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy, and
-    those of which it uses one copy for each point of a tile."""
+    """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy,
+    those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
 
     local: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
     expanded: frozenset[str] = frozenset()
+    summed: frozenset[str] = frozenset()
 
     def text(self, node: Element | VectorExpression) -> str:
         if not isinstance(node, Element):
@@ -66,6 +69,7 @@ class _Place:
             return node.array
         if not node.subscripts:
             own = private_name if node.array in self.copies else shared_name
+            own = summed_name if node.array in self.summed else own
             return f"{own(node.array)}[0]"
         return f"{self.array(node)}[{', '.join(self.subscripts(node))}]"
 
@@ -73,6 +77,8 @@ class _Place:
         """The view through which an element is accessed."""
         if element.array in self.expanded:
             return expanded_name(element.array)
+        if element.array in self.summed:
+            return summed_name(element.array)
         return private_name(element.array) if element.array in self.copies else element.array
 
     def subscripts(self, element: Element) -> list[str]:
@@ -100,6 +106,7 @@ class _VersionWriter:
             if region.expansion is not None
             for array in sorted(region.expanded)
         }
+        self.summed = frozenset().union(*(region.summed for region in program.regions))
         self.buffers = [buffer for region in program.regions for buffer in region.buffers]
 
     def worker_copies(self, region: RegionCode) -> frozenset[str]:
@@ -176,9 +183,9 @@ class _VersionWriter:
             writer.line(f'{buffer.name} = $view({buffer.name}_copy, "{buffer.name}", "{self.scopes()}")')
 
     def scopes(self) -> str:
-        copies = [private_name(name) for name in sorted(self.copies)] + [
-            expanded_name(name) for name in self.expansions
-        ]
+        copies = [private_name(name) for name in sorted(self.copies)]
+        copies += [expanded_name(name) for name in self.expansions]
+        copies += [summed_name(name) for name in sorted(self.summed)]
         return " ".join((*self.storage.memory, *copies, *(buffer.name for buffer in self.buffers)))
 
     def shape(self, name: str) -> str:
@@ -311,11 +318,15 @@ class _VersionWriter:
                 self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
             self.inner_tiles(region, region.shared)
 
+        sums = PrivateSums(self.writer, region.sums, self.scop, self.scopes())
+        sums.allocate()
         self.claim()
+        sums.clear()
         with self.writer.indented("while $ticket < $base + $total:"):
             place(region, tile)
-            self.writer.line("$complete($context)")
+            self.writer.line("$claimed += 1" if region.sums else "$complete($context)")
             self.claim()
+        sums.add_up()
         self.finish("$total")
 
     def place_in_box(self, region: RegionCode, tile: Callable[[], None]) -> None:
@@ -367,7 +378,7 @@ class _VersionWriter:
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded))
+        self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded, region.summed))
 
     def claim(self) -> None:
         self.writer.line(f"$ticket = {_CLAIM.format('$total')}")

@@ -9,21 +9,20 @@ import islpy as isl
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.copies import in_window, with_copies
 from polytune.codegen.interior import interior_of
-from polytune.codegen.loops import If, Node, Program, RegionCode, TiledMember
+from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, RegionCode, TiledMember
 from polytune.codegen.own_names import own_prefix
-from polytune.codegen.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
+from polytune.codegen.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
 from polytune.frontend.scop import Scop
 from polytune.schedule.planning import in_point_order
 from polytune.schedule.regions import Plan, Region, RegionKind
-from polytune.schedule.unions import sets_of
+from polytune.schedule.unions import sets_of, union_of
 
 
 def generate_program(plan: Plan, scop: Scop) -> Program:
     """The loop IR of a plan: the code of every region, and the skeleton that calls them in order."""
     names = Names(own_prefix(scop))
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
-    heaviest = max(plan.regions, key=_weight, default=None)
-    tiles = tuple(first_tile(heaviest, member) for member in range(plan.tile_depth))
+    tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
     return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
 
 
@@ -33,8 +32,11 @@ def first_tile(region: Region | None, member: int) -> int:
     Long in the direction of memory, for vectors, and short in the others, for the caches.  With sums in registers a
     tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache; on diagonals there are to be
     many tiles, and where four members or more are tiled, few steps of the first one, time, reach far in all others.
-    Where points have copies of arrays, a tile has many of those computed together, few others.
+    Where points have copies of arrays, a tile has many of those computed together, few others.  Of rows that are
+    swept more than once there are so many as stay in the second cache.
     """
+    if region is not None and region.sums:
+        return 16 if loops_of(region) > 1 else LARGEST_TILE
     if region is not None and region.expansion is not None:
         return 192 if member == region.expansion.member else 4
     if region is not None and region.accumulated is not None and region.kind is RegionKind.WAVEFRONT:
@@ -57,9 +59,19 @@ def with_buffers(program: Program, name: str) -> Program:
     return replace(program, name=name, tiles=tiles)
 
 
-def _weight(region: Region) -> tuple[int, int]:
-    """How much work a region does, by the loops around its innermost statement; of equals, the one with more tiles."""
-    return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0), region.depth
+def _heaviest(plan: Plan, member: int) -> Region | None:
+    """The region that does most of the work, by the loops around its innermost statement, of those that have a member;
+    of equals, one with private sums, or else the one with more tiles."""
+
+    def weight(region: Region) -> tuple[int, bool, int]:
+        return loops_of(region), bool(region.sums), region.depth
+
+    return max((region for region in plan.regions if region.depth > member), key=weight, default=None)
+
+
+def loops_of(region: Region) -> int:
+    """How many loops there are around the innermost statement of a region."""
+    return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0)
 
 
 def _skeleton(plan: Plan, scop: Scop, names: Names) -> Node:
@@ -128,4 +140,16 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         frozenset(name for name in region.local if scop.array(name).ndim == 0),
         frozenset(names.loop(depth) for depth in region.independent),
         region.expansion,
+        sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
+        nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
     )
+
+
+def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: Names) -> PrivateSum:
+    """The elements of an array that some instances add to, which are all those between the least and the greatest."""
+    if not scop.array(array).ndim:
+        return PrivateSum(array, None)
+    accesses = [access for statement in scop.statements for access in statement.accesses]
+    writes = (isl.UnionMap.from_map(each.relation) for each in accesses if each.array == array and each.is_write)
+    elements = isl.Set.from_union_set(domain.apply(union_of(writes, scop))).coalesce()
+    return PrivateSum(array, range_of(elements, domain.params(), names))

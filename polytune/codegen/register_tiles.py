@@ -81,22 +81,23 @@ def _tile_region(
     packing: bool,
 ) -> RegionCode:
     first = len(region.outer)
-    band = frozenset(loop_name(first + member) for member in range(len(region.members)))
+    band = region.nested
     coincident = len(region.members) if region.expansion is None else region.expansion.coincident
     tiler = _Tiler(
         scop,
         target,
         accumulations,
         band,
-        region.kind == "parallel" and region.shared == len(region.members),
+        region.kind == "parallel" and region.shared == len(region.members) and not region.sums,
         region.local,
-        region.private - region.local if region.kind != "serial" else frozenset(),
+        (region.private - region.local if region.kind != "serial" else frozenset()) | region.summed,
         region.independent,
         region.expanded,
         frozenset(loop_name(first + member) for member in range(coincident)),
         region.windows if packing and region.kind == "parallel" else (),
         buffer_names(region.index),
         _written_in(region.body),
+        bool(region.sums),
     )
     body = tiler.visit(region.body)
     return replace(region, body=body, buffers=tuple(tiler.buffers))
@@ -134,6 +135,7 @@ class _Tiler:
     windows: tuple[tuple[str, str], ...]
     buffer_names: str
     written: frozenset[str]
+    by_rows: bool
     buffers: list[Buffer] = field(default_factory=list)
 
     def visit(self, node: Node) -> Node:
@@ -193,9 +195,11 @@ class _Tiler:
         packed = self.packed(nest) if self.windows else None
         if packed is not None:
             return packed
-        accumulation = accumulation_of(nest, self.contiguous, reassociate=not self.scop.strict)
+        reassociate = not self.scop.strict
+        accumulation = accumulation_of(nest, self.contiguous, reassociate=reassociate)
         if accumulation is None or (accumulation.rows is None and not accumulation.sums):
-            sweep = sweep_of(nest, self.contiguous)
+            columns, rows = nest[-2:] if not self.by_rows else nest[:-3:-1]
+            sweep = sweep_of(columns, rows, self.contiguous, reassociate=reassociate)
             if sweep is not None:
                 return _around(nest[:-2], tile_sweep(sweep, self.target))
         if accumulation is None or not may_be_tiled(accumulation):

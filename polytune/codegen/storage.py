@@ -28,6 +28,11 @@ def expanded_name(array: str) -> str:
     return f"{OWN}{array}_points"
 
 
+def summed_name(array: str) -> str:
+    """The name of a worker's copy of an array to add up in."""
+    return f"{OWN}{array}_sums"
+
+
 def shared_name(scalar: str) -> str:
     """The name of a scalar that is in memory: where it is a variable, in another region maybe, it has its own name."""
     return f"{OWN}{scalar}_shared"

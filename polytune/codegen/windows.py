@@ -96,11 +96,12 @@ def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
 
 def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names) -> tuple[TiledMember, ...]:
     """Per member of the band its least value and one more than its greatest, where there is any work."""
+    return tuple(range_of(values_of(domain, region, member), nonempty, names) for member in range(region.depth))
+
+
+def range_of(values: isl.Set, nonempty: isl.Set, names: Names) -> TiledMember:
+    """The least of some values ``{ [v] }``, and one more than the greatest, where there is any."""
     build = ast_build(nonempty, names, 0)
-    members = []
-    for member in range(region.depth):
-        values = values_of(domain, region, member)
-        lower = convert_expression(build.expr_from_pw_aff(values.dim_min(0).gist(nonempty).coalesce()))
-        upper = convert_expression(build.expr_from_pw_aff(values.dim_max(0).gist(nonempty).coalesce()))
-        members.append(TiledMember(lower, add_constant(upper, 1)))
-    return tuple(members)
+    lower = convert_expression(build.expr_from_pw_aff(values.dim_min(0).gist(nonempty).coalesce()))
+    upper = convert_expression(build.expr_from_pw_aff(values.dim_max(0).gist(nonempty).coalesce()))
+    return TiledMember(lower, add_constant(upper, 1))

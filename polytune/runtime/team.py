@@ -24,6 +24,7 @@ once: the holder of the smallest ticket not yet completed has nothing left to wa
 itself, and a worker that comes late finds every ticket claimed.
 
 ``complete`` releases and ``wait`` acquires: what was written before a ticket was completed is seen after the wait.
+``polytune.runtime.private_sums`` has what workers need that add up the same elements.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from __future__ import annotations
 import ctypes
 import platform
 import sys
+from collections.abc import Callable
 
 import numpy as np
 from llvmlite import binding, ir
@@ -64,7 +66,7 @@ MOST_SHARES = 64
 
 STATE_LENGTH = _LINE * (1 + MOST_SHARES)
 """Elements of a team's state: the number of completed tickets, then for each share the ticket after the one that was
-claimed from it last."""
+claimed from it last, and half a line further whether a worker is in the piece of the same number."""
 
 _PAUSES_BEFORE_YIELD = 1000
 """Turns of a waiting loop, about 20 to 40 microseconds, before the core is offered to other threads."""
@@ -135,17 +137,56 @@ def _word_address(context, builder: ir.IRBuilder, array_type: types.Type, array:
     return builder.gep(data, [index], inbounds=True, source_etype=_WORD)
 
 
-def _require_words(array: types.Type) -> None:
+def require_words(array: types.Type) -> None:
     """Words are a contiguous int64 array, or the address of one as an int64."""
     is_words = isinstance(array, types.Array) and array.dtype == types.int64 and array.ndim == 1 and array.layout == "C"
     if not (is_words or array == types.int64):
         raise TypingError(f"expected a contiguous one-dimensional int64 array or its address, not {array}")
 
 
+def completed_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value) -> ir.Value:
+    """Where the number of completed tickets stands in a state."""
+    return _word_address(context, builder, state_type, state, _WORD(_COMPLETED))
+
+
+def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value, piece: ir.Value) -> ir.Value:
+    """Where it stands in a state whether a worker is in a piece."""
+    line = builder.mul(builder.add(piece, _WORD(1)), _WORD(_LINE))
+    return _word_address(context, builder, state_type, state, builder.add(line, _WORD(_LINE // 2)))
+
+
+def emit_waiting(builder: ir.IRBuilder, is_over: Callable[[], ir.Value]) -> None:
+    """Look again and again whether something is so: spin for some microseconds, then yield the core between looks."""
+    before = builder.block
+    look, again, spin, give_way, done = (
+        builder.append_basic_block(f"wait.{name}") for name in ("look", "again", "spin", "yield", "done")
+    )
+    builder.branch(look)
+
+    builder.position_at_end(look)
+    turn = builder.phi(_WORD)
+    builder.cbranch(is_over(), done, again)
+
+    builder.position_at_end(again)
+    next_turn = builder.add(turn, _WORD(1))
+    builder.cbranch(builder.icmp_signed("<", turn, _WORD(_PAUSES_BEFORE_YIELD)), spin, give_way)
+    builder.position_at_end(spin)
+    _emit_pause(builder)
+    builder.branch(look)
+    builder.position_at_end(give_way)
+    _emit_yield(builder)
+    builder.branch(look)
+
+    turn.add_incoming(_WORD(0), before)
+    turn.add_incoming(next_turn, spin)
+    turn.add_incoming(next_turn, give_way)
+    builder.position_at_end(done)
+
+
 @intrinsic
 def fetch_add(typing_context, array, index, value):
     """Add ``value`` to ``array[index]`` atomically (int64; acquires and releases) and return what was there before."""
-    _require_words(array)
+    require_words(array)
 
     def emit(context, builder, sig, args):
         address = _word_address(context, builder, sig.args[0], args[0], args[1])
@@ -157,7 +198,7 @@ def fetch_add(typing_context, array, index, value):
 @intrinsic
 def load_acquire(typing_context, array, index):
     """``array[index]`` (int64), read atomically; what the thread that stored it had written before is seen after."""
-    _require_words(array)
+    require_words(array)
 
     def emit(context, builder, sig, args):
         address = _word_address(context, builder, sig.args[0], args[0], args[1])
@@ -255,7 +296,7 @@ def claim(typing_context, state, worker, workers, base, total):
         base: the region's first ticket.
         total: how many tickets the region has.
     """
-    _require_words(state)
+    require_words(state)
 
     def emit(context, builder, sig, args):
         address = builder.ptrtoint(_word_address(context, builder, sig.args[0], args[0], _WORD(0)), _WORD)
@@ -267,10 +308,10 @@ def claim(typing_context, state, worker, workers, base, total):
 @intrinsic
 def complete(typing_context, state):
     """Say that the work of one drawn ticket is done, and publish what it wrote."""
-    _require_words(state)
+    require_words(state)
 
     def emit(context, builder, sig, args):
-        address = _word_address(context, builder, sig.args[0], args[0], _WORD(_COMPLETED))
+        address = completed_address(context, builder, sig.args[0], args[0])
         builder.atomic_rmw("add", address, _WORD(1), "release")
         return context.get_dummy_value()
 
@@ -283,37 +324,15 @@ def wait(typing_context, state, target):
 
     Spins for some microseconds, then yields the core between looks.
     """
-    _require_words(state)
+    require_words(state)
 
     def emit(context, builder, sig, args):
-        address = _word_address(context, builder, sig.args[0], args[0], _WORD(_COMPLETED))
-        before = builder.block
-        look = builder.append_basic_block("wait.look")
-        again = builder.append_basic_block("wait.again")
-        spin = builder.append_basic_block("wait.spin")
-        give_way = builder.append_basic_block("wait.yield")
-        done = builder.append_basic_block("wait.done")
-        builder.branch(look)
+        address = completed_address(context, builder, sig.args[0], args[0])
 
-        builder.position_at_end(look)
-        turn = builder.phi(_WORD)
-        completed = builder.load_atomic(address, "acquire", 8, typ=_WORD)
-        builder.cbranch(builder.icmp_signed(">=", completed, args[1]), done, again)
+        def is_completed() -> ir.Value:
+            return builder.icmp_signed(">=", builder.load_atomic(address, "acquire", 8, typ=_WORD), args[1])
 
-        builder.position_at_end(again)
-        next_turn = builder.add(turn, _WORD(1))
-        builder.cbranch(builder.icmp_signed("<", turn, _WORD(_PAUSES_BEFORE_YIELD)), spin, give_way)
-        builder.position_at_end(spin)
-        _emit_pause(builder)
-        builder.branch(look)
-        builder.position_at_end(give_way)
-        _emit_yield(builder)
-        builder.branch(look)
-
-        turn.add_incoming(_WORD(0), before)
-        turn.add_incoming(next_turn, spin)
-        turn.add_incoming(next_turn, give_way)
-        builder.position_at_end(done)
+        emit_waiting(builder, is_completed)
         return context.get_dummy_value()
 
     return types.void(state, types.int64), emit
@@ -322,7 +341,7 @@ def wait(typing_context, state, target):
 @intrinsic
 def reset(typing_context, state):
     """Make a team's state ready for another run; only when no worker of the team is running any more."""
-    _require_words(state)
+    require_words(state)
 
     def emit(context, builder, sig, args):
         for counter in range(0, STATE_LENGTH, _LINE):

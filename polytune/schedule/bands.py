@@ -51,8 +51,15 @@ class BandAnalysis:
     obstacles: tuple[tuple[Obstacle, ...], ...]
 
 
-def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalysis:
+def analyse_band(
+    node: isl.ScheduleNode, dependences: Dependences, *, without: isl.UnionMap | None = None
+) -> BandAnalysis:
     """Analyse a band node.
+
+    Args:
+        node: the band.
+        dependences: what it has to respect.
+        without: updates of relaxed reductions ``{ s -> t }`` that nothing keeps from being made at once.
 
     With prefix P (the outer bands) and partial schedule B, a dependence s -> t is open here iff P(s) = P(t); its
     distance is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in
@@ -71,17 +78,18 @@ def analyse_band(node: isl.ScheduleNode, dependences: Dependences) -> BandAnalys
             continue
         contained.add(array)
         open_flow = open_dependences(flow, node)
-        if all(_stays(distances(open_flow, schedule), member) for member in range(members)):
+        if all(stays(distances(open_flow, schedule), member) for member in range(members)):
             resident.add(array)
     # Few dependences of many are open: those are put together.
     flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
     order = {array: open_dependences(relation, node) for array, relation in dependences.order.items()}
-    updates = open_dependences(union_of([dependences.reductions] if dependences.relaxed else [], scop), node)
+    relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
+    updates = open_dependences(union_of([relaxed] if dependences.relaxed else [], scop), node)
     binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
     reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
     bound = distances(union_of([*binding, updates], scop), schedule)
     ordered = distances(union_of([*binding, *reordered], scop), schedule)
-    coincident = tuple(_stays(bound, member) for member in range(members))
+    coincident = tuple(stays(bound, member) for member in range(members))
     conflicting = frozenset(
         array for array in contained if _conflicts(dependences.order.get(array), node, schedule, coincident)
     )
@@ -113,7 +121,7 @@ def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
     return found[0] if found else None
 
 
-def _stays(distance: isl.Set | None, member: int) -> bool:
+def stays(distance: isl.Set | None, member: int) -> bool:
     """Whether all distances are zero in a member."""
     if distance is None:
         return True
@@ -146,7 +154,7 @@ def _conflicts(
     if order is None:
         return False
     between = distances(open_dependences(order, node), schedule)
-    return not all(_stays(between, member) for member, parallel in enumerate(coincident) if parallel)
+    return not all(stays(between, member) for member, parallel in enumerate(coincident) if parallel)
 
 
 def _obstacles(
@@ -164,7 +172,7 @@ def _obstacles(
                 continue
             for part in maps_of(open_dependences(relation, node)):
                 single = isl.UnionMap.from_map(part)
-                if not _stays(distances(single, schedule), member):
+                if not stays(distances(single, schedule), member):
                     source = part.get_tuple_name(isl.dim_type.in_)
                     sink = part.get_tuple_name(isl.dim_type.out)
                     among = "reduction" if single.is_subset(dependences.reductions) else kind

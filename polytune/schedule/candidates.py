@@ -15,6 +15,7 @@ from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.legality import is_proven_legal
+from polytune.schedule.row_sweeps import common_reads, row_schedule
 from polytune.schedule.splitting import split_source
 from polytune.schedule.step_blocks import block_steps
 from polytune.schedule.transposition import transpose_arrays
@@ -56,6 +57,8 @@ STRATEGIES = (
 )
 REASSOCIATED = Strategy("reassociated")
 GROUPED = Strategy("grouped", fuse=True)
+SUMMED = "summed"
+"""The name of the candidate whose workers add up in copies of their own."""
 
 
 def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candidate]:
@@ -64,7 +67,7 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
-    reduction.  Where neighbouring sweeps over an array can be one, that is the next one after the source order.
+    reduction, and one in which workers add up in copies of their own.  Where neighbouring sweeps over an array can be one, that is the next one after the source order.
     Where the first of all these walks arrays against their layout, it is there once more with transposed copies of
     them.  Where loops become parallel if they are cut into pieces, the last ones are the source order with loops cut,
     and such a kernel in blocks of steps.
@@ -88,11 +91,15 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
         others = [each for each in found[1:] if not each.schedule.plain_is_equal(grouped)]
         found[1:] = [Candidate(GROUPED.name, grouped, dependences), *others]
     if not scop.strict and has_reductions(dependences):
-        attempt(REASSOCIATED, compute_dependences(scop, relax_reductions=True))
+        relaxed = compute_dependences(scop, relax_reductions=True)
+        attempt(REASSOCIATED, relaxed)
+        summed = summed_schedule(scop, relaxed)
+    else:
+        summed = Attempted((), ())
     transposed = transpose_arrays(found[1]) if found[1:] else Attempted[Candidate]((), ())
     split = split_source(found[0])
     blocked = block_steps(found[0]) if split.made else Attempted((), ())
-    further = transposed, split, blocked
+    further = summed, transposed, split, blocked
     return Attempted(
         (*found, *(candidate for other in further for candidate in other.made)),
         (*given_up, *(name for other in further for name in other.given_up)),
@@ -126,6 +133,28 @@ def grouped_schedule(scop: Scop, dependences: Dependences, found: Sequence[Candi
     return schedule if schedule is not None and is_proven_legal(schedule, dependences) else None
 
 
+def summed_schedule(scop: Scop, relaxed: Dependences) -> Attempted[Candidate]:
+    """The source order with sweeps over rows that workers may share out if they add up in copies of their own, and the
+    rest as isl schedules it; nothing where there are no such sweeps."""
+
+    def fuse(instances: isl.UnionSet) -> isl.Schedule | None:
+        return compute_schedule(
+            scop,
+            relaxed,
+            GROUPED,
+            reorder_live_ranges=False,
+            instances=instances,
+            sums=True,
+            near=common_reads(instances, scop),
+        )
+
+    def schedule(instances: isl.UnionSet) -> isl.Schedule | None:
+        return compute_schedule(scop, relaxed, STRATEGIES[0], reorder_live_ranges=False, instances=instances)
+
+    found = row_schedule(scop, relaxed, fuse, schedule)
+    return Attempted((), ()) if found is None else Attempted((Candidate(SUMMED, found, relaxed),), ())
+
+
 def has_reductions(dependences: Dependences) -> bool:
     """Whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
     context = dependences.scop.context.get_ctx()
@@ -156,9 +185,12 @@ def compute_schedule(
     *,
     reorder_live_ranges: bool = True,
     instances: isl.UnionSet | None = None,
+    sums: bool = False,
+    near: isl.UnionMap | None = None,
 ) -> isl.Schedule | None:
     """A schedule tree from isl's scheduler, of all statement instances or of some, or None if it finds none within the
-    budget.
+    budget.  With ``sums`` the updates of relaxed reductions do not bind coincidence; ``near`` relates instances that do
+    not depend on one another, and are to be close to one another all the same.
 
     Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
     bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
@@ -178,8 +210,9 @@ def compute_schedule(
         if _number_of_constraints(forced) + _number_of_constraints(everything) > most:
             return None
         constraints = isl.ScheduleConstraints.on_domain(domain).set_context(scop.context)
-        constraints = constraints.set_validity(forced).set_coincidence(forced.union(among(dependences.reductions)))
-        constraints = constraints.set_proximity(everything)
+        updates = isl.UnionMap.empty(scop.context.get_space()) if sums else among(dependences.reductions)
+        constraints = constraints.set_validity(forced).set_coincidence(forced.union(updates))
+        constraints = constraints.set_proximity(everything if near is None else everything.union(near))
         if reorder_live_ranges and not dependences.tagged_order.is_empty():
             constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
         return constraints.compute_schedule()

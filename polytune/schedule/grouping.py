@@ -29,13 +29,11 @@ def group_sweeps(schedule: isl.Schedule, dependences: Dependences, fuse: Fuse) -
     """
     if number_of_parts(schedule) == 1:
         return None
-    node = schedule.get_root().child(0)
-    children = [node.child(position) for position in range(node.n_children())]
-    parts = [_own_schedule(child) for child in children]
+    parts = parts_of(schedule)
     groups = [parts[0]]
     for part in parts[1:]:
         fused = None
-        if _swept(groups[-1].get_domain(), dependences.scop) & _swept(part.get_domain(), dependences.scop):
+        if swept(groups[-1].get_domain(), dependences.scop) & swept(part.get_domain(), dependences.scop):
             fused = fuse(groups[-1].get_domain().union(part.get_domain()))
         if fused is not None and _is_parallel(fused, dependences):
             groups[-1] = fused
@@ -55,12 +53,17 @@ def number_of_parts(schedule: isl.Schedule) -> int:
     return node.n_children() if node.get_type() in (isl.schedule_node_type.sequence, isl.schedule_node_type.set) else 1
 
 
-def _own_schedule(child: isl.ScheduleNode) -> isl.Schedule:
-    """A child of a sequence as a schedule of its instances alone."""
-    return child.get_schedule().intersect_domain(child.filter_get_filter().intersect(child.get_domain()))
+def parts_of(schedule: isl.Schedule) -> list[isl.Schedule]:
+    """The children of the outermost sequence of a schedule, each as a schedule of its instances alone; the schedule
+    itself where there is no sequence."""
+    if number_of_parts(schedule) == 1:
+        return [schedule]
+    node = schedule.get_root().child(0)
+    children = [node.child(position) for position in range(node.n_children())]
+    return [schedule.intersect_domain(child.filter_get_filter().intersect(child.get_domain())) for child in children]
 
 
-def _swept(instances: isl.UnionSet, scop: Scop) -> set[str]:
+def swept(instances: isl.UnionSet, scop: Scop) -> set[str]:
     """The arrays of two or more dimensions that statements go through once: the ones that have as many loops."""
     found: set[str] = set()
     for part in sets_of(instances):

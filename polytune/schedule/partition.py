@@ -16,6 +16,7 @@ from polytune.errors import LegalityError
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.bands import open_dependences
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidates import SUMMED
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.splitting import SPLIT
@@ -39,8 +40,9 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
     given_up: list[str] = []
     for candidate in candidates:
         # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
-        # Transposed copies are the kernel's own arrays: all of them would move between platforms.
-        if candidate.name in (SPLIT, BLOCKED, TRANSPOSED):
+        # Transposed copies are the kernel's own arrays: all of them would move between platforms.  The sums of workers
+        # are their own.
+        if candidate.name in (SPLIT, BLOCKED, TRANSPOSED, SUMMED):
             continue
         plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
         if plan is None:

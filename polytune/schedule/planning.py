@@ -16,6 +16,7 @@ from polytune.schedule.expansion import expand_points
 from polytune.schedule.independence import independent_inside
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
+from polytune.schedule.row_sweeps import RowSweep, distribute_rows, row_sweep_of
 from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
@@ -49,6 +50,7 @@ def plan_parallel(
     accumulate: bool = False,
     look_inside: bool = False,
     expand: bool = False,
+    sums: bool = False,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -67,8 +69,10 @@ def plan_parallel(
 
     With ``expand`` the points of a tile each have their own copy of an array where that lets loops over them go inside
     the loops that use it.
+
+    With ``sums`` workers have copies to add up in where that lets them share out the rows of a sweep.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand, sums)
     root = candidate.schedule.get_root().child(0)
     operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
@@ -84,6 +88,7 @@ class _Planner:
     accumulate: bool = False
     look_inside: bool = False
     expand: bool = False
+    sums: bool = False
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
@@ -111,6 +116,9 @@ class _Planner:
         return node
 
     def visit_band(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
+        sweep = self.row_sweep(node)
+        if sweep is not None:
+            return self.mark_rows(sweep)
         analysis = analyse_band(node, self.candidate.dependences)
         members = node.band_n_member()
         if analysis.permutable and any(analysis.coincident):
@@ -129,6 +137,10 @@ class _Planner:
             return self.mark_serial(node, self.contained_in(node))
         self.serial.append(SerialLoop(statements_of(node), analysis.obstacles[0]))
         return self.visit(inner).parent()
+
+    def row_sweep(self, node: isl.ScheduleNode) -> RowSweep | None:
+        """A band node as a sweep of which workers share out the rows if they have copies to add up in."""
+        return row_sweep_of(node, self.candidate.dependences) if self.sums else None
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Each run of neighbours without anything to share out becomes one region, the others are visited."""
@@ -203,6 +215,16 @@ class _Planner:
             return marked.child(0).band_sink().parent()
         return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous, accumulated))
 
+    def mark_rows(self, sweep: RowSweep) -> isl.ScheduleNode:
+        """A region of tiles of the rows of a sweep."""
+        dependences, analysis = self.candidate.dependences, sweep.analysis
+        private = analysis.conflicting | {name for name in analysis.resident if not dependences.scop.array(name).ndim}
+        rows = select_members(sweep.node.band_get_partial_schedule(), (0,))
+        node, nested = distribute_rows(sweep, dependences)
+        region = self.region(node, RegionKind.PARALLEL, rows, 1, private, analysis.resident & private)
+        self.regions[-1] = region = replace(region, sums=sweep.sums, nested=nested)
+        return self.mark(separate_innermost(node), region)
+
     def distribute(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The band of a tile with its innermost two loops, or one, each statement's own, where that pays and is
         legal."""
@@ -240,6 +262,8 @@ class _Planner:
         if self.is_serial(node):
             return False
         if node.get_type() == isl.schedule_node_type.band:
+            if self.row_sweep(node) is not None:
+                return True
             analysis = analyse_band(node, self.candidate.dependences)
             if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
                 return True

@@ -41,6 +41,9 @@ class Region:
             along it; None where there is no such one.
         independent: the depths of innermost loops inside the band that carry no dependence, where they were looked for.
         expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
+        sums: the arrays of which each worker has a copy to add up in, which is added to the array at the end.
+        nested: how many loops in a row, from that over the first member of ``band`` on, are one permutable band
+            wherever there are so many; 0 where they are those over the members of ``band``.
     """
 
     index: int
@@ -55,6 +58,8 @@ class Region:
     accumulated: int | None = None
     independent: frozenset[int] = frozenset()
     expansion: Expansion | None = None
+    sums: frozenset[str] = frozenset()
+    nested: int = 0
 
     @property
     def outer_depth(self) -> int:
@@ -96,6 +101,11 @@ class Plan:
     def expands(self) -> bool:
         """Whether the points of some region's tiles each have their own copy of an array."""
         return any(region.expansion is not None for region in self.regions)
+
+    @property
+    def sums(self) -> bool:
+        """Whether workers have copies to add up in."""
+        return any(region.sums for region in self.regions)
 
     @property
     def team(self) -> bool:

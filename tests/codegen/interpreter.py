@@ -2,7 +2,8 @@
 
 What a region promises is used to the full: tiles of a parallel region, and those on one diagonal of a wavefront, run in
 random order, and before each of them the arrays of which its worker has a copy are filled with poison.  A missing
-dependence, a copy that should have been shared or a wrong window then gives a wrong result.
+dependence, a copy that should have been shared or a wrong window then gives a wrong result.  Where workers have copies
+to add up in, so has each tile, with zeros where something may be added and poison everywhere else.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCall, RegionCode
+from polytune.codegen.loops import Block, Compute, For, If, Node, PrivateSum, Program, RegionCall, RegionCode
 from polytune.frontend import expression as ir
 from polytune.frontend.scop import Array, ArrayRole, Scop
 
@@ -160,6 +161,7 @@ class Interpreter:
 
     def _region(self, region: RegionCode) -> Callable[[tuple[int, ...]], None]:
         ranges = [(self._value(member.lower), self._value(member.upper)) for member in region.members]
+        elements = [self._summed(own) for own in region.sums]
 
         def call(outer: tuple[int, ...]) -> None:
             names = dict(self.names)
@@ -167,8 +169,14 @@ class Interpreter:
             bounds = [(low(), high()) for low, high in ranges]
             # The skeleton calls a region only where it has work to do.
             assert all(low < high for low, high in bounds)
+            copies: list[dict[str, np.ndarray]] = []
             for ticket in self._tickets(region, bounds):
-                self._tile(region, ticket, bounds)
+                copies.append(self._cleared(region))
+                self._tile(region, ticket, bounds, copies[-1])
+            for number, own in enumerate(region.sums):
+                part = elements[number]()
+                for copy in copies:
+                    self.memory[own.array][part] += copy[own.array][part]
             self.names = names
 
         return call
@@ -188,10 +196,26 @@ class Interpreter:
             for ticket in tickets
         ]
 
-    def _tile(self, region: RegionCode, ticket: tuple[int, ...], bounds: list[tuple[int, int]]) -> None:
+    def _summed(self, own: PrivateSum) -> Value:
+        """The index of the elements that a private sum is of."""
+        if own.elements is None:
+            return lambda: ()
+        low, high = self._value(own.elements.lower), self._value(own.elements.upper)
+        return lambda: slice(low(), high())
+
+    def _cleared(self, region: RegionCode) -> dict[str, np.ndarray]:
+        """Copies to add up in: zeros where something may be added."""
+        copies = self._fresh(own.array for own in region.sums)
+        for own in region.sums:
+            copies[own.array][self._summed(own)()] = 0
+        return copies
+
+    def _tile(
+        self, region: RegionCode, ticket: tuple[int, ...], bounds: list[tuple[int, int]], sums: dict[str, np.ndarray]
+    ) -> None:
         """The work of one ticket: the tiles along the other members, one after another."""
         shared = self.memory
-        self.memory = {**shared, **self._fresh(region.private)}
+        self.memory = {**shared, **self._fresh(region.private), **sums}
         if region.expansion is not None:
             copies = self.tiles[region.expansion.member]
             self.memory.update({name: np.stack([self.memory[name]] * copies) for name in region.expanded})

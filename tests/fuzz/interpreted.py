@@ -9,7 +9,9 @@ Here they are replaced by Python that means the same, and checks what compiled c
   orders;
 - two tickets that touch an element, one of them writing, without a wait between them, are a data race and raise
   RaceError, and so does a value that one ticket leaves to another in a worker's own copy of an array; a team of which
-  every worker waits raises DeadlockError.
+  every worker waits raises DeadlockError;
+- a copy to add up in is what all tickets of its worker add to in one region; what workers write while they are in a
+  piece, of which each lets in one worker at a time, is written by the last ticket of the region.
 """
 
 from __future__ import annotations
@@ -58,6 +60,8 @@ class Team:
         self.targets = [0] * workers
         self.tickets = [NO_TICKET] * workers
         self.waited = [0] * workers
+        self.entered: dict[int, int] = {}
+        self.wanted: dict[int, int] = {}
         self.unclaimed: list[int] = []
         self.regions_end = self.completed = self.current = 0
         self.failure: BaseException | None = None
@@ -93,6 +97,30 @@ class Team:
         self.completed += 1
         self._switch()
 
+    def complete_all(self, tickets: int) -> None:
+        self.completed += tickets
+        self.tickets[self.current] = NO_TICKET
+        self._switch()
+
+    def pieces(self, workers: int) -> int:
+        assert workers == len(self.turns)
+        return workers
+
+    def enter(self, worker: int, workers: int, turn: int) -> int:
+        assert (worker, workers) == (self.current, len(self.turns)) and worker not in self.entered.values()
+        piece = self.wanted[worker] = (worker + turn) % workers
+        while piece in self.entered:
+            self._switch()
+        del self.wanted[worker]
+        self.entered[piece] = worker
+        self.tickets[worker] = self.regions_end - 1
+        self._switch()
+        return piece
+
+    def leave(self, piece: int) -> None:
+        assert self.entered.pop(piece) == self.current, "a worker leaves a piece that it is not in"
+        self._switch()
+
     def wait(self, target: int) -> None:
         worker = self.current
         self.targets[worker] = target
@@ -124,7 +152,11 @@ class Team:
 
     def _pass_on(self) -> None:
         """Give the turn to a worker that is not waiting; after a failure to any, so that all end."""
-        ready = [worker for worker in sorted(self.alive) if self.completed >= self.targets[worker]]
+        ready = [
+            worker
+            for worker in sorted(self.alive)
+            if self.completed >= self.targets[worker] and self.wanted.get(worker) not in self.entered
+        ]
         if not ready and self.failure is None:
             self.failure = DeadlockError(f"workers wait for {self.targets} tickets, {self.completed} are completed")
         self.current = self.random.choice(ready or sorted(self.alive))
@@ -135,6 +167,7 @@ class Elements:
     """An array as compiled code sees it: shared by all workers, or one worker's own copy.
 
     A worker's own copy is only for values that one ticket writes and reads: the next ticket may be another worker's.
+    A copy to add up in, which is made anew for each region, is the worker's alone.
     """
 
     def __init__(self, array: np.ndarray, name: str, own: bool, interpreter: Interpreter, layout: str = "C"):
@@ -148,7 +181,10 @@ class Elements:
         if team is not None:
             ticket = team.tickets[team.current]
             writer = self.writers.get(position, NO_TICKET)
-            if not self.own:
+            if self.own and self.name.endswith("_sums"):
+                if position not in self.writers:
+                    raise RaceError(f"{self._place(position)} has not been cleared")
+            elif not self.own:
                 self._check(writer, ticket, position, "is written")
                 newest = self.readers.get(position, (NO_TICKET, NO_TICKET))
                 if ticket not in newest:
@@ -241,6 +277,12 @@ class Interpreter:
                 claim=lambda context, *region: self._team().claim(*region),
                 complete=lambda context: self._team().complete(),
                 wait=lambda context, target: self._team().wait(target),
+            ),
+            "polytune.runtime.private_sums": SimpleNamespace(
+                complete_all=lambda context, tickets: self._team().complete_all(tickets),
+                enter=lambda context, *turn: self._team().enter(*turn),
+                leave=lambda context, piece: self._team().leave(piece),
+                pieces=lambda workers: self._team().pieces(workers),
             ),
             "polytune.runtime.context": SimpleNamespace(
                 attach=self._attach,

@@ -1,0 +1,84 @@
+"""The text of private sums: a worker's copies to add up in, and how they are added to what they are copies of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from polytune.codegen.loops import PrivateSum
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.storage import shared_name, summed_name
+from polytune.frontend.scop import Scop
+
+
+@dataclass(frozen=True)
+class PrivateSums:
+    """Writes what is around the tickets of a region; nothing where it has no private sums.
+
+    ``polytune.runtime.private_sums`` says what the operations of a team mean here.  ``scopes`` names all views of the
+    function.
+    """
+
+    writer: SourceWriter
+    sums: Sequence[PrivateSum]
+    scop: Scop
+    scopes: str
+
+    def allocate(self) -> None:
+        """Memory for the copies, with the subscripts of what they are copies of."""
+        for number, own in enumerate(self.sums):
+            copy, name, dtype = f"${own.array}_copy", summed_name(own.array), self.scop.array(own.array).dtype
+            if own.elements is None:
+                extent = "1"
+            else:
+                self.writer.line(f"$from_{number} = {expression_text(own.elements.lower)}")
+                self.writer.line(f"$to_{number} = {expression_text(own.elements.upper)}")
+                extent = f"$to_{number}"
+            self.writer.line(f"{copy} = $np.empty({extent}, $np.{dtype})")
+            self.writer.line(f'{name} = $view({copy}, "{name}", "{self.scopes}")')
+        if self.sums:
+            self.writer.line("$claimed = 0")
+
+    def clear(self) -> None:
+        """Zeros in all copies, if there is a ticket."""
+        if not self.sums:
+            return
+        with self.writer.indented("if $ticket < $base + $total:"):
+            for number, own in enumerate(self.sums):
+                zero = f"$np.{self.scop.array(own.array).dtype}(0)"
+                if own.elements is None:
+                    self.writer.line(f"{summed_name(own.array)}[0] = {zero}")
+                    continue
+                with self.writer.indented(f"for $element in $range($from_{number}, $to_{number}):"):
+                    self.writer.line(f"{summed_name(own.array)}[$element] = {zero}")
+
+    def add_up(self) -> None:
+        """Add the copies to what they are copies of, piece by piece, and complete all tickets of the worker."""
+        if not self.sums:
+            return
+        writer = self.writer
+        with writer.indented("if $claimed > 0:"):
+            with writer.indented("for $turn in $range($pieces($workers)):"):
+                writer.line("$piece = $enter($context, $worker, $workers, $turn)")
+                for number, own in enumerate(self.sums):
+                    self.add(number, own)
+                writer.line("$leave($context, $piece)")
+            writer.line("$complete_all($context, $claimed)")
+        for own in self.sums:
+            writer.line(f"$keep_alive(${own.array}_copy)")
+
+    def add(self, number: int, own: PrivateSum) -> None:
+        """Add what belongs to a piece; a scalar belongs to the first one."""
+        if own.elements is None:
+            place, added = f"{shared_name(own.array)}[0]", f"{summed_name(own.array)}[0]"
+            with self.writer.indented("if $piece == 0:"):
+                self.writer.line(f"{place} = {place} + {added}")
+            return
+        first, last = (
+            f"$from_{number} + $quotient(($to_{number} - $from_{number}) * {piece}, $pieces($workers))"
+            for piece in ("$piece", "($piece + 1)")
+        )
+        with self.writer.indented(f"for $element in $range({first}, {last}):"):
+            place = f"{own.array}[$element]"
+            self.writer.line(f"{place} = {place} + {summed_name(own.array)}[$element]")

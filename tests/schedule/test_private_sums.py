@@ -1,0 +1,221 @@
+"""Private sums: which arrays workers may add up in copies, which sweeps they share out so, and that it is right.
+
+Generated modules are interpreted, with every data race watched, and compared with the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.codegen.target import Target
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+from tests.fuzz.interpreted import Interpreter, RaceError
+
+SMALL = Target(vector_bytes=16, vector_registers=16)
+
+
+def row_after_row(A, x, y, t):
+    for i in range(A.shape[0]):
+        t[i] = 0
+        for j in range(A.shape[1]):
+            t[i] += A[i, j] * x[j]
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * t[i]
+
+
+def both_products(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            t[i] = t[i] - 2 * A[i, j] * x[j]
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            y[j] = A[i, j] * x[0] + y[j]
+
+
+def fused_products(A, x, y, t):
+    for i in range(A.shape[0]):
+        t[i] = 0
+        for j in range(A.shape[1]):
+            y[j] = y[j] + 3 * A[i, j]
+            t[i] = t[i] + A[i, j] * x[j]
+
+
+def update_and_sum(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = A[i, j] + t[i] * x[j]
+    for j in range(A.shape[1]):
+        for i in range(A.shape[0]):
+            y[j] += A[i, j] * t[i]
+
+
+def below_the_diagonal(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(min(i, A.shape[1])):
+            y[j] -= A[i, j] * t[i]
+
+
+def of_own_variables(A, x, y, t):
+    for i in range(A.shape[0]):
+        total = 0 * t[i]
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j]
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * total
+
+
+def in_steps(A, x, y, t):
+    for _ in range(3):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                y[j] += A[i, j] * t[i]
+        for i in range(A.shape[0]):
+            t[i] = t[i] - y[0]
+
+
+def of_a_scalar(A, x, y, t):
+    total = 1 * t[0]
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total += A[i, j] * x[j]
+    y[0] = total
+
+
+SHARED_OUT = [
+    row_after_row,
+    both_products,
+    fused_products,
+    update_and_sum,
+    below_the_diagonal,
+    of_own_variables,
+    in_steps,
+    of_a_scalar,
+]
+
+
+def every_second(A, x, y, t):
+    """What lies between the elements that are updated is not to be touched."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1] // 2):
+            y[2 * j] += A[i, j] * t[i]
+
+
+def seen_on_the_way(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * t[i]
+        t[i] = y[0]
+
+
+def begun_on_the_way(A, x, y, t):
+    for i in range(A.shape[0]):
+        y[0] = t[i]
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * x[j]
+
+
+def greatest(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] = max(y[j], A[i, j] * t[i])
+
+
+def of_a_matrix(A, x, y, t):
+    for i in range(x.shape[0]):
+        for k in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[k, j] += x[i] * t[k]
+
+
+def along_rows(A, x, y, t):
+    """Every worker has rows of its own anyway."""
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            t[i] += A[i, j] * x[j]
+
+
+ALONE = [every_second, seen_on_the_way, begun_on_the_way, greatest, of_a_matrix, along_rows]
+
+
+def arguments(rows: int = 7, columns: int = 9, dtype: str = "float64") -> list[np.ndarray]:
+    generator = np.random.default_rng(rows + columns)
+    sizes = ((rows, columns), columns, columns, rows)
+    return [generator.integers(-9, 9, size).astype(dtype) for size in sizes]
+
+
+@cache
+def stages_of(function: Callable, dtype: str = "float64", strict: bool = False) -> Stages:
+    assert isinstance(function, FunctionType)
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return Stages(function, signature_of(names, arguments(dtype=dtype)), strict, target=SMALL)
+
+
+def summed(stages: Stages) -> list[Any]:
+    return [program for program in stages.programs if program.has_sums]
+
+
+@pytest.mark.parametrize("function", SHARED_OUT)
+@pytest.mark.parametrize("dtype", ["float64", "int32"])
+@pytest.mark.parametrize("rows, columns", [(7, 9), (1, 1), (2, 5), (13, 4), (0, 4), (8, 8)])
+def test_workers_add_up_what_the_source_does(function: Callable, dtype: str, rows: int, columns: int) -> None:
+    if not rows and function in (of_a_scalar, in_steps):
+        pytest.skip("reads the first row")
+    initial = arguments(rows, columns, dtype)
+    stages = stages_of(function, dtype)
+    (program,) = summed(stages)
+    interpreter = Interpreter(stages.source)
+    expected = [value.copy() for value in initial]
+    with np.errstate(over="ignore"):
+        function(*expected)
+    for seed, tile in enumerate((1, 2, 5, 64)):
+        values = [value.copy() for value in initial]
+        sizes = {f"tile_{member}": tile for member in range(4)}
+        with np.errstate(over="ignore"):
+            interpreter.run({"version": program.name, "threads": 3, **sizes}, values, seed)
+        for wanted, got in zip(expected, values, strict=True):
+            # Sums of small whole numbers are exact in any order.
+            assert np.array_equal(wanted, got), (seed, tile)
+
+
+@pytest.mark.parametrize("function", ALONE)
+def test_what_cannot_or_need_not_be_added_up_apart_is_not(function: Callable) -> None:
+    assert not summed(stages_of(function))
+
+
+@pytest.mark.parametrize("function", SHARED_OUT)
+def test_strict_kernels_have_no_private_sums(function: Callable) -> None:
+    assert not summed(stages_of(function, strict=True))
+
+
+def test_a_matrix_is_gone_through_once() -> None:
+    """The products with a matrix and with its transpose are one region, the first one that there is."""
+    stages = stages_of(update_and_sum)
+    first = stages.programs[0]
+    assert first.has_sums and first.has_vectors
+    (region,) = first.regions
+    assert region.shared == len(region.members) == 1
+    assert [own.array for own in region.sums] == ["y"]
+
+
+def test_what_is_not_in_a_copy_is_a_race() -> None:
+    """The interpreter sees that private sums are needed."""
+    stages = stages_of(update_and_sum)
+    (program,) = summed(stages)
+    start = stages.source.index(f"run_{program.name}(")
+    stop = stages.source.index("\n\n\n", start)
+    body = stages.source[start:stop]
+    claimed = body.index("while ticket")
+    merged = body.index("if claimed")
+    broken = body[:claimed] + body[claimed:merged].replace("(y_sums, ", "(y, ") + body[merged:]
+    assert broken != body
+    interpreter = Interpreter(stages.source[:start] + broken + stages.source[stop:])
+    with pytest.raises(RaceError, match="y"):
+        for seed in range(20):
+            interpreter.run({"version": program.name, "threads": 3, "tile_0": 2}, arguments(), seed)
