@@ -67,7 +67,8 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     A strategy for which isl finds no legal schedule within its budget is given up: the source order is always there,
     and always the first.  Strategies that differ only in fusion are left out where there is nothing to fuse.
     Unless sums have to keep their order, one more schedule is computed without the dependences among the updates of a
-    reduction, and one in which workers add up in copies of their own.  Where neighbouring sweeps over an array can be one, that is the next one after the source order.
+    reduction, and one in which workers add up in copies of their own.  Where neighbouring sweeps over an array can be
+    one, that is the next one after the source order.
     Where the first of all these walks arrays against their layout, it is there once more with transposed copies of
     them.  Where loops become parallel if they are cut into pieces, the last ones are the source order with loops cut,
     and such a kernel in blocks of steps.
