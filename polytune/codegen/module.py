@@ -33,6 +33,9 @@ VECTOR_OPERATIONS = (
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
+OPERATIONS_ACROSS = ("load_across", "load_some_across", "store_across", "store_some_across")
+"""What they import from ``polytune.runtime.lanes_across``."""
+
 
 def write_module(
     scop: Scop,
@@ -49,7 +52,8 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in written))
+    vectors = any(program.has_vectors for program in written)
+    _write_header(writer, scop, partitioned is not None, vectors, any(program.has_lanes_across for program in written))
     for program in written:
         write_version(writer, program, scop, part_words)
     _write_parameters(writer, scop)
@@ -64,7 +68,7 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool, across: bool) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -74,6 +78,8 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: 
     )
     operations = _imported(*VECTOR_OPERATIONS, own=own)
     of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
+    far = _imported(*OPERATIONS_ACROSS, own=own)
+    of_lanes = f"from polytune.runtime.lanes_across import {far}\n" if across else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -88,7 +94,7 @@ from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-from polytune.runtime.machine import machine
+{of_lanes}from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
 {parts}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
 {of_vectors}from polytune.runtime.version import Version

@@ -128,4 +128,5 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         frozenset(name for name in region.local if scop.array(name).ndim == 0),
         frozenset(names.loop(depth) for depth in region.independent),
         region.expansion,
+        resident=region.resident,
     )

@@ -201,7 +201,11 @@ class _Planner:
             self.interleaves = True
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
             return marked.child(0).band_sink().parent()
-        return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous, accumulated))
+        region = self.region(node, kind, band, shared, private, local, contiguous, accumulated)
+        if kind is RegionKind.PARALLEL:
+            arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
+            region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
+        return self.mark(node, region)
 
     def distribute(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The band of a tile with its innermost two loops, or one, each statement's own, where that pays and is

@@ -41,6 +41,8 @@ class Region:
             along it; None where there is no such one.
         independent: the depths of innermost loops inside the band that carry no dependence, where they were looked for.
         expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
+        resident: arrays of one dimension or more that are not ``private``, and of which no live range leaves a point of
+            the band: what a point writes to them nothing else needs.
     """
 
     index: int
@@ -55,6 +57,7 @@ class Region:
     accumulated: int | None = None
     independent: frozenset[int] = frozenset()
     expansion: Expansion | None = None
+    resident: frozenset[str] = frozenset()
 
     @property
     def outer_depth(self) -> int:
