@@ -8,7 +8,7 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
              | If(condition, then, otherwise)
              | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
              | Let(name, value)                            -- a variable of the generated code
-             | Store(element, value, mask)                 -- a vector, or a scalar, to memory
+             | Store(element, value, mask, axis)           -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
 """
 
@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from polytune.codegen.vector_expressions import VECTOR, VectorExpression
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Element, Expression, Operation
+from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.expansion import Expansion
 
 LARGEST_TILE = 4096
@@ -65,10 +65,11 @@ class Store:
     element: Element
     value: VectorExpression
     mask: str | None = None
+    axis: int | None = None
 
     @property
     def is_vector(self) -> bool:
-        """Whether several elements are stored, the given one first."""
+        """Whether several elements are stored, the given one first: neighbours in memory, or along an axis."""
         return self.value.dtype == VECTOR
 
 
@@ -125,6 +126,16 @@ class PrivateSum:
 
 
 @dataclass(frozen=True)
+class Strip:
+    """Memory of a worker in place of an array, for the points that are computed side by side: what they alone use of
+    it, with the points next to one another.  ``shape`` has expressions of parameters."""
+
+    name: str
+    dtype: str
+    shape: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
 class RegionCode:
     """The code of one region.
 
@@ -143,6 +154,8 @@ class RegionCode:
         buffers: memory that each worker has for copies of what a tile reads.
         sums: the arrays that each worker adds up in a copy of, which begins with zeros and is added to them at the end.
         nested: names of the loop variables of the band, and of loops inside that are of one permutable band with it.
+        resident: arrays of more than one point whose values never leave one; none of those of which there are copies.
+        strips: memory that each worker has in place of some of them.
     """
 
     index: int
@@ -159,6 +172,8 @@ class RegionCode:
     buffers: tuple[Buffer, ...] = ()
     sums: tuple[PrivateSum, ...] = ()
     nested: frozenset[str] = frozenset()
+    resident: frozenset[str] = frozenset()
+    strips: tuple[Strip, ...] = ()
 
     @property
     def summed(self) -> frozenset[str]:
@@ -198,6 +213,12 @@ class Program:
     def has_vectors(self) -> bool:
         """Whether anything in it is computed in vectors."""
         return any(_has_vectors(region.body) for region in self.regions)
+
+    @property
+    def has_lanes_across(self) -> bool:
+        """Whether any vectors have lanes that are not next to one another in memory."""
+        stores = [part for region in self.regions for part in walk_nodes(region.body) if isinstance(part, Let | Store)]
+        return any(getattr(part, "axis", None) is not None for store in stores for part in (store, *walk(store.value)))
 
     @property
     def has_other_tiles(self) -> bool:

@@ -31,6 +31,9 @@ VECTOR_OPERATIONS = (
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
+OPERATIONS_ACROSS = ("load_across", "load_some_across", "store_across", "store_some_across")
+"""What they import from ``polytune.runtime.lanes_across``."""
+
 
 def write_module(
     scop: Scop,
@@ -51,8 +54,9 @@ def write_module(
         writer,
         scop,
         partitioned is not None,
-        any(program.has_vectors for program in written),
-        any(program.has_sums for program in written),
+        vectors=any(program.has_vectors for program in written),
+        sums=any(program.has_sums for program in written),
+        across=any(program.has_lanes_across for program in written),
     )
     for program in written:
         write_version(writer, program, scop, part_words)
@@ -68,7 +72,9 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool, sums: bool) -> None:
+def _write_header(
+    writer: SourceWriter, scop: Scop, partitioned: bool, *, vectors: bool, sums: bool, across: bool
+) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -80,6 +86,8 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: 
     of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
     for_sums = _imported("complete_all", "enter", "leave", "pieces", own=own)
     of_sums = f"from polytune.runtime.private_sums import {for_sums}\n" if sums else ""
+    far = _imported(*OPERATIONS_ACROSS, own=own)
+    of_lanes = f"from polytune.runtime.lanes_across import {far}\n" if across else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -94,7 +102,7 @@ from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-from polytune.runtime.machine import machine
+{of_lanes}from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
 {parts}{of_sums}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
 {of_vectors}from polytune.runtime.version import Version

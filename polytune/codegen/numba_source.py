@@ -108,6 +108,12 @@ class _VersionWriter:
         }
         self.summed = frozenset().union(*(region.summed for region in program.regions))
         self.buffers = [buffer for region in program.regions for buffer in region.buffers]
+        self.strips = [strip for region in program.regions for strip in region.strips]
+
+    @property
+    def own_memory(self) -> tuple[str, ...]:
+        """The buffers and strips that each worker has."""
+        return (*(buffer.name for buffer in self.buffers), *(strip.name for strip in self.strips))
 
     def worker_copies(self, region: RegionCode) -> frozenset[str]:
         """The arrays and scalars of which each worker needs one copy in memory for a region."""
@@ -130,8 +136,8 @@ class _VersionWriter:
                 writer.line(f"$keep_alive(${name}_copy)")
             for name in self.expansions:
                 writer.line(f"$keep_alive(${name}_copies)")
-            for buffer in self.buffers:
-                writer.line(f"$keep_alive({buffer.name}_copy)")
+            for name in self.own_memory:
+                writer.line(f"$keep_alive({name}_copy)")
         writer.line()
         writer.line()
 
@@ -181,12 +187,16 @@ class _VersionWriter:
             shape = ", ".join(f"$tile_{member}" for member in buffer.members)
             writer.line(f"{buffer.name}_copy = $np.empty(({shape}), $np.{buffer.dtype})")
             writer.line(f'{buffer.name} = $view({buffer.name}_copy, "{buffer.name}", "{self.scopes()}")')
+        for strip in self.strips:
+            shape = ", ".join(f"$greatest(0, {expression_text(extent)})" for extent in strip.shape)
+            writer.line(f"{strip.name}_copy = $np.empty(({shape},), $np.{strip.dtype})")
+            writer.line(f'{strip.name} = $view({strip.name}_copy, "{strip.name}", "{self.scopes()}")')
 
     def scopes(self) -> str:
         copies = [private_name(name) for name in sorted(self.copies)]
         copies += [expanded_name(name) for name in self.expansions]
         copies += [summed_name(name) for name in sorted(self.summed)]
-        return " ".join((*self.storage.memory, *copies, *(buffer.name for buffer in self.buffers)))
+        return " ".join((*self.storage.memory, *copies, *self.own_memory))
 
     def shape(self, name: str) -> str:
         array = self.scop.array(name)

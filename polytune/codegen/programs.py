@@ -142,6 +142,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         region.expansion,
         sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
+        resident=region.resident,
     )
 
 

@@ -10,85 +10,42 @@ a variable such as t, which no two points share, becomes a vector for each row a
 what is loaded in an iteration of k serves several of them.  So does an element that all iterations of a loop update, if
 nothing else in them is of its array.
 
+Points may lie across the rows of arrays, as in
+
+    for k: q[v, k] = (b[v, k] - a * q[v, k - 1]) / d[v, k]
+
+where the loop inside is a chain, so that no vectors can run along it: the lanes of a vector are loaded and stored one
+by one then.  What a point alone uses of such an array, and nothing after it, is not stored there, but in a *strip*,
+memory of a worker in which the points of a block are next to one another.
+
 Why that is right: the loops are all the members of a band, and coincident, so that no point depends on another one, in
 whatever order their operations run; of each point they run in the source's order.  A loop of which the rows of a block
 have different parts runs for all rows where all have it, before that and after that for each row by itself: to a row
-that is its own order.
+that is its own order.  What is kept in a variable from one iteration of a chain to the next is what the one has stored
+and the other would load, and a strip holds values that live in one block alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator as Iteration
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis
-from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
-from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
+from polytune.codegen.affine_range import greatest, least, mentions
+from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.chains import Link, links_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
-from polytune.codegen.loops import Block, Compute, For, Let, Node, Store
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
+from polytune.codegen.point_nests import Judge, PointNest, assignments_below
 from polytune.codegen.register_blocks import Box, Names, Shape, largest_shape, maximum, minimum
-from polytune.codegen.target import BYTES, Target
+from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Assign, Constant, Element, Expression, Iterator, walk
+from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
 
-
-@dataclass(frozen=True)
-class PointNest:
-    """A nest ``for rows: for columns: parts`` of independent points.
-
-    Attributes:
-        rows, columns: the loops; there may be none over rows.
-        parts: statements, and loops over statements.
-        own: the scalars of which each point has its own.
-        dtype: the type of everything that is computed.
-    """
-
-    rows: For | None
-    columns: For
-    parts: tuple[Compute | For, ...]
-    own: frozenset[str]
-    dtype: str
-
-
-def point_nest_of(
-    rows: For | None, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
-) -> PointNest | None:
-    """The nest of one or two coincident loops; None where it is none that vectors can do.
-
-    Args:
-        rows, columns: the loops, the second one all of what the first one has inside; there may be none over rows.
-        own: the scalars of which each point has its own.
-        shared: arrays of which points may not be run side by side, as they use them one after another.
-        contiguous: tells how arrays lie in memory.
-    """
-    children = columns.body.children if isinstance(columns.body, Block) else (columns.body,)
-    parts = [part for part in children if isinstance(part, Compute | For)]
-    loops = [part for part in parts if isinstance(part, For)]
-    if len(parts) != len(children) or not loops or any(not _is_simple(loop, columns.variable) for loop in loops):
-        return None
-    assignments = [assignment for part in parts for assignment in _assignments(part)]
-    if None in assignments:
-        return None
-    known = [assignment for assignment in assignments if assignment is not None]
-    dtype = known[0].target.dtype
-    if dtype not in BYTES:
-        return None
-    elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
-    if any(element.array in shared for element in elements):
-        return None
-    judge = _Judge(columns.variable, own, contiguous, dtype)
-    if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
-        return None
-    around = {} if rows is None else {rows.variable: _some()}
-    bounds = [columns, *loops]
-    if any(
-        find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
-    ):
-        return None
-    return PointNest(rows, columns, tuple(parts), own, dtype)
+ACROSS = Shape(1, 2)
+"""The shape of blocks of points that lie across the rows of arrays: two chains side by side keep the processor busy,
+and few points at once need little of the caches for what they use of long rows."""
 
 
 def tile_points(nest: PointNest, target: Target) -> Node:
@@ -98,69 +55,20 @@ def tile_points(nest: PointNest, target: Target) -> Node:
     def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
         return _Points(nest, lanes, box, rows, vectors).code()
 
-    def registers(shape: Shape) -> int:
-        used = {part.array for child in nest.parts for part in walk(child) if isinstance(part, Element)}
-        return (max(1, len(nest.own & used)) * shape.rows + 1) * shape.columns + 2
-
-    shape = largest_shape(nest.rows is not None, registers, target.vector_registers)
+    shape = block_shape(nest, target)
     return BlockLoops(nest.rows, nest.columns, lanes, shape, work).nest()
 
 
-def _some() -> Range:
-    """Any range, to try what can be told of bounds."""
-    return from_first(Constant(0, "int64"), 2)
+def block_shape(nest: PointNest, target: Target) -> Shape:
+    """How many rows and vectors of columns a block has."""
+    used = {part.array for part in nest.elements}
+    if any(mentions(part, nest.columns.variable) and nest.axis(part) is not None for part in nest.elements):
+        return ACROSS
 
+    def registers(shape: Shape) -> int:
+        return (max(1, len(nest.own & used)) * shape.rows + 1) * shape.columns + 2
 
-def _is_simple(loop: For, column: str) -> bool:
-    """Whether a loop is the same for all columns, and has nothing but statements inside."""
-    children = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-    same = not mentions(loop.start, column) and not mentions(loop.stop, column)
-    return same and loop.step == 1 and all(isinstance(child, Compute) for child in children)
-
-
-def _assignments(node: Node) -> Iteration[Assign | None]:
-    """The assignments of statements and loops over them; None for what is none."""
-    match node:
-        case Block(children):
-            for child in children:
-                yield from _assignments(child)
-        case For(body=body):
-            yield from _assignments(body)
-        case Compute(operations=operations):
-            yield from (operation if isinstance(operation, Assign) else None for operation in operations)
-        case _:
-            yield None
-
-
-@dataclass(frozen=True)
-class _Judge:
-    """What can be computed for consecutive columns as a vector."""
-
-    column: str
-    own: frozenset[str]
-    contiguous: ContiguousAxis
-    dtype: str
-
-    def is_uniform(self, node: Expression) -> bool:
-        """Whether an expression has the same value for all columns."""
-        return not mentions(node, self.column) and not any(
-            isinstance(part, Element) and part.array in self.own for part in walk(node)
-        )
-
-    def is_target(self, target: Element) -> bool:
-        return target.array in self.own or (mentions(target, self.column) and self.is_vector(target))
-
-    def is_vector(self, node: Expression) -> bool:
-        if self.is_uniform(node):
-            return getattr(node, "dtype", None) == self.dtype
-        if isinstance(node, Element):
-            moving = [axis for axis, subscript in enumerate(node.subscripts) if mentions(subscript, self.column)]
-            if not moving:
-                return node.array in self.own and node.dtype == self.dtype
-            step = coefficient(node.subscripts[moving[0]], self.column)
-            return node.dtype == self.dtype and moving == [self.contiguous(node)] and step == 1
-        operands = lane_operands(node, self.dtype)
-        return operands is not None and all(self.is_vector(operand) for operand in operands)
+    return largest_shape(nest.rows is not None, registers, target.vector_registers)
 
 
 @dataclass
@@ -175,11 +83,12 @@ class _Points:
     names: Names = field(default_factory=Names)
     variables: dict[tuple[str, int, int], Variable] = field(default_factory=dict)
     kept: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)
+    latest: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)
 
     def code(self) -> Node:
         nodes: list[Node] = []
         zero = Spread(Constant(0, self.nest.dtype), self.lanes)
-        first = next(_assignments(self.nest.parts[0]), None)
+        first = next(assignments_below(self.nest.parts[0]), None)
         for scalar in sorted(self.nest.own):
             for row in range(len(self.rows)):
                 for vector in range(self.vectors):
@@ -190,7 +99,7 @@ class _Points:
                         nodes.append(Let(variable.name, zero))
         everything = range(len(self.rows))
         for part in self.nest.parts:
-            nodes += self.loop(part) if isinstance(part, For) else self.statements(part, everything, None)
+            nodes += self.loop(part) if isinstance(part, For) else self.statements(part, everything, None, frozenset())
         return block(*nodes)
 
     def loop(self, loop: For) -> list[Node]:
@@ -202,11 +111,36 @@ class _Points:
         nodes = [*before, *self.ranges(loop, everything), *after]
         for place in kept:
             del self.kept[place]
+        # What an iteration computed last is in a variable only while there are iterations.
+        self.latest.clear()
         return nodes
+
+    def chain(self, loop: For, links: tuple[Link, ...]) -> Node:
+        """A loop of which every iteration passes what it has computed on to the next one in variables; nothing where it
+        has no iterations, in which case there is nothing before the first one."""
+        carried: dict[tuple[Element, int, int], Variable] = {}
+        before: list[Node] = []
+        for link in links:
+            for vector in range(self.vectors):
+                variable = Variable(self.names.new("s"), VECTOR)
+                first = substitute(link.before, {loop.variable: loop.start})
+                before.append(Let(variable.name, self.loaded(first, 0, vector)))
+                carried[link.before, 0, vector] = variable
+        self.kept |= carried
+        body = self.iteration(loop.body, [0], frozenset(link.target for link in links))
+        after = [
+            Let(carried[link.before, 0, vector].name, self.latest[link.target, 0, vector])
+            for link in links
+            for vector in range(self.vectors)
+        ]
+        for place in carried:
+            del self.kept[place]
+        inside = For(loop.variable, loop.start, loop.stop, 1, block(body, *after))
+        return If(Compare("<", loop.start, loop.stop), block(*before, inside))
 
     def keep(self, loop: For) -> dict[tuple[Element, int, int], Variable]:
         """Variables for the elements that all iterations of a loop update and nothing else in them touches."""
-        assignments = [part for part in _assignments(loop.body) if part is not None]
+        assignments = [part for part in assignments_below(loop.body) if part is not None]
         elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
         for target in dict.fromkeys(assignment.target for assignment in assignments):
             alone = all(part == target for part in elements if part.array == target.array)
@@ -217,16 +151,30 @@ class _Points:
         return dict(self.kept)
 
     def loaded(self, target: Element, row: int, vector: int) -> Lanes:
-        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask)
+        if target.array in self.nest.strips:
+            return Lanes(self.in_strip(target, row, vector), self.lanes)
+        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask, self.nest.axis(target))
 
     def stored(self, target: Element, row: int, vector: int, value: Any) -> Store:
-        return Store(self.at(target, row, vector), value, self.rows[row].stored)
+        if target.array in self.nest.strips:
+            return Store(self.in_strip(target, row, vector), value)
+        return Store(self.at(target, row, vector), value, self.rows[row].stored, self.nest.axis(target))
+
+    def in_strip(self, target: Element, row: int, vector: int) -> Element:
+        """Where a strip has the first lane of a vector."""
+        axis, name = self.nest.strips[target.array]
+        others = self.at(target, row, vector).subscripts
+        return Element(name, (*others[:axis], *others[axis + 1 :], integer(vector * self.lanes)), target.dtype)
 
     def ranges(self, loop: For, everything: Sequence[int]) -> list[Node]:
         """A loop in up to three parts, see ``loop``."""
         row_variable = "" if self.nest.rows is None else self.nest.rows.variable
         starts, stops = mentions(loop.start, row_variable), mentions(loop.stop, row_variable)
         if not (starts or stops) or self.box.rows is None:
+            assignments = [part for part in assignments_below(loop.body) if part is not None]
+            links = links_of(assignments, loop.variable, self.nest.own) if self.box.rows is None else ()
+            if links:
+                return [self.chain(loop, links)]
             return [For(loop.variable, loop.start, loop.stop, 1, self.iteration(loop.body, everything))]
         around = {row_variable: self.box.rows}
         low, high = greatest(loop.start, around), least(loop.stop, around)
@@ -245,21 +193,26 @@ class _Points:
             nodes += [own(row, maximum(start, last), stop) for row, (start, stop) in enumerate(ends)]
         return nodes
 
-    def iteration(self, body: Node, rows: Sequence[int]) -> Node:
-        """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored meanwhile."""
+    def iteration(self, body: Node, rows: Sequence[int], linked: frozenset[Element] = frozenset()) -> Node:
+        """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored to its array meanwhile."""
         parts = body.children if isinstance(body, Block) else (body,)
-        kept = {target for target, _, _ in self.kept}
-        stores = any(
-            part is None or (part.target.array not in self.nest.own and part.target not in kept)
-            for part in _assignments(body)
-        )
-        loads: dict[VectorExpression, Let] | None = None if stores else {}
-        nodes = [node for part in parts if isinstance(part, Compute) for node in self.statements(part, rows, loads)]
-        return block(*(loads or {}).values(), *nodes)
+        assignments = [part for part in assignments_below(body) if part is not None]
+        kept = {target for target, _, _ in self.kept} | self.nest.own
+        loads = _Loads(frozenset(part.target.array for part in assignments if part.target not in kept))
+        elements = [part for assignment in assignments for part in walk(assignment.value) if isinstance(part, Element)]
+        again = linked.union(elements)
+        self.latest.clear()
+        nodes = [
+            node for part in parts if isinstance(part, Compute) for node in self.statements(part, rows, loads, again)
+        ]
+        return block(*loads.known.values(), *nodes)
 
-    def statements(self, statement: Compute, rows: Sequence[int], loads: dict | None) -> list[Node]:
+    def statements(
+        self, statement: Compute, rows: Sequence[int], loads: _Loads | None, again: frozenset[Element]
+    ) -> list[Node]:
+        """A statement for some rows; what is stored to elements that are needed ``again`` stays in variables, too."""
         nodes: list[Node] = []
-        for assignment in _assignments(statement):
+        for assignment in assignments_below(statement):
             assert assignment is not None
             for row in rows:
                 for vector in range(self.vectors):
@@ -268,8 +221,12 @@ class _Points:
                     variable = self.variables.get((target.array, row, vector)) or self.kept.get((target, row, vector))
                     if variable is not None:
                         nodes.append(Let(variable.name, value))
-                    else:
-                        nodes.append(self.stored(target, row, vector, value))
+                        continue
+                    if target in again:
+                        computed = self.latest[target, row, vector] = Variable(self.names.new("t"), VECTOR)
+                        nodes.append(Let(computed.name, value))
+                        value = computed
+                    nodes.append(self.stored(target, row, vector, value))
         return nodes
 
     def at(self, node: Part, row: int, vector: int) -> Part:
@@ -280,13 +237,15 @@ class _Points:
             values[self.nest.rows.variable] = self.rows[row].number
         return substitute(node, values)
 
-    def value(self, node: Expression, row: int, vector: int, loads: dict | None) -> Any:
+    def value(self, node: Expression, row: int, vector: int, loads: _Loads | None) -> Any:
         """An expression as a vector."""
         if isinstance(node, Element) and node.array in self.nest.own:
             return self.variables[node.array, row, vector]
         match node:
             case Element() if (node, row, vector) in self.kept:
                 return self.kept[node, row, vector]
+            case Element() if (node, row, vector) in self.latest:
+                return self.latest[node, row, vector]
             case Element() if mentions(node, self.nest.columns.variable):
                 return self.once("b", self.loaded(node, row, vector), loads)
         if self.is_uniform(node):
@@ -296,11 +255,19 @@ class _Points:
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
 
     def is_uniform(self, node: Expression) -> bool:
-        return _Judge(self.nest.columns.variable, self.nest.own, lambda element: None, "").is_uniform(node)
+        return Judge(self.nest.columns.variable, self.nest.own, "").is_uniform(node)
 
-    def once(self, kind: str, value: VectorExpression, loads: dict | None) -> Any:
-        if loads is None:
+    def once(self, kind: str, value: VectorExpression, loads: _Loads | None) -> Any:
+        if loads is None or any(isinstance(part, Element) and part.array in loads.changing for part in walk(value)):
             return value
-        if value not in loads:
-            loads[value] = Let(self.names.new(kind), value)
-        return Variable(loads[value].name, VECTOR)
+        if value not in loads.known:
+            loads.known[value] = Let(self.names.new(kind), value)
+        return Variable(loads.known[value].name, VECTOR)
+
+
+@dataclass(frozen=True)
+class _Loads:
+    """What an iteration has loaded before anything else, but from arrays that it stores to."""
+
+    changing: frozenset[str]
+    known: dict[VectorExpression, Let] = field(default_factory=dict)

@@ -22,18 +22,20 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polytune.codegen.accumulation import ContiguousAxis, accumulation_of
-from polytune.codegen.ast_conversion import block
-from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.ast_conversion import block, integer
+from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, Strip, walk_nodes
+from polytune.codegen.own_names import OWN
 from polytune.codegen.packing import buffer_names, pack
+from polytune.codegen.point_nests import PointNest, point_nest_of
 from polytune.codegen.register_blocks import may_be_tiled
 from polytune.codegen.register_columns import tile_columns
-from polytune.codegen.register_points import PointNest, point_nest_of, tile_points
+from polytune.codegen.register_points import block_shape, tile_points
 from polytune.codegen.register_sums import tile_sums
 from polytune.codegen.register_sweeps import sweep_of, tile_sweep
 from polytune.codegen.row_vectors import RowLoop, row_loop_of, vectorise_row
 from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
-from polytune.frontend.expression import Assign, walk
+from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -97,10 +99,10 @@ def _tile_region(
         region.windows if packing and region.kind == "parallel" else (),
         buffer_names(region.index),
         _written_in(region.body),
-        bool(region.sums),
+        region,
     )
     body = tiler.visit(region.body)
-    return replace(region, body=body, buffers=tuple(tiler.buffers))
+    return replace(region, body=body, buffers=tuple(tiler.buffers), strips=tuple(tiler.strips))
 
 
 def _written_in(body: Node) -> frozenset[str]:
@@ -113,6 +115,12 @@ def _written_in(body: Node) -> frozenset[str]:
         for part in walk(operation)
         if isinstance(part, Assign)
     )
+
+
+def elements_of(node: Node) -> list[Element]:
+    """What a statement reads and writes."""
+    operations = node.operations if isinstance(node, Compute) else ()
+    return [part for operation in operations for part in walk(operation) if isinstance(part, Element)]
 
 
 def _around(loops: Sequence[For], node: Node) -> Node:
@@ -135,8 +143,9 @@ class _Tiler:
     windows: tuple[tuple[str, str], ...]
     buffer_names: str
     written: frozenset[str]
-    by_rows: bool
+    region: RegionCode
     buffers: list[Buffer] = field(default_factory=list)
+    strips: list[Strip] = field(default_factory=list)
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
@@ -152,7 +161,7 @@ class _Tiler:
                     return self.tile(nest) if self.accumulations else node
                 points = self.point_nest(node)
                 if points is not None:
-                    return tile_points(points, self.target)
+                    return tile_points(self.in_strips(points), self.target)
                 row = self.row_loop(node)
                 return replace(node, body=self.visit(body)) if row is None else vectorise_row(row, self.target)
         return node
@@ -179,6 +188,22 @@ class _Tiler:
         own, shared = self.local & used_in(columns).elements, self.copies - self.expanded
         return point_nest_of(rows, columns, own, shared, self.contiguous)
 
+    def in_strips(self, nest: PointNest) -> PointNest:
+        """The nest with strips in place of the arrays that its points alone use, where those lie across their rows."""
+        elements = [part.array for node in walk_nodes(self.region.body) for part in elements_of(node)]
+        inside = [part.array for part in nest.elements]
+        resident = self.region.resident - self.copies - self.local
+        alone = frozenset(array for array in resident if elements.count(array) == inside.count(array))
+        width = block_shape(nest, self.target).columns * self.target.lanes(nest.dtype)
+        strips: dict[str, tuple[int, str]] = {}
+        for array, axis in nest.across(alone).items():
+            extents = self.scop.array(array).shape
+            shape = (*extents[:axis], *extents[axis + 1 :], integer(width))
+            strip = Strip(f"{OWN}strip_{self.region.index}_{len(self.strips)}", nest.dtype, shape)
+            self.strips.append(strip)
+            strips[array] = axis, strip.name
+        return replace(nest, strips=strips)
+
     def row_loop(self, node: For) -> RowLoop | None:
         """The loop, if it is one inside the band that carries no dependence, as one over a row."""
         if node.variable not in self.independent:
@@ -198,7 +223,7 @@ class _Tiler:
         reassociate = not self.scop.strict
         accumulation = accumulation_of(nest, self.contiguous, reassociate=reassociate)
         if accumulation is None or (accumulation.rows is None and not accumulation.sums):
-            columns, rows = nest[-2:] if not self.by_rows else nest[:-3:-1]
+            columns, rows = nest[-2:] if not self.region.sums else nest[:-3:-1]
             sweep = sweep_of(columns, rows, self.contiguous, reassociate=reassociate)
             if sweep is not None:
                 return _around(nest[:-2], tile_sweep(sweep, self.target))

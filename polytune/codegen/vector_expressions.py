@@ -2,7 +2,8 @@
 
     expression = ...
                | Variable(name, dtype)              -- a variable of the generated code, set by a ``Let``
-               | Lanes(element, lanes, mask)        -- consecutive elements, the first one given; a vector
+               | Lanes(element, lanes, mask, axis)  -- elements next to one another in memory, or along an axis, the
+                                                      first one given; a vector
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
@@ -34,6 +35,7 @@ class Lanes:
     element: Element
     lanes: int
     mask: str | None = None
+    axis: int | None = None
     dtype: str = VECTOR
 
 

@@ -38,8 +38,9 @@ def vector_text(node: VectorExpression, place: Place) -> str:
     match node:
         case Variable(name):
             return name
-        case Lanes(element, lanes, mask):
-            return f"{OWN}load{_some(mask)}({place.array(element)}, {lanes}, {_index(element, place)}{_masked(mask)})"
+        case Lanes(element, lanes, mask, axis):
+            where = f"{place.array(element)}, {lanes}, {_index(element, place)}{_along(axis)}"
+            return f"{OWN}load{_some(mask)}{_across(axis)}({where}{_masked(mask)})"
         case Spread(value, lanes):
             return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
@@ -61,13 +62,22 @@ def store_text(node: Store, place: Place) -> str:
     value = expression_text(node.value, place.text)
     if not node.is_vector:
         return f"{place.text(node.element)} = {value}"
-    index = _index(node.element, place)
-    return f"{OWN}store{_some(node.mask)}({place.array(node.element)}, {index}, {value}{_masked(node.mask)})"
+    where = f"{place.array(node.element)}, {_index(node.element, place)}{_along(node.axis)}"
+    return f"{OWN}store{_some(node.mask)}{_across(node.axis)}({where}, {value}{_masked(node.mask)})"
 
 
 def _index(element: Element, place: Place) -> str:
     subscripts = place.subscripts(element)
     return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
+
+
+def _along(axis: int | None) -> str:
+    return "" if axis is None else f", {axis}"
+
+
+def _across(axis: int | None) -> str:
+    """What the operations whose lanes lie along an axis have at the end of their names."""
+    return "" if axis is None else "_across"
 
 
 def _masked(mask: str | None) -> str:

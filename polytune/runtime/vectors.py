@@ -86,7 +86,7 @@ class _MaskModel(models.PrimitiveModel):
 # Between memory and registers
 
 
-def _vector_of(view: types.Type, lanes: types.Type) -> Vector:
+def vector_type(view: types.Type, lanes: types.Type) -> Vector:
     if not isinstance(view, View) or view.dtype not in _SCALARS:
         raise TypingError(f"vectors are loaded and stored through views of numbers, not {view}")
     if not isinstance(lanes, types.IntegerLiteral):
@@ -113,7 +113,7 @@ def load(typing_context, view, lanes, index):
         lanes: literal; how many.
         index: subscripts of the first one, a tuple of integers.
     """
-    vector = _vector_of(view, lanes)
+    vector = vector_type(view, lanes)
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
@@ -127,7 +127,7 @@ def load(typing_context, view, lanes, index):
 @intrinsic(prefer_literal=True)
 def load_some(typing_context, view, lanes, index, mask):
     """Those lanes that a mask chooses, and zeros elsewhere; see ``load``."""
-    vector = _vector_of(view, lanes)
+    vector = vector_type(view, lanes)
     _check_mask(mask, vector.lanes)
 
     def emit(context, builder, sig, args):

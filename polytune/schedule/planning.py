@@ -213,7 +213,11 @@ class _Planner:
             self.interleaves = True
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
             return marked.child(0).band_sink().parent()
-        return self.mark(node, self.region(node, kind, band, shared, private, local, contiguous, accumulated))
+        region = self.region(node, kind, band, shared, private, local, contiguous, accumulated)
+        if kind is RegionKind.PARALLEL:
+            arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
+            region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
+        return self.mark(node, region)
 
     def mark_rows(self, sweep: RowSweep) -> isl.ScheduleNode:
         """A region of tiles of the rows of a sweep."""

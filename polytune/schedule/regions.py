@@ -44,6 +44,8 @@ class Region:
         sums: the arrays of which each worker has a copy to add up in, which is added to the array at the end.
         nested: how many loops in a row, from that over the first member of ``band`` on, are one permutable band
             wherever there are so many; 0 where they are those over the members of ``band``.
+        resident: arrays of one dimension or more that are not ``private``, and of which no live range leaves a point of
+            the band: what a point writes to them nothing else needs.
     """
 
     index: int
@@ -60,6 +62,7 @@ class Region:
     expansion: Expansion | None = None
     sums: frozenset[str] = frozenset()
     nested: int = 0
+    resident: frozenset[str] = frozenset()
 
     @property
     def outer_depth(self) -> int:

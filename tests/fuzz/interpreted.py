@@ -298,6 +298,7 @@ class Interpreter:
                 least=least, greatest=greatest, quotient=operator.floordiv, remainder=operator.mod
             ),
             "polytune.runtime.vectors": VECTORS,
+            "polytune.runtime.lanes_across": VECTORS,
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:

@@ -1,4 +1,5 @@
-"""The operations of :mod:`polytune.runtime.vectors` on the interpreter's arrays: a vector is an array of its lanes."""
+"""The operations of :mod:`polytune.runtime.vectors` and :mod:`polytune.runtime.lanes_across` on the interpreter's
+arrays: a vector is an array of its lanes."""
 
 from __future__ import annotations
 
@@ -33,6 +34,32 @@ def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
 def store_some(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
     assert value.dtype == view.array.dtype
     for place, lane, there in zip(_places(view, index, len(value)), value, mask, strict=True):
+        if there:
+            view[place] = lane
+
+
+def _across(view: Any, index: tuple[int, ...], axis: int, lanes: int) -> Iterator[tuple[int, ...]]:
+    for lane in range(lanes):
+        yield tuple(subscript + lane * (position == axis) for position, subscript in enumerate(index))
+
+
+def load_across(view: Any, lanes: int, index: tuple[int, ...], axis: int) -> np.ndarray:
+    return load_some_across(view, lanes, index, axis, np.ones(lanes, bool))
+
+
+def load_some_across(view: Any, lanes: int, index: tuple[int, ...], axis: int, mask: np.ndarray) -> np.ndarray:
+    zero = view.array.dtype.type(0)
+    places = zip(_across(view, index, axis, lanes), mask, strict=True)
+    return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
+
+
+def store_across(view: Any, index: tuple[int, ...], axis: int, value: np.ndarray) -> None:
+    store_some_across(view, index, axis, value, np.ones(len(value), bool))
+
+
+def store_some_across(view: Any, index: tuple[int, ...], axis: int, value: np.ndarray, mask: np.ndarray) -> None:
+    assert value.dtype == view.array.dtype
+    for place, lane, there in zip(_across(view, index, axis, len(value)), value, mask, strict=True):
         if there:
             view[place] = lane
 
@@ -72,9 +99,13 @@ VECTORS = SimpleNamespace(
     chosen=np.where,
     lane_sum=lane_sum,
     load=load,
+    load_across=load_across,
     load_some=load_some,
+    load_some_across=load_some_across,
     shifted=shifted,
     spread=spread,
     store=store,
+    store_across=store_across,
     store_some=store_some,
+    store_some_across=store_some_across,
 )
