@@ -156,6 +156,7 @@ class RegionCode:
         nested: names of the loop variables of the band, and of loops inside that are of one permutable band with it.
         resident: arrays of more than one point whose values never leave one; none of those of which there are copies.
         strips: memory that each worker has in place of some of them.
+        descends: whether workers go through their tiles from the last to the first.
     """
 
     index: int
@@ -174,6 +175,7 @@ class RegionCode:
     nested: frozenset[str] = frozenset()
     resident: frozenset[str] = frozenset()
     strips: tuple[Strip, ...] = ()
+    descends: bool = False
 
     @property
     def summed(self) -> frozenset[str]:

@@ -91,8 +91,8 @@ BYTES_OF_COPIES = 1 << 20
 MOST_PACKED = 512
 """The greatest extent of a tile that is copied before it is worked on: a buffer is to stay in a cache."""
 
-_CLAIM = "$claim($context, $worker, $workers, $base, {})"
-"""Claims a ticket of a region of so many."""
+_CLAIM = "$claim($context, {}, $workers, $base, {})"
+"""Claims a ticket for a worker, of a region of so many."""
 
 
 class _VersionWriter:
@@ -288,7 +288,7 @@ class _VersionWriter:
                 self.writer.line(f"{name} = {text}")
         writer = self.writer
         if region.kind == "serial":
-            with writer.indented(f"if {_CLAIM.format('1')} == $base:"):
+            with writer.indented(f"if {_CLAIM.format('$worker', '1')} == $base:"):
                 self.body(region)
                 writer.line("$complete($context)")
             self.finish("1")
@@ -330,22 +330,22 @@ class _VersionWriter:
 
         sums = PrivateSums(self.writer, region.sums, self.scop, self.scopes())
         sums.allocate()
-        self.claim()
+        self.claim(region)
         sums.clear()
         with self.writer.indented("while $ticket < $base + $total:"):
             place(region, tile)
             self.writer.line("$claimed += 1" if region.sums else "$complete($context)")
-            self.claim()
+            self.claim(region)
         sums.add_up()
         self.finish("$total")
 
     def place_in_box(self, region: RegionCode, tile: Callable[[], None]) -> None:
         """The tile of a ticket: tile coordinates counted with the last shared member fastest."""
         if region.shared == 1:
-            self.writer.line(f"{region.windows[0][0]} = $lower_0 + ($ticket - $base) * $tile_0")
+            self.writer.line(f"{region.windows[0][0]} = $lower_0 + ({self.number(region)}) * $tile_0")
             tile()
             return
-        self.writer.line("$rest = $ticket - $base")
+        self.writer.line(f"$rest = {self.number(region)}")
         for number in reversed(range(region.shared)):
             low = region.windows[number][0]
             position = f"$remainder($rest, $count_{number})" if number else "$rest"
@@ -390,8 +390,14 @@ class _VersionWriter:
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
         self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded, region.summed))
 
-    def claim(self) -> None:
-        self.writer.line(f"$ticket = {_CLAIM.format('$total')}")
+    def claim(self, region: RegionCode) -> None:
+        """The next ticket; where tiles descend, from the share that has the worker's tiles then."""
+        worker = "$workers - 1 - $worker" if region.descends else "$worker"
+        self.writer.line(f"$ticket = {_CLAIM.format(worker, '$total')}")
+
+    def number(self, region: RegionCode) -> str:
+        """Which tile a ticket is for."""
+        return "$total - 1 - ($ticket - $base)" if region.descends else "$ticket - $base"
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")

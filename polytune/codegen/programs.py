@@ -141,9 +141,37 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         frozenset(names.loop(depth) for depth in region.independent),
         region.expansion,
         sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
+        descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
         resident=region.resident,
     )
+
+
+def descends(region: Region, plan: Plan) -> bool:
+    """Whether workers go through the tiles of a region from the last to the first: if in the region before it that
+    accesses the same matrices they went the other way.
+
+    What they accessed last then is still in a cache, where of a matrix that is larger than the cache nothing would be
+    that they accessed first.  The tiles of a parallel region may run in any order.
+    """
+    if not _may_turn(region):
+        return False
+    matrices = _matrices(region, plan)
+    before = (each for each in reversed(plan.regions[: region.index]) if _may_turn(each))
+    last = next((each for each in before if _matrices(each, plan) & matrices), None)
+    return last is not None and not descends(last, plan)
+
+
+def _may_turn(region: Region) -> bool:
+    return region.kind is RegionKind.PARALLEL and region.prefix is None
+
+
+def _matrices(region: Region, plan: Plan) -> frozenset[str]:
+    """The arrays of two dimensions or more that a region accesses."""
+    scop = plan.dependences.scop
+    statements = [scop.statement(part.get_tuple_name()) for part in sets_of(region.domain)]
+    accessed = {access.array for statement in statements for access in statement.accesses}
+    return frozenset(name for name in accessed if scop.array(name).ndim > 1)
 
 
 def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: Names) -> PrivateSum:

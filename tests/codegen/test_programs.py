@@ -15,6 +15,8 @@ import pytest
 from polybench.data import perturbed
 from polybench.registry import benchmark
 from polytune.frontend.scop import Scop
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
 from polytune.schedule.candidates import REASSOCIATED
 from tests.codegen.interpreter import Interpreter
 from tests.frontend.test_semantics import CASES as FEATURES
@@ -84,3 +86,25 @@ def test_polybench(name: str) -> None:
     suite = benchmark(name)
     varied = perturbed(suite, tuple(case.arguments().values()), np.random.default_rng(case.seed))
     check_all_versions(Case(name, case.function, varied), runs=2)
+
+
+def three_sweeps(A, x):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = A[i, j] + x[0]
+    for i in range(A.shape[0]):
+        x[i] = x[i] + 1.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = A[i, j] * x[i]
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = A[i, j] - x[0]
+
+
+def test_workers_turn_round_where_they_go_through_a_matrix_again() -> None:
+    """What they had last is what they begin with; a vector in between does not count."""
+    stages = Stages(three_sweeps, signature_of(("A", "x"), (np.ones((4, 4)), np.ones(4))))
+    program = next(program for program in stages.programs if program.name == "parallel")
+    assert [region.descends for region in program.regions] == [False, False, True, False]
+    assert "_workers - 1 - _worker" in stages.source or "workers - 1 - worker" in stages.source

@@ -81,7 +81,8 @@ class Team:
             raise self.failure
 
     def claim(self, worker: int, workers: int, base: int, total: int) -> int:
-        assert (worker, workers) == (self.current, len(self.turns))
+        assert worker in (self.current, workers - 1 - self.current) and workers == len(self.turns)
+        worker = self.current
         if base + total > self.regions_end:
             assert base == self.regions_end and not self.unclaimed, "a region begins before the last one is claimed"
             self.regions_end = base + total
