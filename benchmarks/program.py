@@ -80,14 +80,13 @@ def surroundings() -> dict[str, Any]:
     from polytune import __version__
     from polytune.history.machine import machine_key
     from polytune.runtime.machine import machine
-    from polytune.runtime.threads import maximum_threads, threading_layer
+    from polytune.runtime.threads import maximum_threads
 
     packages = {name: version(name) for name in ("numba", "llvmlite", "numpy", "islpy-barvinok")}
     return {
         "machine": machine_key(),
         "processor": str(machine()),
         "threads": maximum_threads(),
-        "threading_layer": threading_layer(),
         "packages": {"python": platform.python_version(), "polytune": __version__, **packages},
     }
 
@@ -95,8 +94,7 @@ def surroundings() -> dict[str, Any]:
 def describe_surroundings(found: dict[str, Any]) -> str:
     """``surroundings`` in two lines."""
     packages = ", ".join(f"{name} {number}" for name, number in found["packages"].items())
-    threads = f"{found['threads']} threads of {found['threading_layer']}"
-    return f"{found['machine']} ({found['processor']}), {threads}\n{packages}"
+    return f"{found['machine']} ({found['processor']}), {found['threads']} threads\n{packages}"
 
 
 def print_json(value: Any) -> None:

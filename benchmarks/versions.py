@@ -59,17 +59,14 @@ def compile_times(kernels: Sequence[str], report: Callable[[str], None] = lambda
 def measure(kernel: str) -> dict[str, Any]:
     """Generate a kernel for the types of the suite's data and compile each of its versions, one after the other.
 
-    What is compiled once for all kernels, the function that starts a team, is compiled before; with it goes what Numba
-    does once in each process.
+    What is compiled once for all kernels, the functions of teams, is compiled before; with it goes what Numba does once
+    in each process.
     """
-    from numba.core import types
-
     from polybench.datasets import Dataset
     from polybench.registry import benchmark
-    from polytune.runtime.compilation import compile_for
-    from polytune.runtime.context import run_team
+    from polytune.runtime.crew import compile_team
 
-    compile_for(run_team, [types.int64] * 3)
+    compile_team()
     entry = benchmark(kernel)
     arguments = entry.initialise(**entry.sizes(Dataset.MINI))
     begin = time.perf_counter()

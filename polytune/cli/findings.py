@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import os
 import platform
 import shutil
 import subprocess
@@ -78,24 +79,24 @@ def _counts_points() -> bool:
 
 
 def find_threads() -> Finding:
-    """Compile and run a parallel loop, which tells which threading layer Numba uses here."""
+    """Compile and run a loop and what teams of threads need, and tell how many threads there are for kernels."""
     import numba
     import numpy
 
-    from polytune.runtime.threads import maximum_threads, threading_layer
+    from polytune.runtime.crew import compile_team
+    from polytune.runtime.threads import maximum_threads
 
-    @numba.njit(parallel=True)
+    @numba.njit
     def fill(values):
-        for index in numba.prange(values.size):
+        for index in range(values.size):
             values[index] = index
 
     values = numpy.zeros(1000)
     fill(values)
     if not (values == numpy.arange(1000)).all():
-        return Finding("threads", State.BROKEN, "a parallel loop compiled by Numba gave a wrong result")
-    layer = threading_layer()
-    remedy = "" if layer != "workqueue" else "calls from several threads take turns; pip install tbb lets them overlap"
-    return Finding("threads", State.OK, f"up to {maximum_threads()}, by Numba's layer {layer}", remedy)
+        return Finding("threads", State.BROKEN, "a loop compiled by Numba gave a wrong result")
+    compile_team()
+    return Finding("threads", State.OK, f"up to {maximum_threads()}, of {os.cpu_count()} that the machine has")
 
 
 def find_processor() -> Finding:

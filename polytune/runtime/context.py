@@ -1,8 +1,8 @@
 """The context of a call: one block of words that holds all that a version needs, and calls by address that take it.
 
 A version of a kernel is compiled for the address of a context (and, where a team runs it, a worker's number and how
-many there are), so that it has no wrappers for its arguments' types, and that one parallel function, compiled once, can
-run a team of any version of any kernel.
+many there are), so that it has no wrappers for its arguments' types, and that helpers, compiled once, can work for any
+version of any kernel.
 
 Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``), then one after the other
 
@@ -14,17 +14,15 @@ Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``),
 from __future__ import annotations
 
 from llvmlite import ir
-from numba import njit, prange
 from numba.core import types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from polytune.runtime.compilation import keeps_code
 from polytune.runtime.memory import View
 from polytune.runtime.team import STATE_LENGTH
 from polytune.signature import ArrayType, parse_type
 
-__all__ = ["STATE_LENGTH", "array_words", "attach", "integer", "number", "run_team"]
+__all__ = ["STATE_LENGTH", "array_words", "attach", "call_version", "integer", "number"]
 
 _WORD = ir.IntType(64)
 _NUMBERS = {"float32": types.float32, "float64": types.float64, "int32": types.int32, "int64": types.int64}
@@ -97,7 +95,7 @@ def number(typing_context, context_address, position, dtype):
 
 
 @intrinsic
-def _call(typing_context, function_address, context_address, worker, workers):
+def call_version(typing_context, function_address, context_address, worker, workers):
     """Call a compiled version that teams run by the address of its C entry."""
 
     def emit(context, builder, sig, args):
@@ -106,14 +104,3 @@ def _call(typing_context, function_address, context_address, worker, workers):
         return context.get_dummy_value()
 
     return types.void(*[types.int64] * 4), emit
-
-
-@njit(parallel=True, cache=keeps_code(__file__), nogil=True)
-def run_team(workers, function_address, context_address):
-    """Run a compiled version by so many workers at once, all on one context.
-
-    A worker's number is its thread's on most threading layers, so that it finds in the cache of its core what it
-    left there in the call before.
-    """
-    for worker in prange(workers):
-        _call(function_address, context_address, worker, workers)

@@ -22,9 +22,13 @@ class ContextMemory:
     Attributes:
         address: of its first byte.
         memory: its bytes.
+        owner: what is kept alive with it, as the code that reads it is.
+        is_left: whether a helper may still read it, so that it must not be written to any more.
     """
 
-    def __init__(self, size: int):
+    def __init__(self, size: int, owner: object):
+        self.owner = owner
+        self.is_left = False
         line = 128
         storage = np.zeros(size + 2 * line, np.uint8)
         start = -storage.ctypes.data % line
@@ -66,8 +70,8 @@ class Contexts:
             part: what tells the part of a region; nothing where the version runs all of it.
         """
         context = getattr(self._local, "context", None)
-        if context is None:
-            context = self._local.context = ContextMemory(self._layout.size)
+        if context is None or context.is_left:
+            context = self._local.context = ContextMemory(self._layout.size, self._words_of)
         words = self._words_of(*values, *scratch)
         unused = [0] * (self._tiles - len(tiles))
         nothing = [0] * (self._part_words - len(part))

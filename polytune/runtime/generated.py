@@ -14,8 +14,8 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceE
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for
-from polytune.runtime.context import run_team
 from polytune.runtime.context_memory import Contexts
+from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.invocation import Invocation, Outcome
@@ -28,7 +28,7 @@ from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
-from polytune.runtime.threads import launch, maximum_threads
+from polytune.runtime.threads import maximum_threads
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
@@ -222,7 +222,7 @@ class GeneratedKernel:
         compiled = function.overloads[signature]
         entry = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
         if team:
-            compile_for(run_team, (types.int64, types.int64, types.int64))
+            compile_team()
         self._addresses[name] = entry
         return time.perf_counter() - start
 
@@ -281,7 +281,7 @@ class GeneratedKernel:
         context = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         start = time.perf_counter()
         if version.team:
-            launch(run_team, min(configuration["threads"], maximum_threads()), self._addresses[name], context.address)
+            run_team(self._addresses[name], context, min(configuration["threads"], maximum_threads()))
         else:
             version.function(context.address)
         seconds = time.perf_counter() - start
@@ -314,7 +314,7 @@ class GeneratedKernel:
             context = self._contexts.filled(values, own, invocation.parameters, tiles, integers)
             if part.team:
                 workers = min(threads or maximum_threads(), maximum_threads())
-                launch(run_team, workers, self._addresses[part.run.__name__], context.address)
+                run_team(self._addresses[part.run.__name__], context, workers)
             else:
                 part.run(context.address)
 

@@ -1,0 +1,173 @@
+"""The threads that help teams, and calls of compiled versions by a team.
+
+The calling thread is a team's first worker.  Its helpers are threads that wait at a post (`polytune.runtime.gate`): on
+their cores for about a millisecond after they were needed, then asleep.  A call wakes them and begins at once; it ends
+when the work is done, whoever has done it.  So on a machine with other things to do, where a helper may not get a core
+for many milliseconds, a call takes about as long as on one thread, and not until the helper has had its turn.
+
+Each call that is under way has a crew of its own, so that calls from several threads do not wait for each other.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from _thread import allocate_lock
+from contextlib import suppress
+
+from numba.core import types
+
+from polytune.runtime.compilation import compile_for
+from polytune.runtime.context_memory import ContextMemory
+from polytune.runtime.gate import CORE, STOPPED, asleep, inside, lead, post_length, serve
+from polytune.runtime.threads import maximum_threads
+
+__all__ = ["Crew", "Crews", "compile_team", "run_team"]
+
+_SECONDS_TO_STOP = 1.0  # that the end of a process waits for helpers
+
+
+class Crew:
+    """The helpers of one caller at a time, started when they are first needed.
+
+    Args:
+        helpers: how many there may be.
+    """
+
+    def __init__(self, helpers: int):
+        self._memory = ContextMemory(8 * post_length(helpers), None)
+        self._words = self._memory.memory.cast("q")
+        self._bells = [allocate_lock() for _ in range(helpers + 1)]
+        for bell in self._bells:
+            bell.acquire()
+        self._threads: list[threading.Thread] = []
+        self._left_behind: ContextMemory | None = None
+        self._cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        self._core_left_out = -1
+
+    @property
+    def is_free(self) -> bool:
+        """Whether no helper is still inside of an earlier call."""
+        if self._left_behind is not None:
+            if inside(self._memory.address):
+                return False
+            self._left_behind = None
+        return True
+
+    def run(self, function: int, context: ContextMemory, workers: int) -> None:
+        """Run a version by a team of the caller and helpers; the crew must be free.
+
+        A helper that is still inside afterwards keeps the context: it is then marked as left.
+        """
+        words = self._words
+        while len(self._threads) < workers - 1:
+            self._start()
+        if words[CORE] != self._core_left_out:
+            self._leave_out(words[CORE])
+        for number in range(1, workers):
+            flag = asleep(number)
+            if words[flag]:
+                words[flag] = 0
+                self._bells[number].release()
+        # Left until it is known that nobody is inside, also where an interrupt comes between.
+        context.is_left, self._left_behind = True, context
+        if lead(self._memory.address, function, context.address, workers) == 0:
+            context.is_left, self._left_behind = False, None
+
+    def _start(self) -> None:
+        number = len(self._threads) + 1
+        thread = threading.Thread(target=self._help, args=(number,), name=f"polytune-worker-{number}", daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def _leave_out(self, core: int) -> None:
+        """Keep the helpers off the caller's core, where a system that wakes a thread likes to put it: there it would
+        keep the caller from its work."""
+        self._core_left_out = core
+        others = self._cores - {core}
+        if others:
+            for thread in self._threads:
+                with suppress(OSError):  # the process was moved to other cores
+                    os.sched_setaffinity(thread.native_id or 0, others)
+
+    def _help(self, number: int) -> None:
+        address, bell = self._memory.address, self._bells[number]
+        while not self._words[STOPPED]:
+            serve(address, number)
+            bell.acquire()
+
+    def stop(self) -> None:
+        """End the helpers, who must not run compiled code while an interpreter ends that owns it."""
+        self._words[STOPPED] = 1
+        for number in range(1, len(self._threads) + 1):
+            if self._bells[number].locked():
+                self._bells[number].release()
+        for thread in self._threads:
+            thread.join(_SECONDS_TO_STOP)
+
+
+class Crews:
+    """The crews of a process; a caller takes one for the time of a call."""
+
+    def __init__(self, helpers: int):
+        self._helpers = helpers
+        self._idle: list[Crew] = []
+        self._all: list[Crew] = []
+
+    def run(self, function: int, context: ContextMemory, workers: int) -> None:
+        """Run a version by a team of at most so many workers, by the caller alone where no crew is free.
+
+        Args:
+            function: the address of the version's C entry.
+            context: the call's; marked as left where it must not be written to any more.
+            workers: how many, from 1 to the number of helpers and one.
+
+        Raises:
+            ValueError: ``workers`` is out of range.
+        """
+        if not 1 <= workers <= self._helpers + 1:
+            raise ValueError(f"a team has from 1 to {self._helpers + 1} workers, not {workers}")
+        if workers == 1:
+            lead(0, function, context.address, 1)
+            return
+        try:
+            crew = self._idle.pop()
+        except IndexError:  # as many calls are under way as there are crews
+            crew = Crew(self._helpers)
+            self._all.append(crew)
+        try:
+            if crew.is_free:
+                crew.run(function, context, workers)
+            else:
+                # A helper has not had a core since the last call: there are not as many as there seem to be.
+                lead(0, function, context.address, 1)
+        finally:
+            self._idle.append(crew)
+
+    def stop(self) -> None:
+        """End all helpers."""
+        for crew in self._all:
+            crew.stop()
+
+    def forget(self) -> None:
+        """Start anew in a forked process, where there are no helpers."""
+        self._idle, self._all = [], []
+
+
+def compile_team() -> None:
+    """Have ready what every team needs, once for all kernels."""
+    compile_for(lead, (types.int64,) * 4)
+    compile_for(inside, (types.int64,))
+    compile_for(serve, (types.int64,) * 2)
+
+
+def run_team(function: int, context: ContextMemory, workers: int) -> None:
+    """Run a version by a team of this process's threads; see `Crews.run`."""
+    _crews.run(function, context, workers)
+
+
+_crews = Crews(maximum_threads() - 1)
+atexit.register(_crews.stop)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_crews.forget)

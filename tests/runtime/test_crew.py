@@ -1,0 +1,220 @@
+"""Crews: a call ends when its work is done, whoever has done it; calls from several threads; forks; the end."""
+
+import os
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+from numba import njit, types
+
+from polytune.runtime.context_memory import ContextMemory
+from polytune.runtime.crew import Crews, compile_team
+from polytune.runtime.team import STATE_LENGTH, claim, complete, fetch_add, load_acquire, wait, yield_thread
+
+COMPLETED, STARTED, RELEASED, RUNS, SUM = (16 * k + STATE_LENGTH for k in range(5))
+"""Words of the contexts here, behind the team's state."""
+
+REGIONS, TICKETS = 20, 13
+
+
+@njit(nogil=True)
+def add(context, worker, workers):
+    """Adds up the numbers of all tickets in all regions."""
+    fetch_add(context, RUNS, 1)
+    base = 0
+    for _ in range(REGIONS):
+        ticket = claim(context, worker, workers, base, TICKETS)
+        while ticket < base + TICKETS:
+            fetch_add(context, SUM, ticket)
+            complete(context)
+            ticket = claim(context, worker, workers, base, TICKETS)
+        base += TICKETS
+        wait(context, base)
+
+
+@njit(nogil=True)
+def hold_helpers(context, worker, workers):
+    """As ``add``, but a helper first waits until it is let go; the caller waits until one has come."""
+    if worker > 0:
+        fetch_add(context, STARTED, 1)
+        while load_acquire(context, RELEASED) == 0:
+            yield_thread()
+    else:
+        while load_acquire(context, STARTED) == 0:
+            yield_thread()
+    add(context, worker, workers)
+    fetch_add(context, COMPLETED, 1)
+
+
+def address(function):
+    function.compile((types.int64,) * 3)
+    compiled = function.overloads[(types.int64,) * 3]
+    return compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+
+
+def new_context():
+    return ContextMemory(8 * (SUM + 16), None)
+
+
+def words(context):
+    return np.frombuffer(context.memory, np.int64)
+
+
+EXPECTED = sum(range(REGIONS * TICKETS))
+
+
+@pytest.fixture
+def crews():
+    compile_team()
+    found = Crews(3)
+    yield found
+    found.stop()
+    assert not any(thread.is_alive() for crew in found._all for thread in crew._threads)
+
+
+def until(condition, seconds=60):
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "it does not come to that"
+        time.sleep(0.001)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("rest", [0.0, 0.01], ids=["awake", "asleep"])
+def test_every_ticket_is_worked_on_once_whether_helpers_are_awake_or_asleep(crews, workers, rest):
+    for _ in range(50 if rest else 1000):
+        context = new_context()
+        crews.run(address(add), context, workers)
+        assert words(context)[SUM] == EXPECTED and 1 <= words(context)[RUNS] <= workers
+        time.sleep(rest)
+
+
+def test_helpers_come_also_after_they_have_slept(crews):
+    for _ in range(3):
+        context = new_context()
+        words(context)[RELEASED] = 1
+        time.sleep(0.05)  # much longer than helpers wait on their cores
+        crews.run(address(hold_helpers), context, 2)  # the caller waits until one has come
+        assert words(context)[SUM] == EXPECTED
+
+
+def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_context(crews):
+    held = new_context()
+    crews.run(address(hold_helpers), held, 2)
+    assert words(held)[SUM] == EXPECTED and words(held)[COMPLETED] == 1
+    assert held.is_left
+    # The next calls are made by the caller alone, on other contexts.
+    for _ in range(3):
+        context = new_context()
+        crews.run(address(add), context, 2)
+        assert words(context)[SUM] == EXPECTED and words(context)[RUNS] == 1 and not context.is_left
+    # The helper finds nothing to do, and helps again.
+    words(held)[RELEASED] = 1
+    until(lambda: words(held)[COMPLETED] == 2)
+    assert words(held)[SUM] == EXPECTED
+    until(lambda: crews._all[0].is_free)
+    context = new_context()
+    words(context)[RELEASED] = 1
+    crews.run(address(hold_helpers), context, 2)
+    assert words(context)[SUM] == EXPECTED and words(context)[STARTED] == 1
+
+
+def test_calls_from_several_threads_at_once_have_crews_of_their_own(crews):
+    sums = []
+
+    def often():
+        for _ in range(300):
+            context = new_context()
+            crews.run(address(add), context, 2)
+            sums.append(int(words(context)[SUM]))
+
+    address(add)
+    threads = [threading.Thread(target=often) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert sums == [EXPECTED] * 1200 and 1 <= len(crews._all) <= 4
+
+
+def test_calls_within_a_call_of_another_thread_get_a_crew(crews):
+    held = new_context()
+    caller = threading.Thread(target=crews.run, args=(address(hold_helpers), held, 2))
+    caller.start()
+    until(lambda: words(held)[STARTED] == 1)
+    context = new_context()
+    crews.run(address(add), context, 4)
+    assert words(context)[SUM] == EXPECTED
+    words(held)[RELEASED] = 1
+    caller.join(60)
+    assert words(held)[SUM] == EXPECTED
+
+
+@pytest.mark.parametrize("workers", [-1, 0, 5])
+def test_teams_of_another_size_are_refused(crews, workers):
+    with pytest.raises(ValueError, match="from 1 to 4 workers"):
+        crews.run(address(add), new_context(), workers)
+
+
+KERNEL = """
+    import os, sys
+    import numpy as np
+    import polytune
+
+    @polytune.kernel
+    def scaled(A, B):
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                B[i, j] = 2.0 * A[i, j]
+
+    A, B = np.ones((300, 300)), np.zeros((300, 300))
+    two = next(c for c in [scaled.space(A, B).default()] if c["threads"] > 1)
+    for _ in range(20):
+        scaled.run(two, A, B)
+    assert (B == 2).all()
+"""
+
+
+def run_python(script):
+    return subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", script],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path), "NUMBA_NUM_THREADS": "2"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+@pytest.fixture
+def kernel_script(tmp_path):
+    """Kernels have to be in files."""
+
+    def write(more):
+        (tmp_path / "of_a_file.py").write_text(textwrap.dedent(KERNEL) + textwrap.dedent(more))
+        return run_python(f"import runpy; runpy.run_path({str(tmp_path / 'of_a_file.py')!r}, run_name='__main__')")
+
+    return write
+
+
+def test_a_process_ends_while_helpers_wait(kernel_script):
+    done = kernel_script("print('done')")
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="the system has no fork")
+def test_a_forked_process_has_helpers_of_its_own(kernel_script):
+    done = kernel_script("""
+        child = os.fork()
+        B[:] = 0
+        for _ in range(20):
+            scaled.run(two, A, B)
+        assert (B == 2).all()
+        if child:
+            _, status = os.waitpid(child, 0)
+            print(os.waitstatus_to_exitcode(status))
+    """)
+    assert (done.returncode, done.stdout) == (0, "0\n"), done.stderr
