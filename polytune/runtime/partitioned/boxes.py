@@ -49,7 +49,7 @@ def remainder(box: Box, taken: Iterable[Box]) -> list[Box]:
 
 
 def _without(box: Box, other: Box) -> list[Box]:
-    if not overlap(box, other):
+    if is_empty(other) or not overlap(box, other):
         return [box]
     if contains(other, box):
         return []

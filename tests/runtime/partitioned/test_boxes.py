@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder, whole
@@ -47,6 +47,7 @@ def test_boxes_without_overlap_have_no_element_in_common(first, second):
 
 
 @given(boxes(axes), st.lists(boxes(axes), max_size=4))
+@example(((0, 3, 1), (0, 1, 1)), [((0, 0, 1), (0, 0, 1)), ((2, 1, 1), (0, 1, 1))])
 def test_remainder_keeps_what_is_not_taken(box, taken):
     rest = remainder(box, taken)
     found = [element for piece in rest for element in elements(piece)]
