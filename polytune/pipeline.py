@@ -170,7 +170,7 @@ class Stages:
 
 def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
     """The source order, serial, with its own loops shared out, and with those loops innermost; other candidates with
-    wavefronts and without.
+    wavefronts and without, and one in which workers add up in copies of their own.
 
     What starts a region in every iteration of two nested loops or more is left out where it is not what the source
     says: workers would wait for one another far more than they work.  So is what isl takes too long to analyse, but
@@ -260,11 +260,11 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         if not plan.interleaves:  # whose band is not around the loops of its points
             tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates or plan.sums)
         versions: list[Program | None]
-        if plan.sums:
-            versions = [tiled or program]
-        elif plan.accumulates:
+        if plan.accumulates or plan.sums:
             packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
-            versions = [tiled, None if packed is None else with_buffers(packed, packed_name(plan.name))]
+            # To go through a matrix once pays without vectors too.
+            own = program if tiled is None and plan.sums else tiled
+            versions = [own, None if packed is None else with_buffers(packed, packed_name(plan.name))]
         elif plan.expands:
             versions = [tiled or program]
         else:

@@ -32,11 +32,11 @@ def first_tile(region: Region | None, member: int) -> int:
     Long in the direction of memory, for vectors, and short in the others, for the caches.  With sums in registers a
     tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache; on diagonals there are to be
     many tiles, and where four members or more are tiled, few steps of the first one, time, reach far in all others.
-    Where points have copies of arrays, a tile has many of those computed together, few others.  Of rows that are
-    swept more than once there are so many as stay in the second cache.
+    Where points have copies of arrays, a tile has many of those computed together, few others.  Where numbers are added
+    up one by one, there are to be many of them.
     """
-    if region is not None and region.sums:
-        return 16 if loops_of(region) > 1 else LARGEST_TILE
+    if region is not None and region.sums and loops_of(region) == 1:
+        return LARGEST_TILE
     if region is not None and region.expansion is not None:
         return 192 if member == region.expansion.member else 4
     if region is not None and region.accumulated is not None and region.kind is RegionKind.WAVEFRONT:

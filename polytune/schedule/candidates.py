@@ -49,10 +49,11 @@ class Strategy:
     fuse: bool = False
 
 
+LEAST_FUSED = Strategy("distributed", serialize=True)
 STRATEGIES = (
     Strategy("tiled"),
     Strategy("coincident", outer_coincidence=True),
-    Strategy("distributed", serialize=True),
+    LEAST_FUSED,
     Strategy("fused", fuse=True),
 )
 REASSOCIATED = Strategy("reassociated")
@@ -136,7 +137,7 @@ def grouped_schedule(scop: Scop, dependences: Dependences, found: Sequence[Candi
 
 def summed_schedule(scop: Scop, relaxed: Dependences) -> Attempted[Candidate]:
     """The source order with sweeps over rows that workers may share out if they add up in copies of their own, and the
-    rest as isl schedules it; nothing where there are no such sweeps."""
+    rest with as little fusion as possible; nothing where there are no such sweeps."""
 
     def fuse(instances: isl.UnionSet) -> isl.Schedule | None:
         return compute_schedule(
@@ -149,10 +150,10 @@ def summed_schedule(scop: Scop, relaxed: Dependences) -> Attempted[Candidate]:
             near=common_reads(instances, scop),
         )
 
-    def schedule(instances: isl.UnionSet) -> isl.Schedule | None:
-        return compute_schedule(scop, relaxed, STRATEGIES[0], reorder_live_ranges=False, instances=instances)
+    def divide(instances: isl.UnionSet) -> isl.Schedule | None:
+        return compute_schedule(scop, relaxed, LEAST_FUSED, reorder_live_ranges=False, instances=instances)
 
-    found = row_schedule(scop, relaxed, fuse, schedule)
+    found = row_schedule(scop, relaxed, fuse, divide)
     return Attempted((), ()) if found is None else Attempted((Candidate(SUMMED, found, relaxed),), ())
 
 

@@ -30,17 +30,22 @@ def distribute_innermost(node: isl.ScheduleNode, dependences: Dependences, membe
     loop = node.band_split(first).child(0)
     if all(analyse_band(loop, dependences).coincident):
         return node
-    order = _order_of_statements(loop, dependences)
+    order = order_of_statements(loop, dependences)
     if order is None:
         return node
-    distributed = loop.child(0).cut().insert_sequence(order).parent().band_sink()
+    distributed = distributed_over(loop, order)
     loops = [distributed.child(position).child(0) for position in range(distributed.n_children())]
     if not all(all(analyse_band(own, dependences).coincident) for own in loops):
         return node
     return distributed.parent()
 
 
-def _order_of_statements(loop: isl.ScheduleNode, dependences: Dependences) -> isl.UnionSetList | None:
+def distributed_over(loop: isl.ScheduleNode, order: isl.UnionSetList) -> isl.ScheduleNode:
+    """A band without bands below as a sequence of bands, one for each of some parts of its instances."""
+    return loop.child(0).cut().insert_sequence(order).parent().band_sink()
+
+
+def order_of_statements(loop: isl.ScheduleNode, dependences: Dependences) -> isl.UnionSetList | None:
     """The instances of each statement, in an order that no dependence within one execution of a loop goes against; None
     for a single statement, or where two depend on one another."""
     instances = {part.get_tuple_name(): part for part in sets_of(loop.get_domain())}

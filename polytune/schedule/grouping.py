@@ -35,7 +35,7 @@ def group_sweeps(schedule: isl.Schedule, dependences: Dependences, fuse: Fuse) -
         fused = None
         if swept(groups[-1].get_domain(), dependences.scop) & swept(part.get_domain(), dependences.scop):
             fused = fuse(groups[-1].get_domain().union(part.get_domain()))
-        if fused is not None and _is_parallel(fused, dependences):
+        if fused is not None and is_parallel(fused, dependences):
             groups[-1] = fused
         else:
             groups.append(part)
@@ -75,7 +75,7 @@ def swept(instances: isl.UnionSet, scop: Scop) -> set[str]:
     return found
 
 
-def _is_parallel(schedule: isl.Schedule, dependences: Dependences) -> bool:
+def is_parallel(schedule: isl.Schedule, dependences: Dependences) -> bool:
     """Whether a schedule is one permutable band with a coincident member, for all instances."""
     node = schedule.get_root().child(0)
     if node.get_type() != isl.schedule_node_type.band:

@@ -22,14 +22,15 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop, Statement
-from polytune.schedule.bands import BandAnalysis, analyse_band, is_contained
+from polytune.schedule.bands import BandAnalysis, analyse_band, distances, is_contained, open_dependences, stays
 from polytune.schedule.dependences import Dependences
-from polytune.schedule.grouping import parts_of, swept
+from polytune.schedule.distribution import distributed_over, order_of_statements
+from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.interchange import point_order, reorder_band
 from polytune.schedule.legality import is_proven_legal, violation
 from polytune.schedule.private_sums import MOST_DIMENSIONS, analyse_with_sums, summed_by, sums_across
 from polytune.schedule.tree import has_band
-from polytune.schedule.unions import union_of
+from polytune.schedule.unions import joined, maps_of, union_of
 
 OPERATIONS = 4_000_000
 """isl's budget for the analysis of one part of a schedule, in its own basic operations (a second or two)."""
@@ -79,7 +80,7 @@ def distribute_rows(sweep: RowSweep, dependences: Dependences) -> tuple[isl.Sche
     B may be distributed over the sequence inside it, and interchanged with a loop in there that is permutable with it,
     if no copy keeps a value from one child of the sequence to the next.  The whole is checked again.
     """
-    node = sweep.node
+    node = _separated(sweep.node, dependences)
     members = node.band_n_member()
     if members > 1 or not has_band(node.child(0)):
         return node, members
@@ -99,6 +100,27 @@ def distribute_rows(sweep: RowSweep, dependences: Dependences) -> tuple[isl.Sche
     if violation(inner.get_schedule(), dependences) is not None:
         return node, 1
     return inner, min((loops for loops in nested if loops), default=1)
+
+
+def _separated(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:
+    """A band of rows and columns with a loop over columns for each statement, where one statement needs what another
+    one makes of other columns of the row; the node where none does, or all of them need one another."""
+    if node.band_n_member() != 2 or has_band(node.child(0)):
+        return node
+    loop = node.band_split(1).child(0)
+    relations = [*dependences.flow.values(), *dependences.order.values()]
+    between = joined(
+        (
+            isl.UnionMap.from_map(part)
+            for part in maps_of(open_dependences(union_of(relations, dependences.scop), loop))
+            if part.get_tuple_name(isl.dim_type.in_) != part.get_tuple_name(isl.dim_type.out)
+        ),
+        dependences.scop,
+    )
+    order = order_of_statements(loop, dependences)
+    if order is None or stays(distances(between, loop.band_get_partial_schedule_union_map()), 0):
+        return node
+    return distributed_over(loop, order).parent()
 
 
 def _with_rows(
@@ -127,41 +149,37 @@ def _keep_copies(node: isl.ScheduleNode, copied: frozenset[str], dependences: De
     )
 
 
-def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, schedule: Schedule) -> isl.Schedule | None:
-    """The source order with parts that are sweeps over rows as they are, neighbours that sweep over one matrix fused
-    where they then are one, and what is between them scheduled anew; None where there are none, or no proof.
+def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: Schedule) -> isl.Schedule | None:
+    """The source order with parts that are sweeps over rows as they are, all others divided as far as possible, and
+    neighbours that sweep over one matrix fused where that makes one parallel sweep of them; None where no sweep is one
+    over rows, or there is no proof.
 
     Args:
         scop: the kernel.
         dependences: those with relaxed reductions.
         fuse: schedules instances in one band.
-        schedule: schedules instances.
+        divide: schedules instances with as little fusion as possible.
     """
     if not any(_adds_to_rows(statement, scop) for statement in scop.statements):
         return None
     parts: list[tuple[isl.Schedule, bool]] = []
-    for part in parts_of(scop.schedule):
-        fused = None
-        if parts and swept(parts[-1][0].get_domain(), scop) & swept(part.get_domain(), scop):
-            fused = fuse(parts[-1][0].get_domain().union(part.get_domain()))
-        if fused is not None and _is_row_sweep(fused, dependences):
-            parts[-1] = (fused, True)
-        else:
-            parts.append((part, _is_row_sweep(part, dependences)))
-    if not any(is_sweep for _, is_sweep in parts):
+    for own in parts_of(scop.schedule):
+        divided = None if _is_row_sweep(own, dependences) else divide(own.get_domain())
+        for part in [own] if divided is None else parts_of(divided):
+            fused = None
+            if parts and swept(parts[-1][0].get_domain(), scop) & swept(part.get_domain(), scop):
+                fused = fuse(parts[-1][0].get_domain().union(part.get_domain()))
+            by_rows = fused is not None and _is_row_sweep(fused, dependences)
+            if fused is not None and (by_rows or is_parallel(fused, dependences)):
+                parts[-1] = fused, by_rows
+            else:
+                parts.append((part, _is_row_sweep(part, dependences)))
+    if not any(by_rows for _, by_rows in parts):
         return None
-    whole: isl.Schedule | None = None
-    position = 0
-    while position < len(parts):
-        own, is_sweep = parts[position]
-        position += 1
-        if not is_sweep:
-            while position < len(parts) and not parts[position][1]:
-                own = own.sequence(parts[position][0])
-                position += 1
-            own = schedule(own.get_domain()) or own
-        whole = own if whole is None else whole.sequence(own)
-    return whole if whole is not None and is_proven_legal(whole, dependences) else None
+    whole, *others = (part for part, _ in parts)
+    for other in others:
+        whole = whole.sequence(other)
+    return whole if is_proven_legal(whole, dependences) else None
 
 
 def common_reads(instances: isl.UnionSet, scop: Scop) -> isl.UnionMap:

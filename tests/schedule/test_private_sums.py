@@ -13,7 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytune.codegen.loops import Compute, walk_nodes
 from polytune.codegen.target import Target
+from polytune.frontend.expression import Element, walk
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter, RaceError
@@ -45,6 +47,15 @@ def fused_products(A, x, y, t):
         for j in range(A.shape[1]):
             y[j] = y[j] + 3 * A[i, j]
             t[i] = t[i] + A[i, j] * x[j]
+
+
+def one_product_after_the_other(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            t[i] += A[i, j] * x[j]
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] += A[i, j] * t[i]
 
 
 def update_and_sum(A, x, y, t):
@@ -92,6 +103,7 @@ SHARED_OUT = [
     row_after_row,
     both_products,
     fused_products,
+    one_product_after_the_other,
     update_and_sum,
     below_the_diagonal,
     of_own_variables,
@@ -194,12 +206,16 @@ def test_strict_kernels_have_no_private_sums(function: Callable) -> None:
     assert not summed(stages_of(function, strict=True))
 
 
-def test_a_matrix_is_gone_through_once() -> None:
-    """The products with a matrix and with its transpose are one region, the first one that there is."""
-    stages = stages_of(update_and_sum)
-    first = stages.programs[0]
+@pytest.mark.parametrize("function", [row_after_row, both_products, one_product_after_the_other, update_and_sum])
+def test_a_matrix_is_gone_through_once(function: Callable) -> None:
+    """The products with a matrix and with its transpose are one region, of the version that comes first, and all loops
+    over rows and columns are vectors of several rows."""
+    first = stages_of(function).programs[0]
     assert first.has_sums and first.has_vectors
     (region,) = first.regions
+    scalar = [node for node in walk_nodes(region.body) if isinstance(node, Compute)]
+    named = [part for node in scalar for operation in node.operations for part in walk(operation)]
+    assert all(part.array != "A" for part in named if isinstance(part, Element))
     assert region.shared == len(region.members) == 1
     assert [own.array for own in region.sums] == ["y"]
 
