@@ -11,6 +11,7 @@ failed; 2: the command line makes no sense, or there is no device.
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -47,6 +48,7 @@ WAYS = ("processor", "device", "shared")
 """The spaces: of each platform alone, and of all choices."""
 
 _UNCOUNTED = 3
+_REST = 0.05  # seconds
 
 
 @dataclass(frozen=True)
@@ -161,11 +163,15 @@ def run(generated: GeneratedKernel, configuration: Configuration, *arguments: An
 
 
 def timed_in_turns(functions: Mapping[str, Callable[..., Any]], workload: Workload, turns: int) -> dict[str, Sample]:
-    """Time every function once in each turn, after some calls of its own that do not count: threads of a device that
-    is the processor itself spin for a while after their work is done."""
+    """Time every function once in each turn, after a rest and some calls of its own that do not count: threads of a
+    device that is the processor itself spin for a while after their work is done.  Every other turn goes the other way
+    round, so that none always follows the device."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
+    order = list(functions.items())
     for _ in range(turns):
-        for name, function in functions.items():
+        order.reverse()
+        for name, function in order:
+            time.sleep(_REST)
             for _ in range(_UNCOUNTED):
                 workload.timed(function)
             seconds[name].append(workload.timed(function))

@@ -61,8 +61,10 @@ class Crew:
         A helper that is still inside afterwards keeps the context: it is then marked as left.
         """
         words = self._words
-        while len(self._threads) < workers - 1:
-            self._start()
+        # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
+        with suppress(RuntimeError):
+            while len(self._threads) < workers - 1:
+                self._start()
         if words[CORE] != self._core_left_out:
             self._leave_out(words[CORE])
         for number in range(1, workers):
@@ -78,8 +80,9 @@ class Crew:
     def _start(self) -> None:
         number = len(self._threads) + 1
         thread = threading.Thread(target=self._help, args=(number,), name=f"polytune-worker-{number}", daemon=True)
-        self._threads.append(thread)
         thread.start()
+        self._threads.append(thread)
+        self._core_left_out = -1
 
     def _leave_out(self, core: int) -> None:
         """Keep the helpers off the caller's core, where a system that wakes a thread likes to put it: there it would

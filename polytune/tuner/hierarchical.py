@@ -161,19 +161,25 @@ class HierarchicalTuner:
 
     def _confirms(self) -> bool:
         """Whether all that may be the best begins to race, once after each time that the search has come to its end."""
-        if self._is_confirmed or self._best is None:
-            return False
+        found = self._rivals()
         self._is_confirmed = True
-        found = contenders(self._samples, self._best, self.space.default(), self._walk.first_arm)
         return self._begins_race(found, FINAL_ROUNDS)
+
+    def _rivals(self) -> list[Configuration]:
+        """What may be the best, the best so far first; at the end of a search whose best no race has confirmed."""
+        if self._is_confirmed or self._best is None:
+            return []
+        return contenders(self._samples, self._best, self.space.default(), self._walk.first_arm)
 
     def _begins_race(self, found: Sequence[Configuration], rounds: int) -> bool:
         """Let configurations race, the best first; False where there is nothing to doubt."""
-        found = list(dict.fromkeys(found))
-        if self._repeats == 1 or len(found) < 2 or not is_noisy([self._samples[each] for each in found]):
+        if not self._is_doubtful(found):
             return False
-        self._race = Race(found, rounds)
+        self._race = Race(list(dict.fromkeys(found)), rounds)
         return True
+
+    def _is_doubtful(self, found: Sequence[Configuration]) -> bool:
+        return self._repeats > 1 and len(set(found)) > 1 and is_noisy([self._samples[each] for each in found])
 
     def _unmeasured(self) -> Configuration | None:
         """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
@@ -362,9 +368,9 @@ class HierarchicalTuner:
             and self._second_looks is not None
             and not self._second_looks
             and not self._best_is_in_doubt
-            and self._is_confirmed
             and self._race is None
             and (self._pending is None or (self._pending.path is None and not self._pending.again))
+            and not self._is_doubtful(self._rivals())
         )
 
     @property

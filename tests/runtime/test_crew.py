@@ -154,6 +154,35 @@ def test_calls_within_a_call_of_another_thread_get_a_crew(crews):
     assert words(held)[SUM] == EXPECTED
 
 
+def test_where_no_thread_can_be_started_the_caller_does_all(crews, monkeypatch):
+    def refuse(self):
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threading.Thread, "start", refuse)
+    context = new_context()
+    crews.run(address(add), context, 3)
+    assert words(context)[SUM] == EXPECTED and words(context)[RUNS] == 1
+
+
+@pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say where threads may run")
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a core is left out only where there are others")
+def test_helpers_are_kept_off_the_core_of_the_caller(crews):
+    before = os.sched_getaffinity(0)
+    core = max(before)
+    if len(before) < 2:
+        pytest.skip("there is one core for this process")
+    address(add)
+    crews.run(address(add), new_context(), 2)
+    os.sched_setaffinity(0, {core})
+    try:
+        for _ in range(2):  # where the caller was is known after the call
+            crews.run(address(add), new_context(), 2)
+    finally:
+        os.sched_setaffinity(0, before)
+    helper = crews._all[0]._threads[0].native_id
+    assert os.sched_getaffinity(helper) == before - {core}
+
+
 @pytest.mark.parametrize("workers", [-1, 0, 5])
 def test_teams_of_another_size_are_refused(crews, workers):
     with pytest.raises(ValueError, match="from 1 to 4 workers"):
