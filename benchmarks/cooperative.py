@@ -169,12 +169,12 @@ def timed_in_turns(functions: Mapping[str, Callable[..., Any]], workload: Worklo
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     order = list(functions.items())
     for _ in range(turns):
-        order.reverse()
         for name, function in order:
             time.sleep(_REST)
             for _ in range(_UNCOUNTED):
                 workload.timed(function)
             seconds[name].append(workload.timed(function))
+        order.reverse()
     return {name: Sample(tuple(values)) for name, values in seconds.items()}
 
 

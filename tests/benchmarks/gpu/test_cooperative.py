@@ -52,12 +52,12 @@ def test_better_platform_alone_is_what_counts():
     assert shared_over_better(timed) == 1.5
 
 
-def test_functions_are_called_in_turns_each_with_calls_that_do_not_count():
+def test_functions_are_called_in_turns_to_and_fro_each_with_calls_that_do_not_count():
     called = []
     functions = {"a": lambda x: called.append("a"), "b": lambda x: called.append("b")}
     clock = iter(range(1000))
     timed = timed_in_turns(functions, Workload((np.ones(1),), lambda: next(clock)), 2)
-    assert "".join(called) == "aaaabbbb" * 2
+    assert "".join(called) == "aaaabbbb" + "bbbbaaaa"
     assert {name: sample.values for name, sample in timed.items()} == {"a": (1, 1), "b": (1, 1)}
 
 
