@@ -141,14 +141,22 @@ def compare(benchmark: Benchmark, dataset: Dataset, device: Device, seconds: flo
     for number, (way, space) in enumerate(spaces(generated, device).items()):
         # The processor alone gets as long as all choices together, for a fair comparison.
         tuned[way] = tune(generated, space, workload, deadline.part((0.4, 1 / 3, 1.0)[number]))
-    timed = timed_in_turns(
-        {way: partial(run, generated, found.configuration) for way, found in tuned.items()}, workload, turns
-    )
+    same = first_with_the_same(tuned)
+    functions = {way: partial(run, generated, tuned[way].configuration) for way in same.values()}
+    samples = timed_in_turns(functions, workload, turns)
+    timed = {way: samples[first] for way, first in same.items()}
     return {
         "tuned": {way: {**asdict(found), "configuration": dict(found.configuration)} for way, found in tuned.items()},
         "seconds": {way: sample.to_json() for way, sample in timed.items()},
         "shared_over_better": shared_over_better(timed),
     }
+
+
+def first_with_the_same(tuned: Mapping[str, Tuned]) -> dict[str, str]:
+    """For each space the first one whose search has come to the same configuration: that is timed once, as noise would
+    tell it from itself."""
+    first: dict[Configuration, str] = {}
+    return {way: first.setdefault(found.configuration, way) for way, found in tuned.items()}
 
 
 def run(generated: GeneratedKernel, configuration: Configuration, *arguments: Any) -> None:

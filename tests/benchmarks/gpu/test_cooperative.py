@@ -9,10 +9,21 @@ import numpy as np
 import pytest
 
 from benchmarks import program
-from benchmarks.cooperative import WAYS, app, shared_over_better, spaces, table, timed_in_turns, tune
+from benchmarks.cooperative import (
+    WAYS,
+    Tuned,
+    app,
+    first_with_the_same,
+    shared_over_better,
+    spaces,
+    table,
+    timed_in_turns,
+    tune,
+)
 from benchmarks.gpu.phases import Deadline
 from benchmarks.timing import Sample, Workload
 from polytune import Kernel
+from polytune.tuner import Configuration
 
 ROOT = Path(__file__).parents[3]
 
@@ -45,6 +56,12 @@ def test_search_ends_with_the_time_and_has_measured_something(generated, opencl)
         found = tune(generated, space, workload, Deadline(0.2))
         assert found.explored >= 1
         assert space.contains(found.configuration)
+
+
+def test_a_configuration_that_two_searches_have_come_to_is_timed_once():
+    one, other = (Tuned(Configuration({"version": name}), 3, 0, True) for name in ("tiled", "fused"))
+    tuned = dict(zip(WAYS, (one, other, one), strict=True))
+    assert first_with_the_same(tuned) == {"processor": "processor", "device": "device", "shared": "processor"}
 
 
 def test_better_platform_alone_is_what_counts():
