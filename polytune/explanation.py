@@ -117,6 +117,8 @@ def explain_versions(stages: Stages) -> str:
                 lines.append(f"    a copy of {arrays} for each of the points that are computed side by side")
         if plan.name.startswith(TRANSPOSED):
             lines.append("    on transposed copies of arrays whose columns the innermost loops go along")
+        if plan.begins_early:
+            lines.append("    in each row of a tile, updates that wait for nothing there come first, side by side")
         if plan.accumulates:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
             if packed_name(plan.name) in names:

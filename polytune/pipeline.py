@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import FunctionType
+from typing import Any
 
 from polytune.codegen.accumulation import accumulates
 from polytune.codegen.jamming import jam_program
@@ -27,13 +28,15 @@ from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import SUMMED, candidate_schedules
 from polytune.schedule.counts import Counts, count
 from polytune.schedule.dependences import Dependences, compute_dependences
+from polytune.schedule.early_updates import updates_inside
 from polytune.schedule.legality import check_legality, is_proven_legal
 from polytune.schedule.partition import choose_plan, partition, splits_of
 from polytune.schedule.planning import plan_parallel, plan_serial
-from polytune.schedule.regions import Plan
+from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.splitting import SPLIT
 from polytune.schedule.step_blocks import BLOCKED
 from polytune.schedule.transposition import TRANSPOSED
+from polytune.schedule.unions import sets_of
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
@@ -179,8 +182,9 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
     source = candidates[0]
     scop = source.dependences.scop
     given_up: list[str] = []
+    relaxed: Dependences | None = None
 
-    def attempt(candidate: Candidate, name: str, **how: bool) -> list[Plan]:
+    def attempt(candidate: Candidate, name: str, **how: Any) -> list[Plan]:
         plan = plan_parallel(candidate, name=name, look_inside=candidate.name in (SPLIT, BLOCKED), **how)
         if plan is None:
             given_up.append(name)
@@ -208,8 +212,25 @@ def make_plans(candidates: tuple[Candidate, ...]) -> Attempted[Plan]:
             name = f"{candidate.name}_expanded"
             expanded = attempt(candidate, name, wavefront=True, interchange=True, expand=True)
             found += [plan for plan in expanded if plan.expands]
+        own = candidate.dependences.scop
+        if any(has_updates_inside(region, own) for plan in found for region in plan.regions):
+            if relaxed is None or relaxed.scop is not own:
+                relaxed = compute_dependences(own, relax_reductions=True, of_elements=True)
+            how: dict[str, Any] = {"wavefront": True, "interchange": False, "early": relaxed}
+            found += [plan for plan in attempt(candidate, early_name(candidate.name), **how) if plan.begins_early]
         plans += [plan for plan in found if all(region.outer_depth < 2 for region in plan.regions)]
     return Attempted((plan_serial(source), *(plan for plan in plans if plan.team)), tuple(given_up))
+
+
+def has_updates_inside(region: Region, scop: Scop) -> bool:
+    """Whether points of a wavefront have a loop inside that updates elements."""
+    names = {part.get_tuple_name() for part in sets_of(region.domain)}
+    return region.kind is RegionKind.WAVEFRONT and updates_inside(scop, names, region.depth) is not None
+
+
+def early_name(version: str) -> str:
+    """What a version is called whose rows begin with what waits for nothing in a tile."""
+    return f"{version}_early"
 
 
 def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
@@ -265,7 +286,7 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
             # To go through a matrix once pays without vectors too.
             own = program if tiled is None and plan.sums else tiled
             versions = [own, None if packed is None else with_buffers(packed, packed_name(plan.name))]
-        elif plan.expands:
+        elif plan.expands or plan.begins_early:
             versions = [tiled or program]
         else:
             versions = [program, jam_program(program, loop), scan_program(program, scop, target)]

@@ -13,8 +13,9 @@ from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, 
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
 from polytune.frontend.scop import Scop
+from polytune.schedule.early_updates import early_updates_first
 from polytune.schedule.planning import in_point_order
-from polytune.schedule.regions import Plan, Region, RegionKind
+from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.unions import sets_of, union_of
 
 
@@ -120,6 +121,8 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         inside = constrain(constrain(inside, position, lower, 0, None), position, upper, None, -1)
     interior = interior_of(inside, context, region, scop, names)
     whole = plan.schedule if interior is None else in_point_order(plan.schedule, region, scop)
+    if region.early is not None:
+        whole = early_updates_first(whole, f"{MARK}{region.index}", region.early, windows[-1][0])
     build = ast_build(context, names, schedule_depth(whole.get_root()))
     tree = build.node_from_schedule(whole.intersect_domain(inside))
     if region.expansion is None:

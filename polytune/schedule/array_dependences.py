@@ -58,16 +58,22 @@ class ArrayDependences:
 
 
 def array_dependences(
-    accesses: Sequence[Access], scop: Scop, relax_reductions: bool, *, exact: bool = True
+    accesses: Sequence[Access],
+    scop: Scop,
+    relax_reductions: bool,
+    *,
+    exact: bool = True,
+    of_elements: bool = False,
 ) -> ArrayDependences:
     """The dependences through one array, of which these are all accesses, in source order.
 
     Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it, and a read after
     it, are ordered against each of its instances, and then drops the dependences among the instances.  Unless it is to
-    be ``exact``, the analysis begins with the second way.
+    be ``exact``, the analysis begins with the second way.  With ``of_elements`` all statements that update an array by
+    one operator are one reduction, which they are for each of its elements.
     """
     owner = {
-        reference: statement.name
+        reference: statement.reduction.operator if of_elements else statement.name
         for statement in scop.statements
         if statement.reduction is not None
         for reference in (statement.reduction.read, statement.reduction.write)
@@ -238,7 +244,7 @@ def _untagged(relation: isl.UnionMap) -> isl.UnionMap:
 def _among_reductions(
     relation: isl.UnionMap, accesses: Sequence[Access], owner: Mapping[str, str], scop: Scop
 ) -> isl.UnionMap:
-    """The pairs whose two references belong to the reduction of one and the same statement."""
+    """The pairs whose two references belong to one reduction."""
     found = isl.UnionMap.empty(scop.context.get_space())
     for statement in sorted({owner[access.reference] for access in accesses if access.reference in owner}):
         own = [access for access in accesses if owner.get(access.reference) == statement]

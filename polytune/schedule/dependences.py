@@ -76,20 +76,25 @@ class Dependences:
         return union_of([self.all_flow, *self.order.values()], self.scop)
 
 
-def compute_dependences(scop: Scop, relax_reductions: bool = False, *, exact: bool = True) -> Dependences:
+def compute_dependences(
+    scop: Scop, relax_reductions: bool = False, *, exact: bool = True, of_elements: bool = False
+) -> Dependences:
     """The dependences over the source order, one array at a time.
 
     A read depends on the last write before it that must have happened, and on every write that may have happened in
     between (may-writes never kill).  The false dependences of a write go back to every access since the last
     certain write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
-    :mod:`polytune.schedule.array_dependences`.
+    :mod:`polytune.schedule.array_dependences`.  With ``of_elements`` reductions that are relaxed are those of elements,
+    of which several statements may be updates.
     """
     accesses = [access for statement in scop.statements for access in statement.accesses]
     found: dict[str, ArrayDependences] = {}
     for array in scop.arrays:
         touching = [access for access in accesses if access.array == array.name]
         if any(access.is_write for access in touching):
-            found[array.name] = array_dependences(touching, scop, relax_reductions, exact=exact)
+            found[array.name] = array_dependences(
+                touching, scop, relax_reductions, exact=exact, of_elements=of_elements
+            )
     result_scalars = _scalars_of_result(scop)
     tagged = {
         name: (each.tagged_flow, each.tagged_order)

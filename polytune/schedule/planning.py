@@ -12,6 +12,7 @@ from polytune.schedule.bands import BandAnalysis, analyse_band, is_contained
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.distribution import distribute_innermost
+from polytune.schedule.early_updates import early_updates
 from polytune.schedule.expansion import expand_points
 from polytune.schedule.independence import independent_inside
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
@@ -51,6 +52,7 @@ def plan_parallel(
     look_inside: bool = False,
     expand: bool = False,
     sums: bool = False,
+    early: Dependences | None = None,
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -71,8 +73,11 @@ def plan_parallel(
     the loops that use it.
 
     With ``sums`` workers have copies to add up in where that lets them share out the rows of a sweep.
+
+    With ``early``, the dependences without those among the updates of an element, and ``wavefront``, each row of a tile
+    begins with the updates that wait for nothing in it, where there are such.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand, sums)
+    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand, sums, early)
     root = candidate.schedule.get_root().child(0)
     operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
@@ -89,6 +94,7 @@ class _Planner:
     look_inside: bool = False
     expand: bool = False
     sums: bool = False
+    early: Dependences | None = None
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
@@ -217,6 +223,11 @@ class _Planner:
         if kind is RegionKind.PARALLEL:
             arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
             region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
+        elif kind is RegionKind.WAVEFRONT and self.early is not None:
+            depth = _depth(node.root())
+            updates = early_updates(node, self.candidate.schedule, self.early, depth)
+            if updates is not None:
+                region = self.regions[-1] = replace(region, early=updates, independent=frozenset([updates.depth]))
         return self.mark(node, region)
 
     def mark_rows(self, sweep: RowSweep) -> isl.ScheduleNode:
@@ -308,6 +319,13 @@ class _Planner:
 
     def mark(self, node: isl.ScheduleNode, region: Region) -> isl.ScheduleNode:
         return node.insert_mark(isl.Id.read_from_str(node.get_ctx(), f"{MARK}{region.index}"))
+
+
+def _depth(node: isl.ScheduleNode) -> int:
+    """The largest number of loops around anything below a node."""
+    if node.get_type() == isl.schedule_node_type.leaf:
+        return node.get_schedule_depth()
+    return max(_depth(node.child(position)) for position in range(node.n_children()))
 
 
 def _all_accesses(scop: Scop) -> isl.UnionMap:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytune.schedule.bands import Obstacle
 from polytune.schedule.dependences import Dependences
+from polytune.schedule.early_updates import EarlyUpdates
 from polytune.schedule.expansion import Expansion
 
 MARK = "region"
@@ -46,6 +47,8 @@ class Region:
             wherever there are so many; 0 where they are those over the members of ``band``.
         resident: arrays of one dimension or more that are not ``private``, and of which no live range leaves a point of
             the band: what a point writes to them nothing else needs.
+        early: the updates that come first in each row of a tile, though not yet in the plan's schedule; None where
+            there are none.
     """
 
     index: int
@@ -63,6 +66,7 @@ class Region:
     sums: frozenset[str] = frozenset()
     nested: int = 0
     resident: frozenset[str] = frozenset()
+    early: EarlyUpdates | None = None
 
     @property
     def outer_depth(self) -> int:
@@ -109,6 +113,11 @@ class Plan:
     def sums(self) -> bool:
         """Whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
+
+    @property
+    def begins_early(self) -> bool:
+        """Whether some updates come first in each row of some region's tiles."""
+        return any(region.early is not None for region in self.regions)
 
     @property
     def team(self) -> bool:
