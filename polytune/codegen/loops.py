@@ -8,7 +8,7 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
              | If(condition, then, otherwise)
              | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
              | Let(name, value)                            -- a variable of the generated code
-             | Store(element, value, mask)                 -- a vector, or a scalar, to memory
+             | Store(element, value, mask, apart)          -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
 """
 
@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from dataclasses import dataclass
 
-from polytune.codegen.vector_expressions import VECTOR, VectorExpression
+from polytune.codegen.vector_expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Element, Expression, Operation
+from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.expansion import Expansion
 
 
@@ -62,6 +62,7 @@ class Store:
     element: Element
     value: VectorExpression
     mask: str | None = None
+    apart: Apart | None = None
 
     @property
     def is_vector(self) -> bool:
@@ -172,6 +173,13 @@ class Program:
     def has_vectors(self) -> bool:
         """Whether anything in it is computed in vectors."""
         return any(_has_vectors(region.body) for region in self.regions)
+
+    @property
+    def has_vectors_apart(self) -> bool:
+        """Whether lanes of some vectors do not lie next to one another in memory."""
+        nodes = (node for region in self.regions for node in walk_nodes(region.body))
+        values = (part for node in nodes if isinstance(node, Let | Store) for part in walk(node))
+        return any(isinstance(part, Apart) for part in values)
 
     @property
     def has_other_tiles(self) -> bool:

@@ -33,6 +33,9 @@ VECTOR_OPERATIONS = (
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
+APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart_some")
+"""What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
+
 
 def write_module(
     scop: Scop,
@@ -49,7 +52,7 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(writer, scop, partitioned is not None, any(program.has_vectors for program in written))
+    _write_header(writer, scop, partitioned is not None, _of_vectors(written, own_prefix(scop)))
     for program in written:
         write_version(writer, program, scop, part_words)
     _write_parameters(writer, scop)
@@ -64,7 +67,17 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: bool) -> None:
+def _of_vectors(programs: Sequence[Program], own: str) -> str:
+    """The imports of what versions do with vectors."""
+    lines = []
+    if any(program.has_vectors for program in programs):
+        lines.append(f"from polytune.runtime.vectors import {_imported(*VECTOR_OPERATIONS, own=own)}\n")
+    if any(program.has_vectors_apart for program in programs):
+        lines.append(f"from polytune.runtime.vectors_apart import {_imported(*APART_OPERATIONS, own=own)}\n")
+    return "".join(lines)
+
+
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_vectors: str) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -72,8 +85,6 @@ def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, vectors: 
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
-    operations = _imported(*VECTOR_OPERATIONS, own=own)
-    of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.

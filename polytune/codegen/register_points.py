@@ -23,15 +23,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis
-from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
+from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_access import ContiguousAxis, apart_of, is_near, may_be_loaded, pays
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, largest_shape, maximum, minimum
 from polytune.codegen.target import BYTES, Target
-from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
+from polytune.codegen.vector_expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
 from polytune.frontend.expression import Assign, Constant, Element, Expression, Iterator, walk
 
 
@@ -44,6 +44,7 @@ class PointNest:
         parts: statements, and loops over statements.
         own: the scalars of which each point has its own.
         dtype: the type of everything that is computed.
+        contiguous: tells how arrays lie in memory.
     """
 
     rows: For | None
@@ -51,6 +52,7 @@ class PointNest:
     parts: tuple[Compute | For, ...]
     own: frozenset[str]
     dtype: str
+    contiguous: ContiguousAxis
 
 
 def point_nest_of(
@@ -82,13 +84,18 @@ def point_nest_of(
     judge = _Judge(columns.variable, own, contiguous, dtype)
     if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
         return None
+    row = None if rows is None else rows.variable
+    for loop in loops:
+        often = [assignment for assignment in _assignments(loop.body) if assignment is not None]
+        if not pays(often, columns.variable, contiguous, dtype, row):
+            return None
     around = {} if rows is None else {rows.variable: _some()}
     bounds = [columns, *loops]
     if any(
         find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
     ):
         return None
-    return PointNest(rows, columns, tuple(parts), own, dtype)
+    return PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
 
 
 def tile_points(nest: PointNest, target: Target) -> Node:
@@ -148,17 +155,16 @@ class _Judge:
         )
 
     def is_target(self, target: Element) -> bool:
-        return target.array in self.own or (mentions(target, self.column) and self.is_vector(target))
+        if target.array in self.own:
+            return True
+        return target.dtype == self.dtype and is_near(target, self.column, self.contiguous)
 
     def is_vector(self, node: Expression) -> bool:
         if self.is_uniform(node):
             return getattr(node, "dtype", None) == self.dtype
         if isinstance(node, Element):
-            moving = [axis for axis, subscript in enumerate(node.subscripts) if mentions(subscript, self.column)]
-            if not moving:
-                return node.array in self.own and node.dtype == self.dtype
-            step = coefficient(node.subscripts[moving[0]], self.column)
-            return node.dtype == self.dtype and moving == [self.contiguous(node)] and step == 1
+            own = node.array in self.own and not mentions(node, self.column)
+            return node.dtype == self.dtype and (own or may_be_loaded(node, self.column, self.contiguous))
         operands = lane_operands(node, self.dtype)
         return operands is not None and all(self.is_vector(operand) for operand in operands)
 
@@ -217,10 +223,14 @@ class _Points:
         return dict(self.kept)
 
     def loaded(self, target: Element, row: int, vector: int) -> Lanes:
-        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask)
+        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask, self.apart(target))
 
     def stored(self, target: Element, row: int, vector: int, value: Any) -> Store:
-        return Store(self.at(target, row, vector), value, self.rows[row].stored)
+        return Store(self.at(target, row, vector), value, self.rows[row].stored, self.apart(target))
+
+    def apart(self, element: Element) -> Apart | None:
+        """How far consecutive columns of an element are apart."""
+        return apart_of(element, self.nest.columns.variable, self.nest.contiguous)
 
     def ranges(self, loop: For, everything: Sequence[int]) -> list[Node]:
         """A loop in up to three parts, see ``loop``."""

@@ -21,9 +21,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis, apart, assignments_of, is_vector
+from polytune.codegen.accumulation import assignments_of, differs, is_vector
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Names, after_whole, minus
@@ -75,7 +76,9 @@ def sweep_of(nest: Sequence[For], contiguous: ContiguousAxis) -> Sweep | None:
             return None
     targets = tuple(dict.fromkeys(update.target for update in updates))
     sums = tuple(target for target in targets if not mentions(target, rows.variable))
-    if not sums or not all(apart(target, rows.variable, columns.variable) for target in targets if target not in sums):
+    if not sums or not all(
+        differs(target, rows.variable, columns.variable) for target in targets if target not in sums
+    ):
         return None
     places = {target.array: target for target in targets}
     named = [part for update in updates for part in walk(update) if isinstance(part, Element)]

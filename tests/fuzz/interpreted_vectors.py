@@ -1,4 +1,5 @@
-"""The operations of :mod:`polytune.runtime.vectors` on the interpreter's arrays: a vector is an array of its lanes."""
+"""The operations of :mod:`polytune.runtime.vectors`, and of ``vectors_apart``, on the interpreter's arrays: a vector is
+an array of its lanes."""
 
 from __future__ import annotations
 
@@ -9,21 +10,17 @@ from typing import Any
 import numpy as np
 
 
-def _places(view: Any, index: tuple[int, ...], lanes: int) -> Iterator[tuple[int, ...]]:
-    axis = 0 if view.layout == "F" else len(index) - 1
+def _contiguous_axis(view: Any, index: tuple[int, ...]) -> int:
     assert view.layout != "A", "a vector of elements that are not next to one another"
-    for lane in range(lanes):
-        yield tuple(subscript + lane * (position == axis) for position, subscript in enumerate(index))
+    return 0 if view.layout == "F" else len(index) - 1
 
 
 def load(view: Any, lanes: int, index: tuple[int, ...]) -> np.ndarray:
-    return np.array([view[place] for place in _places(view, index, lanes)], view.array.dtype)
+    return load_some(view, lanes, index, np.ones(lanes, bool))
 
 
 def load_some(view: Any, lanes: int, index: tuple[int, ...], mask: np.ndarray) -> np.ndarray:
-    zero = view.array.dtype.type(0)
-    places = zip(_places(view, index, lanes), mask, strict=True)
-    return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
+    return load_apart_some(view, lanes, index, _contiguous_axis(view, index), 1, mask)
 
 
 def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
@@ -31,8 +28,36 @@ def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
 
 
 def store_some(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
+    store_apart_some(view, index, _contiguous_axis(view, index), 1, value, mask)
+
+
+def _places(index: tuple[int, ...], lanes: int, axis: int, step: int) -> Iterator[tuple[int, ...]]:
+    for lane in range(lanes):
+        yield tuple(subscript + step * lane * (position == axis) for position, subscript in enumerate(index))
+
+
+def load_apart(view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int) -> np.ndarray:
+    return load_apart_some(view, lanes, index, axis, step, np.ones(lanes, bool))
+
+
+def load_apart_some(
+    view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int, mask: np.ndarray
+) -> np.ndarray:
+    zero = view.array.dtype.type(0)
+    places = zip(_places(index, lanes, axis, step), mask, strict=True)
+    return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
+
+
+def store_apart(view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray) -> None:
+    store_apart_some(view, index, axis, step, value, np.ones(len(value), bool))
+
+
+def store_apart_some(
+    view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray, mask: np.ndarray
+) -> None:
     assert value.dtype == view.array.dtype
-    for place, lane, there in zip(_places(view, index, len(value)), value, mask, strict=True):
+    assert axis == _contiguous_axis(view, index), "lanes in rows of their own are stored one by one"
+    for place, lane, there in zip(_places(index, len(value), axis, step), value, mask, strict=True):
         if there:
             view[place] = lane
 
@@ -77,4 +102,11 @@ VECTORS = SimpleNamespace(
     spread=spread,
     store=store,
     store_some=store_some,
+)
+
+VECTORS_APART = SimpleNamespace(
+    load_apart=load_apart,
+    load_apart_some=load_apart_some,
+    store_apart=store_apart,
+    store_apart_some=store_apart_some,
 )
