@@ -21,7 +21,7 @@ ContiguousAxis = Callable[[Element], int | None]
 NEAR = 4
 """Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors.NEAR``)."""
 
-WORTH = 4
+WORTH = 6
 """How many operations and other accesses there are to be for each one that takes a load for each lane, unless several
 rows share it."""
 
