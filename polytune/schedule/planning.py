@@ -14,7 +14,7 @@ from polytune.schedule.dependences import Dependences
 from polytune.schedule.distribution import distribute_innermost
 from polytune.schedule.expansion import expand_points
 from polytune.schedule.independence import independent_inside
-from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
+from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, reuse_order, select_members
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
 from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
@@ -196,6 +196,8 @@ class _Planner:
                         node = self.distribute(node)
             else:
                 node = self.interchange_below(node)
+                if kind is RegionKind.WAVEFRONT:
+                    node = reorder_band(node, reuse_order(node, self.candidate.dependences.scop))
             node = separate_innermost(node)
         if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
