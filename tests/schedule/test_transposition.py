@@ -135,7 +135,7 @@ def test_diagonals_of_tiles_work_on_copies() -> None:
 
 
 def test_a_column_stays_in_the_first_cache_while_a_tile_works_on_it() -> None:
-    """Of the loops over k and j that over k is innermost, along which A' is the same, and not that along which Q' is."""
+    """Of the loops over k and j that over k is innermost: along it A' is the same, and not Q'."""
     loops = polybench_case("gramschmidt").stages.show("loops")
     version = loops[loops.index("version transposed:") : loops.index("version transposed_jammed:")]
     assert "R[c1, c0] = R[c1, c0] + Q_transposed0[c1, c2] * A_transposed0[c0, c2]" in version
