@@ -123,9 +123,9 @@ def _show_node(writer: SourceWriter, node: Node) -> None:
                     writer.line(f"{statement}: {_element(target)} = {expression_text(value, _element)}")
         case Let(name, value):
             writer.line(f"{name} = {_vector(value)}")
-        case Store(element, value, mask, axis):
-            across = "" if axis is None else f" along axis {axis}"
-            writer.line(f"{_element(element)} = {_vector(value)}{across}{f' where {mask}' if mask else ''}")
+        case Store(element, value, mask, apart):
+            far = f" by {apart.step} along axis {apart.axis}" if apart else ""
+            writer.line(f"{_element(element)}{far} = {_vector(value)}{f' where {mask}' if mask else ''}")
         case RegionCall(region, prefix):
             writer.line(f"region {region} ({', '.join(expression_text(value) for value in prefix)})")
 

@@ -8,7 +8,7 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
              | If(condition, then, otherwise)
              | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
              | Let(name, value)                            -- a variable of the generated code
-             | Store(element, value, mask, axis)           -- a vector, or a scalar, to memory
+             | Store(element, value, mask, apart)          -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from dataclasses import dataclass
 
-from polytune.codegen.vector_expressions import VECTOR, VectorExpression
+from polytune.codegen.vector_expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.expansion import Expansion
@@ -65,7 +65,7 @@ class Store:
     element: Element
     value: VectorExpression
     mask: str | None = None
-    axis: int | None = None
+    apart: Apart | None = None
 
     @property
     def is_vector(self) -> bool:
@@ -217,10 +217,11 @@ class Program:
         return any(_has_vectors(region.body) for region in self.regions)
 
     @property
-    def has_lanes_across(self) -> bool:
-        """Whether any vectors have lanes that are not next to one another in memory."""
-        stores = [part for region in self.regions for part in walk_nodes(region.body) if isinstance(part, Let | Store)]
-        return any(getattr(part, "axis", None) is not None for store in stores for part in (store, *walk(store.value)))
+    def has_vectors_apart(self) -> bool:
+        """Whether lanes of some vectors do not lie next to one another in memory."""
+        nodes = (node for region in self.regions for node in walk_nodes(region.body))
+        values = (part for node in nodes if isinstance(node, Let | Store) for part in walk(node))
+        return any(isinstance(part, Apart) for part in values)
 
     @property
     def has_other_tiles(self) -> bool:

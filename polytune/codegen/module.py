@@ -31,8 +31,8 @@ VECTOR_OPERATIONS = (
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
-OPERATIONS_ACROSS = ("load_across", "load_some_across", "store_across", "store_some_across")
-"""What they import from ``polytune.runtime.lanes_across``."""
+APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart_some")
+"""What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 
 def write_module(
@@ -50,14 +50,7 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(
-        writer,
-        scop,
-        partitioned is not None,
-        vectors=any(program.has_vectors for program in written),
-        sums=any(program.has_sums for program in written),
-        across=any(program.has_lanes_across for program in written),
-    )
+    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)))
     for program in written:
         write_version(writer, program, scop, part_words)
     _write_parameters(writer, scop)
@@ -72,9 +65,21 @@ def write_module(
     return finish_names(writer.text(), scop)
 
 
-def _write_header(
-    writer: SourceWriter, scop: Scop, partitioned: bool, *, vectors: bool, sums: bool, across: bool
-) -> None:
+def _of_versions(programs: Sequence[Program], own: str) -> str:
+    """The imports of what versions do as teams, with sums of workers and with vectors."""
+    lines = []
+    if any(program.has_sums for program in programs):
+        names = _imported("complete_all", "enter", "leave", "pieces", own=own)
+        lines.append(f"from polytune.runtime.private_sums import {names}\n")
+    lines.append(f"from polytune.runtime.team import {_imported('claim', 'complete', 'wait', own=own)}\n")
+    if any(program.has_vectors for program in programs):
+        lines.append(f"from polytune.runtime.vectors import {_imported(*VECTOR_OPERATIONS, own=own)}\n")
+    if any(program.has_vectors_apart for program in programs):
+        lines.append(f"from polytune.runtime.vectors_apart import {_imported(*APART_OPERATIONS, own=own)}\n")
+    return "".join(lines)
+
+
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -82,12 +87,6 @@ def _write_header(
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
-    operations = _imported(*VECTOR_OPERATIONS, own=own)
-    of_vectors = f"from polytune.runtime.vectors import {operations}\n" if vectors else ""
-    for_sums = _imported("complete_all", "enter", "leave", "pieces", own=own)
-    of_sums = f"from polytune.runtime.private_sums import {for_sums}\n" if sums else ""
-    far = _imported(*OPERATIONS_ACROSS, own=own)
-    of_lanes = f"from polytune.runtime.lanes_across import {far}\n" if across else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -102,10 +101,9 @@ from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-{of_lanes}from polytune.runtime.machine import machine
+from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
-{parts}{of_sums}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
-{of_vectors}from polytune.runtime.version import Version
+{parts}{of_versions}from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 

@@ -6,12 +6,13 @@ from collections.abc import Iterator as Iteration
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polytune.codegen.accumulation import ContiguousAxis
-from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
+from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.chains import is_chain
+from polytune.codegen.lane_access import ContiguousAxis, apart_of, is_near, moves, pays
 from polytune.codegen.lane_operations import lane_operands
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
+from polytune.codegen.vector_expressions import Apart
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
 
 
@@ -37,10 +38,15 @@ class PointNest:
     contiguous: ContiguousAxis
     strips: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
-    def axis(self, element: Element) -> int | None:
-        """The axis along which the lanes of a vector of columns lie, if they are not next to one another in memory."""
-        (moving,) = [k for k, subscript in enumerate(element.subscripts) if mentions(subscript, self.columns.variable)]
-        return None if moving == self.contiguous(element) else moving
+    def apart(self, element: Element) -> Apart | None:
+        """How far consecutive columns of an element are apart; None where they are neighbours."""
+        return apart_of(element, self.columns.variable, self.contiguous)
+
+    @property
+    def is_across(self) -> bool:
+        """Whether lanes lie in rows of their own."""
+        moving = (part for part in self.elements if mentions(part, self.columns.variable))
+        return any(not is_near(part, self.columns.variable, self.contiguous) for part in moving)
 
     @property
     def elements(self) -> list[Element]:
@@ -53,11 +59,14 @@ class PointNest:
         found = {}
         for array in sorted(arrays):
             elements = [part for part in self.elements if part.array == array]
-            if elements and all(mentions(part, self.columns.variable) for part in elements):
-                places = {(self.axis(part), part.subscripts[self.axis(part) or 0]) for part in elements}
-                axis, _ = next(iter(places))
-                if len(places) == 1 and axis is not None:
-                    found[array] = axis
+            if not elements or not all(mentions(part, self.columns.variable) for part in elements):
+                continue
+            lanes = {self.apart(part) for part in elements}
+            lane = lanes.pop()
+            if lanes or lane is None or lane.step != 1:
+                continue
+            if len({part.subscripts[lane.axis] for part in elements}) == 1:
+                found[array] = lane.axis
         return found
 
 
@@ -91,9 +100,10 @@ def point_nest_of(
     if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
         return None
     nest = PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
-    # Lanes far from one another take several times as long: they are for what else would be no vector at all.
-    far = {element for element in elements if mentions(element, columns.variable) and nest.axis(element) is not None}
-    if far and (rows is not None or not all(_is_chain(loop, own) for loop in loops)):
+    # Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
+    # little beside what is computed from it.
+    chains = rows is None and all(_is_chain(loop, own) for loop in loops)
+    if nest.is_across and not chains and not all(_may_be_gathered(loop, nest) for loop in loops):
         return None
     around = {} if rows is None else {rows.variable: _some()}
     bounds = [columns, *loops]
@@ -102,6 +112,15 @@ def point_nest_of(
     ):
         return None
     return nest
+
+
+def _may_be_gathered(loop: For, nest: PointNest) -> bool:
+    """Whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
+    column, row = nest.columns.variable, None if nest.rows is None else nest.rows.variable
+    often = [assignment for assignment in assignments_below(loop.body) if assignment is not None]
+    targets = [each.target for each in often if mentions(each.target, column)]
+    near = all(is_near(target, column, nest.contiguous) for target in targets)
+    return near and pays(often, column, nest.contiguous, nest.dtype, row)
 
 
 def _is_chain(loop: For, own: frozenset[str]) -> bool:
@@ -155,10 +174,7 @@ class Judge:
         if self.is_uniform(node):
             return getattr(node, "dtype", None) == self.dtype
         if isinstance(node, Element):
-            moving = [axis for axis, subscript in enumerate(node.subscripts) if mentions(subscript, self.column)]
-            if not moving:
-                return node.array in self.own and node.dtype == self.dtype
-            step = coefficient(node.subscripts[moving[0]], self.column)
-            return node.dtype == self.dtype and len(moving) == 1 and step == 1
+            own = node.array in self.own and not mentions(node, self.column)
+            return node.dtype == self.dtype and (own or moves(node, self.column) is not None)
         operands = lane_operands(node, self.dtype)
         return operands is not None and all(self.is_vector(operand) for operand in operands)

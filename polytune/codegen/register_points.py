@@ -62,7 +62,7 @@ def tile_points(nest: PointNest, target: Target) -> Node:
 def block_shape(nest: PointNest, target: Target) -> Shape:
     """How many rows and vectors of columns a block has."""
     used = {part.array for part in nest.elements}
-    if any(mentions(part, nest.columns.variable) and nest.axis(part) is not None for part in nest.elements):
+    if nest.is_across and nest.rows is None:
         return ACROSS
 
     def registers(shape: Shape) -> int:
@@ -153,12 +153,12 @@ class _Points:
     def loaded(self, target: Element, row: int, vector: int) -> Lanes:
         if target.array in self.nest.strips:
             return Lanes(self.in_strip(target, row, vector), self.lanes)
-        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask, self.nest.axis(target))
+        return Lanes(self.at(target, row, vector), self.lanes, self.rows[row].mask, self.nest.apart(target))
 
     def stored(self, target: Element, row: int, vector: int, value: Any) -> Store:
         if target.array in self.nest.strips:
             return Store(self.in_strip(target, row, vector), value)
-        return Store(self.at(target, row, vector), value, self.rows[row].stored, self.nest.axis(target))
+        return Store(self.at(target, row, vector), value, self.rows[row].stored, self.nest.apart(target))
 
     def in_strip(self, target: Element, row: int, vector: int) -> Element:
         """Where a strip has the first lane of a vector."""

@@ -2,8 +2,7 @@
 
     expression = ...
                | Variable(name, dtype)              -- a variable of the generated code, set by a ``Let``
-               | Lanes(element, lanes, mask, axis)  -- elements next to one another in memory, or along an axis, the
-                                                      first one given; a vector
+               | Lanes(element, lanes, mask, apart) -- consecutive elements, or some apart, the first given; a vector
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
@@ -31,11 +30,19 @@ class Variable:
 
 
 @dataclass(frozen=True)
+class Apart:
+    """By how much the subscript of an axis grows from lane to lane."""
+
+    axis: int
+    step: int
+
+
+@dataclass(frozen=True)
 class Lanes:
     element: Element
     lanes: int
     mask: str | None = None
-    axis: int | None = None
+    apart: Apart | None = None
     dtype: str = VECTOR
 
 

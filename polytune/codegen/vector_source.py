@@ -8,6 +8,7 @@ from polytune.codegen.loops import Store
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.vector_expressions import (
+    Apart,
     Between,
     Chosen,
     Lanes,
@@ -38,9 +39,9 @@ def vector_text(node: VectorExpression, place: Place) -> str:
     match node:
         case Variable(name):
             return name
-        case Lanes(element, lanes, mask, axis):
-            where = f"{place.array(element)}, {lanes}, {_index(element, place)}{_along(axis)}"
-            return f"{OWN}load{_some(mask)}{_across(axis)}({where}{_masked(mask)})"
+        case Lanes(element, lanes, mask, apart):
+            where = f"{_index(element, place)}{_steps(apart)}{_masked(mask)}"
+            return f"{OWN}load{_kind(apart, mask)}({place.array(element)}, {lanes}, {where})"
         case Spread(value, lanes):
             return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
@@ -62,8 +63,9 @@ def store_text(node: Store, place: Place) -> str:
     value = expression_text(node.value, place.text)
     if not node.is_vector:
         return f"{place.text(node.element)} = {value}"
-    where = f"{place.array(node.element)}, {_index(node.element, place)}{_along(node.axis)}"
-    return f"{OWN}store{_some(node.mask)}{_across(node.axis)}({where}, {value}{_masked(node.mask)})"
+    where = f"{_index(node.element, place)}{_steps(node.apart)}"
+    kind = _kind(node.apart, node.mask)
+    return f"{OWN}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
 
 
 def _index(element: Element, place: Place) -> str:
@@ -84,6 +86,10 @@ def _masked(mask: str | None) -> str:
     return "" if mask is None else f", {mask}"
 
 
-def _some(mask: str | None) -> str:
-    """What the operations that take a mask have at the end of their names."""
-    return "" if mask is None else "_some"
+def _steps(apart: Apart | None) -> str:
+    return "" if apart is None else f", {apart.axis}, {apart.step}"
+
+
+def _kind(apart: Apart | None, mask: str | None) -> str:
+    """What the operations for lanes that are apart, and those that take a mask, have at the end of their names."""
+    return f"{'' if apart is None else '_apart'}{'' if mask is None else '_some'}"

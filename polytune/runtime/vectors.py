@@ -67,14 +67,15 @@ _SCALARS = {
 }
 
 
-def _storage(vector: Vector) -> ir.VectorType:
+def storage_of(vector: Vector) -> ir.VectorType:
+    """The LLVM type of a vector."""
     return ir.VectorType(_SCALARS[vector.dtype], vector.lanes)
 
 
 @register_model(Vector)
 class _VectorModel(models.PrimitiveModel):
     def __init__(self, manager: Any, vector: Vector):
-        super().__init__(manager, vector, _storage(vector))
+        super().__init__(manager, vector, storage_of(vector))
 
 
 @register_model(Mask)
@@ -86,7 +87,12 @@ class _MaskModel(models.PrimitiveModel):
 # Between memory and registers
 
 
-def vector_type(view: types.Type, lanes: types.Type) -> Vector:
+def vector_of(view: types.Type, lanes: types.Type) -> Vector:
+    """The type of so many elements of a view.
+
+    Raises:
+        TypingError: it is no view of numbers, or the number is no literal.
+    """
     if not isinstance(view, View) or view.dtype not in _SCALARS:
         raise TypingError(f"vectors are loaded and stored through views of numbers, not {view}")
     if not isinstance(lanes, types.IntegerLiteral):
@@ -94,7 +100,8 @@ def vector_type(view: types.Type, lanes: types.Type) -> Vector:
     return Vector(view.dtype, lanes.literal_value)
 
 
-def _check_mask(mask: types.Type, lanes: int) -> None:
+def check_mask(mask: types.Type, lanes: int) -> None:
+    """Refuse, as a ``TypingError``, what is no choice of so many lanes."""
     if mask != Mask(lanes):
         raise TypingError(f"{lanes} lanes are chosen by a mask of as many, not by {mask}")
 
@@ -113,11 +120,11 @@ def load(typing_context, view, lanes, index):
         lanes: literal; how many.
         index: subscripts of the first one, a tuple of integers.
     """
-    vector = vector_type(view, lanes)
+    vector = vector_of(view, lanes)
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
-        loaded = builder.load(address, align=alignment_of(context, sig.args[0]), typ=_storage(vector))
+        loaded = builder.load(address, align=alignment_of(context, sig.args[0]), typ=storage_of(vector))
         annotate(builder.module, loaded, sig.args[0])
         return loaded
 
@@ -127,12 +134,12 @@ def load(typing_context, view, lanes, index):
 @intrinsic(prefer_literal=True)
 def load_some(typing_context, view, lanes, index, mask):
     """Those lanes that a mask chooses, and zeros elsewhere; see ``load``."""
-    vector = vector_type(view, lanes)
-    _check_mask(mask, vector.lanes)
+    vector = vector_of(view, lanes)
+    check_mask(mask, vector.lanes)
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
-        storage, bits = _storage(vector), ir.VectorType(_BIT, vector.lanes)
+        storage, bits = storage_of(vector), ir.VectorType(_BIT, vector.lanes)
         kind = ir.FunctionType(storage, [ir.PointerType(), ir.IntType(32), bits, storage])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{_suffix(vector)}.p0")
         alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
@@ -144,7 +151,8 @@ def load_some(typing_context, view, lanes, index, mask):
     return vector(view, lanes, index, mask), emit
 
 
-def _check_store(view: types.Type, value: types.Type) -> None:
+def check_store(view: types.Type, value: types.Type) -> None:
+    """Refuse, as a ``TypingError``, what cannot be stored as a vector through a view."""
     if not isinstance(value, Vector) or not isinstance(view, View) or value.dtype != view.dtype:
         raise TypingError(f"cannot store {value} through {view}")
     if not view.mutable:
@@ -154,11 +162,11 @@ def _check_store(view: types.Type, value: types.Type) -> None:
 @intrinsic
 def store(typing_context, view, index, value):
     """Store a vector to consecutive elements of a view's contiguous axis, the first one at ``index``."""
-    _check_store(view, value)
+    check_store(view, value)
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1])
-        address = builder.bitcast(address, _storage(value).as_pointer())
+        address = builder.bitcast(address, storage_of(value).as_pointer())
         stored = builder.store(args[2], address, align=alignment_of(context, sig.args[0]))
         annotate(builder.module, stored, sig.args[0])
         return context.get_dummy_value()
@@ -169,12 +177,12 @@ def store(typing_context, view, index, value):
 @intrinsic
 def store_some(typing_context, view, index, value, mask):
     """Store those lanes that a mask chooses; see ``store``."""
-    _check_store(view, value)
-    _check_mask(mask, value.lanes)
+    check_store(view, value)
+    check_mask(mask, value.lanes)
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1])
-        storage, bits = _storage(value), ir.VectorType(_BIT, value.lanes)
+        storage, bits = storage_of(value), ir.VectorType(_BIT, value.lanes)
         kind = ir.FunctionType(ir.VoidType(), [storage, ir.PointerType(), ir.IntType(32), bits])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{_suffix(value)}.p0")
         alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
@@ -202,7 +210,7 @@ def spread(typing_context, value, lanes):
 
     def emit(context, builder, sig, args):
         scalar = context.cast(builder, args[0], sig.args[0], vector.dtype)
-        return _spread(builder, scalar, _storage(vector))
+        return _spread(builder, scalar, storage_of(vector))
 
     return vector(value, lanes), emit
 
@@ -266,11 +274,11 @@ def lane_sum(typing_context, value):
     def emit(context, builder, sig, args):
         vector, scalar = sig.args[0], _SCALARS[sig.args[0].dtype]
         if isinstance(vector.dtype, types.Float):
-            kind = ir.FunctionType(scalar, [scalar, _storage(vector)])
+            kind = ir.FunctionType(scalar, [scalar, storage_of(vector)])
             name = f"llvm.vector.reduce.fadd.{_suffix(vector)}"
             function = cgutils.get_or_insert_function(builder.module, kind, name)
             return builder.call(function, [ir.Constant(scalar, -0.0), args[0]], fastmath=("reassoc",))
-        kind = ir.FunctionType(scalar, [_storage(vector)])
+        kind = ir.FunctionType(scalar, [storage_of(vector)])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.{_suffix(vector)}")
         return builder.call(function, args)
 
@@ -355,6 +363,6 @@ class _TypeMagnitude(AbstractTemplate):
 
 @lower_builtin(abs, Vector)
 def _lower_magnitude(context, builder, sig, args):
-    storage = _storage(sig.args[0])
+    storage = storage_of(sig.args[0])
     kind = ir.FunctionType(storage, [storage])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{_suffix(sig.args[0])}"), args)

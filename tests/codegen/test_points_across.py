@@ -114,7 +114,7 @@ def stages_of(function: Callable, arguments: list, *, strict: bool = True) -> St
 
 
 def across(stages: Stages) -> list[str]:
-    return [program.name for program in stages.programs if program.has_lanes_across]
+    return [program.name for program in stages.programs if program.has_vectors_apart]
 
 
 def check(function: Callable, initial: list, tiles: tuple[int, ...]) -> None:
@@ -164,7 +164,7 @@ def test_other_strides(view: Callable) -> None:
 
 def test_values_that_live_in_a_point_need_no_array() -> None:
     arguments = [np.zeros((8, 8)), np.ones((8, 8))]
-    (program,) = (each for each in stages_of(tridiagonal, arguments).programs if each.has_lanes_across)
+    (program,) = (each for each in stages_of(tridiagonal, arguments).programs if each.has_vectors_apart)
     assert [len(region.strips) for region in program.regions] == [2]
     (kept,) = (each for each in stages_of(kept_for_later, arguments).programs if each.name == "parallel_registers")
     assert not any(region.strips for region in kept.regions)

@@ -33,7 +33,7 @@ from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
-from tests.fuzz.interpreted_vectors import VECTORS, greatest, least
+from tests.fuzz.interpreted_vectors import VECTORS, VECTORS_APART, greatest, least
 
 NO_TICKET = -1
 
@@ -299,7 +299,7 @@ class Interpreter:
                 least=least, greatest=greatest, quotient=operator.floordiv, remainder=operator.mod
             ),
             "polytune.runtime.vectors": VECTORS,
-            "polytune.runtime.lanes_across": VECTORS,
+            "polytune.runtime.vectors_apart": VECTORS_APART,
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:

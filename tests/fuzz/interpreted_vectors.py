@@ -1,5 +1,5 @@
-"""The operations of :mod:`polytune.runtime.vectors` and :mod:`polytune.runtime.lanes_across` on the interpreter's
-arrays: a vector is an array of its lanes."""
+"""The operations of :mod:`polytune.runtime.vectors`, and of ``vectors_apart``, on the interpreter's arrays: a vector is
+an array of its lanes."""
 
 from __future__ import annotations
 
@@ -10,21 +10,17 @@ from typing import Any
 import numpy as np
 
 
-def _places(view: Any, index: tuple[int, ...], lanes: int) -> Iterator[tuple[int, ...]]:
-    axis = 0 if view.layout == "F" else len(index) - 1
+def _contiguous_axis(view: Any, index: tuple[int, ...]) -> int:
     assert view.layout != "A", "a vector of elements that are not next to one another"
-    for lane in range(lanes):
-        yield tuple(subscript + lane * (position == axis) for position, subscript in enumerate(index))
+    return 0 if view.layout == "F" else len(index) - 1
 
 
 def load(view: Any, lanes: int, index: tuple[int, ...]) -> np.ndarray:
-    return np.array([view[place] for place in _places(view, index, lanes)], view.array.dtype)
+    return load_some(view, lanes, index, np.ones(lanes, bool))
 
 
 def load_some(view: Any, lanes: int, index: tuple[int, ...], mask: np.ndarray) -> np.ndarray:
-    zero = view.array.dtype.type(0)
-    places = zip(_places(view, index, lanes), mask, strict=True)
-    return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
+    return load_apart_some(view, lanes, index, _contiguous_axis(view, index), 1, mask)
 
 
 def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
@@ -32,34 +28,35 @@ def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
 
 
 def store_some(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
-    assert value.dtype == view.array.dtype
-    for place, lane, there in zip(_places(view, index, len(value)), value, mask, strict=True):
-        if there:
-            view[place] = lane
+    store_apart_some(view, index, _contiguous_axis(view, index), 1, value, mask)
 
 
-def _across(view: Any, index: tuple[int, ...], axis: int, lanes: int) -> Iterator[tuple[int, ...]]:
+def _places(index: tuple[int, ...], lanes: int, axis: int, step: int) -> Iterator[tuple[int, ...]]:
     for lane in range(lanes):
-        yield tuple(subscript + lane * (position == axis) for position, subscript in enumerate(index))
+        yield tuple(subscript + step * lane * (position == axis) for position, subscript in enumerate(index))
 
 
-def load_across(view: Any, lanes: int, index: tuple[int, ...], axis: int) -> np.ndarray:
-    return load_some_across(view, lanes, index, axis, np.ones(lanes, bool))
+def load_apart(view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int) -> np.ndarray:
+    return load_apart_some(view, lanes, index, axis, step, np.ones(lanes, bool))
 
 
-def load_some_across(view: Any, lanes: int, index: tuple[int, ...], axis: int, mask: np.ndarray) -> np.ndarray:
+def load_apart_some(
+    view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int, mask: np.ndarray
+) -> np.ndarray:
     zero = view.array.dtype.type(0)
-    places = zip(_across(view, index, axis, lanes), mask, strict=True)
+    places = zip(_places(index, lanes, axis, step), mask, strict=True)
     return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
 
 
-def store_across(view: Any, index: tuple[int, ...], axis: int, value: np.ndarray) -> None:
-    store_some_across(view, index, axis, value, np.ones(len(value), bool))
+def store_apart(view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray) -> None:
+    store_apart_some(view, index, axis, step, value, np.ones(len(value), bool))
 
 
-def store_some_across(view: Any, index: tuple[int, ...], axis: int, value: np.ndarray, mask: np.ndarray) -> None:
+def store_apart_some(
+    view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray, mask: np.ndarray
+) -> None:
     assert value.dtype == view.array.dtype
-    for place, lane, there in zip(_across(view, index, axis, len(value)), value, mask, strict=True):
+    for place, lane, there in zip(_places(index, len(value), axis, step), value, mask, strict=True):
         if there:
             view[place] = lane
 
@@ -99,13 +96,16 @@ VECTORS = SimpleNamespace(
     chosen=np.where,
     lane_sum=lane_sum,
     load=load,
-    load_across=load_across,
     load_some=load_some,
-    load_some_across=load_some_across,
     shifted=shifted,
     spread=spread,
     store=store,
-    store_across=store_across,
     store_some=store_some,
-    store_some_across=store_some_across,
+)
+
+VECTORS_APART = SimpleNamespace(
+    load_apart=load_apart,
+    load_apart_some=load_apart_some,
+    store_apart=store_apart,
+    store_apart_some=store_apart_some,
 )

@@ -1,4 +1,4 @@
-"""Vectors with lanes along any axis, operation by operation, against NumPy."""
+"""Vectors with lanes along any axis, in arrays of any layout, against NumPy."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ import pytest
 from numba import njit
 from numba.core.errors import TypingError
 
-from polytune.runtime.lanes_across import load_across, load_some_across, store_across, store_some_across
 from polytune.runtime.memory import view
 from polytune.runtime.vectors import between, spread
+from polytune.runtime.vectors_apart import load_apart, load_apart_some, store_apart, store_apart_some
 
 
 @njit
 def add_columns(source, target):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
-    store_across(B, (1, 0), 0, load_across(A, 4, (0, 1), 0) + load_across(A, 4, (2, 0), 1))
+    store_apart(B, (1, 0), 0, 1, load_apart(A, 4, (0, 1), 0, 1) + load_apart(A, 4, (2, 0), 1, 1))
 
 
 @njit
 def copy_some(source, target, first, last):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
     mask = between(first, last, 8)
-    store_some_across(B, (0, 1), 0, load_some_across(A, 8, (0, 2), 0, mask) + spread(A[0, 0], 8), mask)
+    store_apart_some(B, (0, 1), 0, 1, load_apart_some(A, 8, (0, 2), 0, 1, mask) + spread(A[0, 0], 8), mask)
 
 
 def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
@@ -76,8 +76,8 @@ def test_what_is_left_out_is_zero_again_and_again() -> None:
         A, B = view(source, "A", "A B"), view(target, "B", "A B")
         mask = between(0, 1, 4)
         for _ in range(2):
-            store_some_across(B, (0, 0), 0, spread(5.0, 4), mask)
-            store_across(B, (0, 1), 0, load_some_across(A, 4, (0, 0), 0, mask))
+            store_apart_some(B, (0, 0), 0, 1, spread(5.0, 4), mask)
+            store_apart(B, (0, 1), 0, 1, load_apart_some(A, 4, (0, 0), 0, 1, mask))
 
     source, target = np.ones((4, 2)), np.full((4, 2), 9.0)
     twice(source, target)
@@ -88,9 +88,9 @@ def test_there_must_be_such_an_axis() -> None:
     @njit
     def third(source):
         A = view(source, "A", "A")
-        return load_across(A, 4, (0, 0), 2)
+        return load_apart(A, 4, (0, 0), 2, 1)
 
-    with pytest.raises(TypingError, match="no axis 2"):
+    with pytest.raises(TypingError, match="axis 2"):
         third(np.zeros((4, 4)))
 
 
