@@ -123,8 +123,9 @@ def _show_node(writer: SourceWriter, node: Node) -> None:
                     writer.line(f"{statement}: {_element(target)} = {expression_text(value, _element)}")
         case Let(name, value):
             writer.line(f"{name} = {_vector(value)}")
-        case Store(element, value, mask, axis):
+        case Store(element, value, mask, axis, step):
             across = "" if axis is None else f" along axis {axis}"
+            across = across if step == 1 else f" a step of {step} apart"
             writer.line(f"{_element(element)} = {_vector(value)}{across}{f' where {mask}' if mask else ''}")
         case RegionCall(region, prefix):
             writer.line(f"region {region} ({', '.join(expression_text(value) for value in prefix)})")

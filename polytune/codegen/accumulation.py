@@ -7,14 +7,15 @@ from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.common_factor import scaled
+from polytune.codegen.lane_access import ContiguousAxis, is_consecutive, is_near, may_be_loaded, pays
 from polytune.codegen.lane_operations import lane_operands
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
 from polytune.frontend.scop import Statement
 
-ContiguousAxis = Callable[[Element], int | None]
-"""The position of the subscript that walks through neighbours in memory; None where there is none."""
+Fits = Callable[[Element, str, ContiguousAxis], bool]
+"""Whether the elements along a loop variable can be the lanes of a vector."""
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,7 @@ class Accumulation:
             may be the same, nothing may be kept in registers.
         terms: of the updates that may be added up apart from their targets what they add; of those that have to be done
             as they are, None.
+        contiguous: tells how arrays lie in memory.
     """
 
     rows: For | None
@@ -52,6 +54,7 @@ class Accumulation:
     sums: bool
     rivals: tuple[tuple[Element, Element], ...]
     terms: tuple[Term | None, ...]
+    contiguous: ContiguousAxis
 
     @property
     def updates(self) -> tuple[Assign, ...]:
@@ -66,11 +69,19 @@ class Accumulation:
 def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassociate: bool) -> Accumulation | None:
     """The accumulation that the last loops of a perfect nest are; None where they are none that vectors can do.
 
+    Lanes lie near one another where that can be; else each may take a load of its own, if that pays.
+
     Args:
         nest: loops of one permutable band, two or more, the innermost last.
         contiguous: tells how arrays lie in memory.
         reassociate: whether sums may be added up in another order.
     """
+    ways = (_with_lanes(nest, contiguous, reassociate, fits) for fits in (is_near, may_be_loaded))
+    return next((found for found in ways if found is not None), None)
+
+
+def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bool, fits: Fits) -> Accumulation | None:
+    """The accumulation that loops are if what fits is loaded as lanes."""
     *outer, columns, inner = nest
     rows = outer[-1] if outer else None
     statements = _statements(inner.body)
@@ -82,24 +93,28 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
         return None
     if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
         return None
-    if rows is not None and not all(apart(update.target, rows.variable, columns.variable) for update in updates):
+    if rows is not None and not all(differs(update.target, rows.variable, columns.variable) for update in updates):
         rows = None
+    row = None if rows is None else rows.variable
     in_columns = [
         mentions(update.target, columns.variable)
-        and all(is_vector(node, columns.variable, contiguous, dtype) for node in (update.target, update.value))
+        and is_vector(update.target, columns.variable, contiguous, dtype, is_near)
+        and is_vector(update.value, columns.variable, contiguous, dtype, fits)
         for update in updates
     ]
     terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
-    if all(in_columns):
+    if all(in_columns) and pays(updates, columns.variable, contiguous, dtype, row):
         # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
         separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
         own = [term if separate and term is not None and term.factor is not None else None for term in terms]
-        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own))
+        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own), contiguous)
     if not reassociate or not all(coordinate(update.target, columns.variable) for update in updates):
         return None
-    if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype) for term in terms):
+    if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype, fits) for term in terms):
         return None
-    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms))
+    if not pays(updates, inner.variable, contiguous, dtype, row):
+        return None
+    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
 
 
 def accumulates(statement: Statement) -> bool:
@@ -160,26 +175,28 @@ def coordinate(element: Element, variable: str) -> list[int]:
     return own if all(coefficient(element.subscripts[axis], variable) for axis in own) else []
 
 
-def apart(element: Element, first: str, second: str) -> bool:
+def differs(element: Element, first: str, second: str) -> bool:
     """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
     moves with it and not with the other."""
     axes = coordinate(element, first), coordinate(element, second)
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
 
-def is_vector(node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str) -> bool:
+def is_vector(
+    node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str, fits: Fits = is_consecutive
+) -> bool:
     """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
 
-    Elements then lie next to one another, or are one and the same, and everything is of one type.
+    Elements then fit, by default if they lie next to one another, or are one and the same, and everything is of one
+    type.
     """
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype
     match node:
-        case Element(subscripts=subscripts, dtype=own):
-            moving = [axis for axis, subscript in enumerate(subscripts) if mentions(subscript, variable)]
-            return own == dtype and moving == [contiguous(node)] and coefficient(subscripts[moving[0]], variable) == 1
+        case Element(dtype=own):
+            return own == dtype and fits(node, variable, contiguous)
     operands = lane_operands(node, dtype)
-    return operands is not None and all(is_vector(part, variable, contiguous, dtype) for part in operands)
+    return operands is not None and all(is_vector(part, variable, contiguous, dtype, fits) for part in operands)
 
 
 def _rivals(updates: Sequence[Assign]) -> tuple[tuple[Element, Element], ...]:

@@ -8,7 +8,7 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
              | If(condition, then, otherwise)
              | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
              | Let(name, value)                            -- a variable of the generated code
-             | Store(element, value, mask, axis)           -- a vector, or a scalar, to memory
+             | Store(element, value, mask, axis, step)     -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
 """
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from dataclasses import dataclass
 
-from polytune.codegen.vector_expressions import VECTOR, VectorExpression
+from polytune.codegen.vector_expressions import VECTOR, Lanes, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.expansion import Expansion
@@ -66,6 +66,7 @@ class Store:
     value: VectorExpression
     mask: str | None = None
     axis: int | None = None
+    step: int = 1
 
     @property
     def is_vector(self) -> bool:
@@ -221,6 +222,13 @@ class Program:
         """Whether any vectors have lanes that are not next to one another in memory."""
         stores = [part for region in self.regions for part in walk_nodes(region.body) if isinstance(part, Let | Store)]
         return any(getattr(part, "axis", None) is not None for store in stores for part in (store, *walk(store.value)))
+
+    @property
+    def has_lanes_apart(self) -> bool:
+        """Whether any vectors have lanes a step apart in memory."""
+        stores = [part for region in self.regions for part in walk_nodes(region.body) if isinstance(part, Let | Store)]
+        parts = (part for store in stores for part in (store, *walk(store.value)))
+        return any(isinstance(part, Lanes | Store) and part.step != 1 for part in parts)
 
     @property
     def has_other_tiles(self) -> bool:

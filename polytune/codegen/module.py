@@ -31,6 +31,9 @@ VECTOR_OPERATIONS = (
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
+OPERATIONS_APART = ("load_apart", "load_some_apart", "store_apart", "store_some_apart")
+"""What they import from ``polytune.runtime.lanes_apart``."""
+
 OPERATIONS_ACROSS = ("load_across", "load_some_across", "store_across", "store_some_across")
 """What they import from ``polytune.runtime.lanes_across``."""
 
@@ -57,6 +60,7 @@ def write_module(
         vectors=any(program.has_vectors for program in written),
         sums=any(program.has_sums for program in written),
         across=any(program.has_lanes_across for program in written),
+        apart=any(program.has_lanes_apart for program in written),
     )
     for program in written:
         write_version(writer, program, scop, part_words)
@@ -73,7 +77,7 @@ def write_module(
 
 
 def _write_header(
-    writer: SourceWriter, scop: Scop, partitioned: bool, *, vectors: bool, sums: bool, across: bool
+    writer: SourceWriter, scop: Scop, partitioned: bool, *, vectors: bool, sums: bool, across: bool, apart: bool
 ) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
@@ -88,6 +92,8 @@ def _write_header(
     of_sums = f"from polytune.runtime.private_sums import {for_sums}\n" if sums else ""
     far = _imported(*OPERATIONS_ACROSS, own=own)
     of_lanes = f"from polytune.runtime.lanes_across import {far}\n" if across else ""
+    steps = _imported(*OPERATIONS_APART, own=own)
+    of_steps = f"from polytune.runtime.lanes_apart import {steps}\n" if apart else ""
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -102,7 +108,7 @@ from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-{of_lanes}from polytune.runtime.machine import machine
+{of_steps}{of_lanes}from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
 {parts}{of_sums}from polytune.runtime.team import {_imported("claim", "complete", "wait", own=own)}
 {of_vectors}from polytune.runtime.version import Version

@@ -13,9 +13,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from polytune.codegen.accumulation import ContiguousAxis, assignments_of
+from polytune.codegen.accumulation import assignments_of
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, substitute
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Store
 from polytune.codegen.own_names import OWN
 from polytune.codegen.register_blocks import after_whole

@@ -6,9 +6,9 @@ from collections.abc import Iterator as Iteration
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from polytune.codegen.accumulation import ContiguousAxis
 from polytune.codegen.affine_range import Range, coefficient, from_first, greatest, least, mentions
 from polytune.codegen.chains import is_chain
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import lane_operands
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES

@@ -28,9 +28,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis, is_vector
+from polytune.codegen.accumulation import is_vector
 from polytune.codegen.affine_range import difference, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Program, RegionCode, Store, walk_nodes
 from polytune.codegen.register_blocks import Names, after_whole, minus

@@ -10,6 +10,7 @@ from polytune.codegen.accumulation import Accumulation
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_access import place_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape, guarded, largest_shape
@@ -75,7 +76,8 @@ class _Block:
         before, after = [], []
         for (target, row, vector), name in targets.items():
             place = self.at(target, row, vector)
-            start: Any = Lanes(place, self.lanes, self.rows[row].mask)
+            lie = self.lie(target)
+            start: Any = Lanes(place, self.lanes, self.rows[row].mask, *lie)
             result: Any = name
             term = terms[target]
             if term is not None and term.factor is not None:
@@ -83,7 +85,7 @@ class _Block:
                 result = Binary(term.operator, start, Binary("*", factor, result, VECTOR), VECTOR)
                 start = Spread(Constant(0, place.dtype), self.lanes)
             before.append(Let(name.name, start))
-            after.append(Store(place, result, self.rows[row].stored))
+            after.append(Store(place, result, self.rows[row].stored, *lie))
         updates: list[Node] = []
         for update, term in updates_and_terms:
             for row in range(len(self.rows)):
@@ -98,6 +100,10 @@ class _Block:
         work = block(*before, For(inner.variable, low, high, 1, block(*self.loads.values(), *updates)), *after)
         # No sum is nothing, but times a factor that is no number it would be something.
         return work if all(term is None for term in self.accumulation.terms) else If(Compare("<", low, high), work)
+
+    def lie(self, element: Element) -> tuple[int | None, int]:
+        """How consecutive columns of an element lie."""
+        return place_of(element, self.accumulation.columns.variable, self.accumulation.contiguous)
 
     def at(self, node: Part, row: int, vector: int) -> Part:
         """An expression for a row and the first lane of a vector."""
@@ -116,7 +122,7 @@ class _Block:
             return self.once("a", Spread(self.at(node, row, vector), self.lanes))
         if isinstance(node, Element):
             mask = self.rows[row].mask
-            return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask))
+            return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask, *self.lie(node)))
         operands = lane_operands(node, self.accumulation.dtype)
         assert operands is not None, "accumulations that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])

@@ -9,6 +9,7 @@ from typing import Any
 from polytune.codegen.accumulation import Accumulation, Term
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_access import place_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import (
@@ -167,7 +168,8 @@ class _Sums:
         if not mentions(node, self.accumulation.inner.variable):
             return self.once("a", Spread(substitute(node, values), self.lanes), names)
         if isinstance(node, Element):
-            return self.once("b", Lanes(substitute(node, values), self.lanes, mask), names)
+            lie = place_of(node, self.accumulation.inner.variable, self.accumulation.contiguous)
+            return self.once("b", Lanes(substitute(node, values), self.lanes, mask, *lie), names)
         operands = lane_operands(node, self.accumulation.dtype)
         assert operands is not None, "accumulations that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, values, mask, names) for part in operands])

@@ -24,9 +24,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis, Term, apart, assignments_of, coordinate, is_vector, term_of
+from polytune.codegen.accumulation import Term, assignments_of, coordinate, differs, is_vector, term_of
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Names, after_whole, minus
@@ -93,7 +94,9 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
         return None
     targets = tuple(dict.fromkeys(update.target for update in updates if update not in along_rows))
     sums = tuple(target for target in targets if not mentions(target, rows.variable))
-    if not sums or not all(apart(target, rows.variable, columns.variable) for target in targets if target not in sums):
+    if not sums or not all(
+        differs(target, rows.variable, columns.variable) for target in targets if target not in sums
+    ):
         return None
     places = {update.target.array: update.target for update in updates}
     named = [part for update in updates for part in walk(update) if isinstance(part, Element)]

@@ -21,8 +21,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 
-from polytune.codegen.accumulation import ContiguousAxis, accumulation_of
+from polytune.codegen.accumulation import accumulation_of
 from polytune.codegen.ast_conversion import block, integer
+from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, Strip, walk_nodes
 from polytune.codegen.own_names import OWN
 from polytune.codegen.packing import buffer_names, pack

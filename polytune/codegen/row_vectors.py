@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polytune.codegen.accumulation import ContiguousAxis, is_vector
+from polytune.codegen.accumulation import is_vector
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
+from polytune.codegen.lane_access import ContiguousAxis, is_near, may_be_loaded, pays, place_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
 from polytune.codegen.register_blocks import Box, Names, Shape
@@ -29,11 +30,13 @@ from polytune.frontend.expression import Assign, Binary, Compare, Element, Expre
 
 @dataclass(frozen=True)
 class RowLoop:
-    """A loop without dependences between iterations around assignments to consecutive elements, all of one type."""
+    """A loop without dependences between iterations around assignments to elements at equal distances, all of one
+    type; ``contiguous`` tells how arrays lie in memory."""
 
     columns: For
     assignments: tuple[Assign, ...]
     dtype: str
+    contiguous: ContiguousAxis
 
     def is_fixed(self, node: Expression) -> bool:
         """Whether an expression has one value all through the loop, which no assignment can change on the way."""
@@ -64,9 +67,13 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
         target = assignment.target
         if target.array not in arrays or not mentions(target, loop.variable):
             return None
-        if not all(is_vector(node, loop.variable, contiguous, dtype) for node in (target, assignment.value)):
+        if not is_vector(target, loop.variable, contiguous, dtype, is_near):
             return None
-    return RowLoop(loop, assignments, dtype)
+        if not is_vector(assignment.value, loop.variable, contiguous, dtype, may_be_loaded):
+            return None
+    return (
+        RowLoop(loop, assignments, dtype, contiguous) if pays(assignments, loop.variable, contiguous, dtype) else None
+    )
 
 
 def vectorise_row(row: RowLoop, target: Target) -> Node:
@@ -117,8 +124,14 @@ class _Vectors:
             for vector in range(self.vectors):
                 loads: dict[VectorExpression, Let] = {}
                 value = self.value(assignment.value, vector, loads, names)
-                nodes += [*loads.values(), Store(self.at(assignment.target, vector), value, self.place.stored)]
+                target = self.at(assignment.target, vector)
+                store = Store(target, value, self.place.stored, *self.lie(assignment.target))
+                nodes += [*loads.values(), store]
         return block(*nodes)
+
+    def lie(self, element: Element) -> tuple[int | None, int]:
+        """How consecutive columns of an element lie."""
+        return place_of(element, self.row.columns.variable, self.row.contiguous)
 
     def at(self, node: Part, vector: int) -> Part:
         """An expression for the first lane of a vector."""
@@ -132,7 +145,7 @@ class _Vectors:
         if not mentions(node, self.row.columns.variable):
             return Spread(node, self.lanes)
         if isinstance(node, Element):
-            loaded = Lanes(self.at(node, vector), self.lanes, self.place.mask)
+            loaded = Lanes(self.at(node, vector), self.lanes, self.place.mask, *self.lie(node))
             if loaded not in loads:
                 loads[loaded] = Let(names.new("b"), loaded)
             return Variable(loads[loaded].name, VECTOR)

@@ -2,8 +2,9 @@
 
     expression = ...
                | Variable(name, dtype)              -- a variable of the generated code, set by a ``Let``
-               | Lanes(element, lanes, mask, axis)  -- elements next to one another in memory, or along an axis, the
-                                                      first one given; a vector
+               | Lanes(element, lanes, mask, axis, step)
+                                                    -- elements next to one another in memory, a step apart, or along an
+                                                      axis, the first one given; a vector
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
@@ -36,6 +37,7 @@ class Lanes:
     lanes: int
     mask: str | None = None
     axis: int | None = None
+    step: int = 1
     dtype: str = VECTOR
 
 

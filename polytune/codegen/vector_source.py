@@ -38,9 +38,9 @@ def vector_text(node: VectorExpression, place: Place) -> str:
     match node:
         case Variable(name):
             return name
-        case Lanes(element, lanes, mask, axis):
-            where = f"{place.array(element)}, {lanes}, {_index(element, place)}{_along(axis)}"
-            return f"{OWN}load{_some(mask)}{_across(axis)}({where}{_masked(mask)})"
+        case Lanes(element, lanes, mask, axis, step):
+            where = f"{place.array(element)}, {lanes}, {_index(element, place)}{_along(axis, step)}"
+            return f"{OWN}load{_some(mask)}{_far(axis, step)}({where}{_masked(mask)})"
         case Spread(value, lanes):
             return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
@@ -62,8 +62,8 @@ def store_text(node: Store, place: Place) -> str:
     value = expression_text(node.value, place.text)
     if not node.is_vector:
         return f"{place.text(node.element)} = {value}"
-    where = f"{place.array(node.element)}, {_index(node.element, place)}{_along(node.axis)}"
-    return f"{OWN}store{_some(node.mask)}{_across(node.axis)}({where}, {value}{_masked(node.mask)})"
+    where = f"{place.array(node.element)}, {_index(node.element, place)}{_along(node.axis, node.step)}"
+    return f"{OWN}store{_some(node.mask)}{_far(node.axis, node.step)}({where}, {value}{_masked(node.mask)})"
 
 
 def _index(element: Element, place: Place) -> str:
@@ -71,12 +71,17 @@ def _index(element: Element, place: Place) -> str:
     return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
 
 
-def _along(axis: int | None) -> str:
+def _along(axis: int | None, step: int) -> str:
+    if step != 1:
+        return f", {step}"
     return "" if axis is None else f", {axis}"
 
 
-def _across(axis: int | None) -> str:
-    """What the operations whose lanes lie along an axis have at the end of their names."""
+def _far(axis: int | None, step: int) -> str:
+    """What the operations whose lanes lie a step apart, or along an axis, have at the end of their names."""
+    assert axis is None or step == 1, "lanes along another axis are next to one another there"
+    if step != 1:
+        return "_apart"
     return "" if axis is None else "_across"
 
 

@@ -300,6 +300,7 @@ class Interpreter:
             ),
             "polytune.runtime.vectors": VECTORS,
             "polytune.runtime.lanes_across": VECTORS,
+            "polytune.runtime.lanes_apart": VECTORS,
         }
 
         def load(name: str, *arguments: Any, **keywords: Any) -> Any:

@@ -1,5 +1,5 @@
-"""The operations of :mod:`polytune.runtime.vectors` and :mod:`polytune.runtime.lanes_across` on the interpreter's
-arrays: a vector is an array of its lanes."""
+"""The operations of :mod:`polytune.runtime.vectors`, :mod:`polytune.runtime.lanes_across` and
+:mod:`polytune.runtime.lanes_apart` on the interpreter's arrays: a vector is an array of its lanes."""
 
 from __future__ import annotations
 
@@ -34,6 +34,34 @@ def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
 def store_some(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
     assert value.dtype == view.array.dtype
     for place, lane, there in zip(_places(view, index, len(value)), value, mask, strict=True):
+        if there:
+            view[place] = lane
+
+
+def _apart(view: Any, index: tuple[int, ...], step: int, lanes: int) -> Iterator[tuple[int, ...]]:
+    axis = 0 if view.layout == "F" else len(index) - 1
+    assert view.layout != "A", "a vector of elements that are not a step apart"
+    for lane in range(lanes):
+        yield tuple(subscript + step * lane * (position == axis) for position, subscript in enumerate(index))
+
+
+def load_apart(view: Any, lanes: int, index: tuple[int, ...], step: int) -> np.ndarray:
+    return load_some_apart(view, lanes, index, step, np.ones(lanes, bool))
+
+
+def load_some_apart(view: Any, lanes: int, index: tuple[int, ...], step: int, mask: np.ndarray) -> np.ndarray:
+    zero = view.array.dtype.type(0)
+    places = zip(_apart(view, index, step, lanes), mask, strict=True)
+    return np.array([view[place] if there else zero for place, there in places], view.array.dtype)
+
+
+def store_apart(view: Any, index: tuple[int, ...], step: int, value: np.ndarray) -> None:
+    store_some_apart(view, index, step, value, np.ones(len(value), bool))
+
+
+def store_some_apart(view: Any, index: tuple[int, ...], step: int, value: np.ndarray, mask: np.ndarray) -> None:
+    assert value.dtype == view.array.dtype
+    for place, lane, there in zip(_apart(view, index, step, len(value)), value, mask, strict=True):
         if there:
             view[place] = lane
 
@@ -100,12 +128,16 @@ VECTORS = SimpleNamespace(
     lane_sum=lane_sum,
     load=load,
     load_across=load_across,
+    load_apart=load_apart,
     load_some=load_some,
     load_some_across=load_some_across,
+    load_some_apart=load_some_apart,
     shifted=shifted,
     spread=spread,
     store=store,
     store_across=store_across,
+    store_apart=store_apart,
     store_some=store_some,
     store_some_across=store_some_across,
+    store_some_apart=store_some_apart,
 )
