@@ -46,6 +46,35 @@ def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | 
     return (*point_order(node, scop, [member for member in members if member != inner]), inner)
 
 
+def reuse_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...]:
+    """An order of a permutable band's members with the one innermost along which the least data changes, the others as
+    they are.
+
+    Any order of a permutable band is legal.  With T the schedule down to the band and A an access, a point t of it goes
+    through the elements ``A(T^-1(t))`` in the loops below: what they are for one value of the innermost member, and
+    still are for the next, is in the first cache.  Of each member those accesses count that go through several
+    elements, and jump to others when it advances by one; what is written comes and goes, and counts twice.
+    """
+    steps = [advance(node, member) for member in range(node.band_n_member())]
+    costs = [0] * len(steps)
+    instances = node.get_domain()
+    for statement in scop.statements:
+        domain = instances.intersect(isl.UnionSet.from_set(statement.domain))
+        if domain.is_empty():
+            continue
+        points = node.child(0).get_prefix_schedule_union_map().intersect_domain(domain)
+        for access in statement.accesses:
+            elements = points.reverse().apply_range(isl.UnionMap.from_map(access.relation))
+            if elements.is_single_valued():
+                continue
+            for member, every in enumerate(steps):
+                own = every.intersect_domain(domain).intersect_range(domain)
+                if jumps(own, access.relation, contiguous_axis(access, scop)):
+                    costs[member] += 2 if access.is_write else 1
+    best = min(range(len(steps)), key=lambda member: (costs[member], -member))
+    return (*(member for member in range(len(steps)) if member != best), best)
+
+
 def _moving(node: isl.ScheduleNode, member: int, scop: Scop) -> frozenset[str]:
     """The statements that write to another element when the member advances by one."""
     steps = advance(node, member)

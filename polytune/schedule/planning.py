@@ -15,7 +15,7 @@ from polytune.schedule.distribution import distribute_innermost
 from polytune.schedule.early_updates import early_updates
 from polytune.schedule.expansion import expand_points
 from polytune.schedule.independence import independent_inside
-from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, select_members
+from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, reuse_order, select_members
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
 from polytune.schedule.row_sweeps import RowSweep, distribute_rows, row_sweep_of
 from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
@@ -214,6 +214,8 @@ class _Planner:
                         node = self.distribute(node)
             else:
                 node = self.interchange_below(node)
+                if kind is RegionKind.WAVEFRONT:
+                    node = reorder_band(node, reuse_order(node, self.candidate.dependences.scop))
             node = separate_innermost(node)
         if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
