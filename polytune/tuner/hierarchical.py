@@ -19,16 +19,15 @@ from polytune.tuner.arms import Order
 from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.leftovers import Remaining, dismissed, why_nothing_is_left
-from polytune.tuner.race import DUEL_ROUNDS, FINAL_ROUNDS, Race, contenders, default_if_near, is_noisy
 from polytune.tuner.samples import Samples
 from polytune.tuner.space import Space
+from polytune.tuner.standings import Standings
 from polytune.tuner.subspace import restored_point
 from polytune.tuner.walk import Path, Walk
 
 Reject = Callable[[Configuration], str | None]
 """Says why a configuration is not worth measuring, or None."""
 
-_MAX_NOISE = 0.25
 _FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that asking stays quick
 
 
@@ -100,17 +99,13 @@ class HierarchicalTuner:
         self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
         self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory)
+        self._standings = Standings(repeats, space.default(), self._walk.first_arm)
         self._starts = list(dict.fromkeys((*starts, space.default())))
-        self._samples: dict[Configuration, Samples] = {}
         self._infeasible: dict[Configuration, str] = {}
         self._failures: dict[Configuration, str] = {}
-        self._best: Configuration | None = None
-        self._best_is_in_doubt = False
         self._pending: _Proposal | None = None
         self._postponed: list[Configuration] = []
         self._second_looks: list[Configuration] | None = None  # None: not needed yet
-        self._race: Race | None = None
-        self._is_confirmed = False  # the best, by a race after everything else was measured
         self._remaining = Remaining(space, rng)
 
     # ---- asking
@@ -122,83 +117,56 @@ class HierarchicalTuner:
             SpaceError: no configuration is feasible.
         """
         for _ in range(_FREE_PROPOSALS):
-            if self._pending is None:
-                self._pending = None if self._race is not None else self._propose()
-            if self._race is not None:
-                return self._race.ask()
+            if self._pending is None and not self.is_racing:
+                self._pending = self._propose()
+            if self._standings.race is not None:
+                return self._standings.race.ask()
             if self._pending is None:
                 break
             if self._pending.again or not self._is_settled(self._pending.configuration):
                 return self._pending.configuration
             self._conclude(self._pending)
-        if self._best is None:
+        if self._standings.best is None:
             raise SpaceError(why_nothing_is_left(self._infeasible, self._refused))
-        return self._best
+        return self._standings.best
 
     def _propose(self) -> _Proposal | None:
-        if self._best_is_in_doubt:
-            better = [c for c in self._samples if not self._is_settled(c)]
-            if better:
-                return _Proposal(min(better, key=lambda c: self._samples[c].estimate))
-            self._best_is_in_doubt = False
+        standings = self._standings
+        doubted = standings.doubted()
+        if doubted is not None:
+            return _Proposal(doubted)
         while self._starts:
             start = self._starts.pop(0)
             if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
                 return _Proposal(start)
         path = self._walk.path()
         if path is not None:
-            self._is_confirmed = False
+            standings.reopen()
             point = path.subspace.ask()
             return _Proposal(path.subspace.configuration(point), path, point)
         if self._second_looks is None:
-            self._second_looks = dismissed(self._samples, self._best, self._walk.first_arm)
+            self._second_looks = dismissed(standings.samples, standings.best, self._walk.first_arm)
         if self._second_looks:
             return _Proposal(self._second_looks.pop(0), again=True)
-        if self._postponed or self._confirms():
+        if self._postponed or standings.confirms():
             return None
         configuration = self._unmeasured()
         return None if configuration is None else _Proposal(configuration)
 
-    def _confirms(self) -> bool:
-        """Whether all that may be the best begins to race, once after each time that the search has come to its end."""
-        found = self._rivals()
-        self._is_confirmed = True
-        return self._begins_race(found, FINAL_ROUNDS)
-
-    def _rivals(self) -> list[Configuration]:
-        """What may be the best, the best so far first; at the end of a search whose best no race has confirmed."""
-        if self._is_confirmed or self._best is None:
-            return []
-        return contenders(self._samples, self._best, self.space.default(), self._walk.first_arm)
-
-    def _begins_race(self, found: Sequence[Configuration], rounds: int) -> bool:
-        """Let configurations race, the best first; False where there is nothing to doubt."""
-        if not self._is_doubtful(found):
-            return False
-        self._race = Race(list(dict.fromkeys(found)), rounds)
-        return True
-
-    def _is_doubtful(self, found: Sequence[Configuration]) -> bool:
-        return self._repeats > 1 and len(set(found)) > 1 and is_noisy([self._samples[each] for each in found])
-
     def _unmeasured(self) -> Configuration | None:
         """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
-        return self._remaining.next(lambda c: c not in self._samples and c not in self._infeasible)
+        return self._remaining.next(lambda c: c not in self.measurements and c not in self._infeasible)
 
     def _is_settled(self, configuration: Configuration) -> bool:
         """Whether enough is known of the configuration: that it is infeasible, that it is slow, or what it costs."""
         if configuration in self._infeasible:
             return True
-        samples = self._samples.get(configuration)
-        if samples is None:
+        if configuration not in self.measurements:
             reason = self._why_not(configuration)
             if reason is not None:
                 self._infeasible[configuration] = reason
             return reason is not None
-        if len(samples) >= self._repeats or self._best is None:
-            return len(samples) >= self._repeats
-        best = self._samples[self._best]
-        return configuration != self._best and samples.estimate > best.estimate * (1 + min(2 * best.spread, _MAX_NOISE))
+        return self._standings.is_settled(configuration)
 
     def _why_not(self, configuration: Configuration) -> str | None:
         if not self.space.satisfies_constraints(configuration):
@@ -225,23 +193,21 @@ class HierarchicalTuner:
                 f"{seconds!r} is no measurement of {configuration!r}: it must be a finite number of seconds, not "
                 "negative; call fail() for a configuration that did not run"
             )
-        race = self._race
-        if race is not None and race.tell(configuration, float(seconds)):
-            if race.is_over:
-                self._end_race(race)
+        if self._standings.tell_race(configuration, float(seconds)):
+            self._end_race()
             return
-        samples = self._samples.get(configuration)
         pending = self._pending
         is_pending = pending is not None and pending.configuration == configuration
-        if samples is None:
-            if not is_pending and not self.space.contains(configuration):
-                raise MeasurementError(f"{configuration!r} was measured, but it is not a configuration of the space")
-            samples = self._samples[configuration] = Samples()
-        before = samples.estimate
-        samples.add(float(seconds))
-        self._update_best(configuration, has_risen=samples.estimate > before)
+        if configuration not in self.measurements and not is_pending and not self.space.contains(configuration):
+            raise MeasurementError(f"{configuration!r} was measured, but it is not a configuration of the space")
+        self._standings.tell(configuration, float(seconds))
         if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
             self._conclude(pending)
+
+    def _end_race(self) -> None:
+        """Tell the searchers what a race has shown that is over."""
+        for contender, samples in self._standings.end_race().items():
+            self._walk.learn(contender, samples.estimate)
 
     def fail(self, configuration: Configuration, reason: str) -> None:
         """The configuration cannot be run: it is never asked for again.
@@ -252,13 +218,8 @@ class HierarchicalTuner:
         """
         self._failures[configuration] = reason
         self._infeasible[configuration] = reason
-        self._samples.pop(configuration, None)
-        if configuration == self._best:
-            self._replace_best()
-        if self._race is not None:
-            self._race.drop(configuration)
-            if self._race.is_over:
-                self._end_race(self._race)
+        self._standings.drop(configuration)
+        self._end_race()
         if self._pending is not None and self._pending.configuration == configuration:
             self._conclude(self._pending)
 
@@ -271,63 +232,15 @@ class HierarchicalTuner:
         for _ in range(min(max(count, 1), self._repeats)):
             self.tell(configuration, seconds)
 
-    def _update_best(self, configuration: Configuration, *, has_risen: bool) -> None:
-        best = self._best
-        if best is None:
-            self._best = configuration
-        elif configuration == best:
-            if has_risen and not self._race_decides(self._cheapest()):
-                self._replace_best()
-        elif (
-            len(self._samples[configuration]) >= self._repeats
-            and self._samples[configuration].estimate < self._samples[best].estimate
-            and not self._race_decides(configuration)
-        ):
-            self._best = configuration
-
-    def _race_decides(self, rival: Configuration | None) -> bool:
-        """Whether a race is to tell if a configuration that seems cheaper than the best is so.
-
-        It was measured at another moment.  The default takes part, unless it seems far slower: it was measured before
-        anything else, and never since.
-        """
-        best = self._best
-        if best is None or rival is None or rival == best:
-            return False
-        return self._race is not None or self._begins_race(
-            [best, rival, *default_if_near(self._samples, best, self.space.default())], DUEL_ROUNDS
-        )
-
-    def _end_race(self, race: Race) -> None:
-        """Believe what a race has shown, and nothing that was known of its contenders before."""
-        self._race = None
-        measured = {each: samples for each, samples in race.samples.items() if len(samples)}
-        self._samples.update(measured)
-        self._best = race.winner or self._best
-        for each, samples in measured.items():
-            self._walk.learn(each, samples.estimate)
-
-    def _cheapest(self) -> Configuration | None:
-        """Of what is believed the cheapest; where nothing is, of all that has been measured."""
-        believed = [c for c, samples in self._samples.items() if len(samples) >= self._repeats]
-        return min(believed or self._samples, key=lambda c: self._samples[c].estimate, default=None)
-
-    def _replace_best(self) -> None:
-        """The best one failed or became slower: the cheapest that is believed replaces it, and what looks better now
-        is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
-        """
-        self._best = self._cheapest()
-        self._best_is_in_doubt = self._best is not None
-
     def _conclude(self, proposal: _Proposal) -> None:
         """Tell the searchers what is now known of a proposal."""
         self._pending = None
         configuration = proposal.configuration
-        samples = self._samples.get(configuration)
+        samples = self.measurements.get(configuration)
         cost = math.inf if samples is None or configuration in self._infeasible else samples.estimate
         if proposal.path is not None:
             self._walk.tell(proposal.path, proposal.point, cost, failed=configuration in self._failures)
-        elif configuration == self._best:
+        elif configuration == self._standings.best:
             self._walk.search_around(configuration, cost)
         elif cost < math.inf:
             self._walk.learn(configuration, cost)
@@ -339,7 +252,7 @@ class HierarchicalTuner:
             False, with nothing set aside, where something is known of that arm already.
         """
         pending = self._pending
-        if pending is None or self._race is not None or not self._walk.hold(pending.configuration):
+        if pending is None or self.is_racing or not self._walk.hold(pending.configuration):
             return False
         self._pending = None
         self._postponed.append(pending.configuration)
@@ -356,7 +269,8 @@ class HierarchicalTuner:
     @property
     def best(self) -> tuple[Configuration, float] | None:
         """The best configuration that is believed, with its estimated cost; None before the first measurement."""
-        return None if self._best is None else (self._best, self._samples[self._best].estimate)
+        best = self._standings.best
+        return None if best is None else (best, self._standings.samples[best].estimate)
 
     @property
     def converged(self) -> bool:
@@ -367,21 +281,21 @@ class HierarchicalTuner:
             and not self._postponed
             and self._second_looks is not None
             and not self._second_looks
-            and not self._best_is_in_doubt
-            and self._race is None
+            and not self._standings.is_in_doubt
+            and not self.is_racing
             and (self._pending is None or (self._pending.path is None and not self._pending.again))
-            and not self._is_doubtful(self._rivals())
+            and not self._standings.needs_race
         )
 
     @property
     def is_asking(self) -> bool:
         """Whether a proposal waits for its measurement."""
-        return self._pending is not None or self._race is not None
+        return self._pending is not None or self.is_racing
 
     @property
     def is_racing(self) -> bool:
         """Whether contenders are measured in turns, the best among them."""
-        return self._race is not None
+        return self._standings.race is not None
 
     @property
     def postponed(self) -> Sequence[Configuration]:
@@ -391,7 +305,7 @@ class HierarchicalTuner:
     @property
     def measurements(self) -> Mapping[Configuration, Samples]:
         """Every feasible configuration measured so far."""
-        return self._samples
+        return self._standings.samples
 
     @property
     def failures(self) -> Mapping[Configuration, str]:
@@ -410,13 +324,9 @@ class HierarchicalTuner:
             "walk": self._walk.state(),
             "starts": [dict(start) for start in self._starts],
             "postponed": [dict(configuration) for configuration in self._postponed],
-            "samples": [[dict(c), list(samples.values)] for c, samples in self._samples.items()],
+            "standings": self._standings.state(),
             "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
             "refused": [[name, value] for name, values in self._refused.items() for value in values],
-            "best": self._best and dict(self._best),
-            "best_is_in_doubt": self._best_is_in_doubt,
-            "race": self._race and self._race.state(),
-            "is_confirmed": self._is_confirmed,
             "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
             and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
@@ -436,15 +346,11 @@ class HierarchicalTuner:
         self._walk.restore(state["walk"])
         self._starts = [Configuration(values) for values in state["starts"]]
         self._postponed = [Configuration(values) for values in state["postponed"]]
-        self._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
+        self._standings.restore(state["standings"])
         self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
         self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}
-        self._best = None if state["best"] is None else Configuration(state["best"])
-        self._best_is_in_doubt = state["best_is_in_doubt"]
         looks = state["second_looks"]
         self._second_looks = None if looks is None else [Configuration(values) for values in looks]
-        self._race = None if state["race"] is None else Race.restored(state["race"])
-        self._is_confirmed = state["is_confirmed"]
         self._pending = None
         if state["pending"] is not None:
             values, is_new, point, again = state["pending"]
