@@ -51,10 +51,7 @@ def may_be_loaded(element: Element, variable: str, contiguous: ContiguousAxis) -
 
 
 def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether lanes along a loop variable can be loaded, and stored, in whole vectors.
-
-    Others are not stored: processors scatter no faster than they store one by one.
-    """
+    """Whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
     moving = moves(element, variable)
     return moving is not None and moving[0] == contiguous(element) and abs(moving[1]) <= NEAR
 
