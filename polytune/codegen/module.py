@@ -79,6 +79,13 @@ def _of_versions(programs: Sequence[Program], own: str) -> str:
     return "".join(lines)
 
 
+def _of_local_arrays(scop: Scop, own: str) -> str:
+    """The import of the memory of local arrays."""
+    if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
+        return ""
+    return f"from polytune.runtime.local_arrays import {_imported('local_array', own=own)}\n"
+
+
 def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
@@ -101,7 +108,7 @@ from polytune.errors import ArgumentError
 from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-from polytune.runtime.machine import machine
+{_of_local_arrays(scop, own)}from polytune.runtime.machine import machine
 from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
 {parts}{of_versions}from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
@@ -163,7 +170,8 @@ def _allocation(array: Array) -> str:
             return f"{OWN}np.full(1, {array.initial}, {OWN}np.{array.dtype})"
         return f"{OWN}np.zeros(1, {OWN}np.{array.dtype})"
     shape = ", ".join(f"{OWN}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
-    return f"{OWN}np.{'zeros' if array.zeroed else 'empty'}(({shape},), {OWN}np.{array.dtype})"
+    zeroed = ", zeroed=True" if array.zeroed else ""
+    return f"{OWN}local_array(({shape},), {OWN}np.{array.dtype}{zeroed})"
 
 
 def _write_words(writer: SourceWriter, scop: Scop) -> None:

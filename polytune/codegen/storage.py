@@ -44,8 +44,8 @@ class Storage:
 
     Attributes:
         arrays: array arguments, in the order of the call.
-        scratch: local arrays and scalars that outlive a region or are shared between workers; made anew for every
-            call, a scalar as an array of one element.
+        scratch: local arrays and scalars that outlive a region or are shared between workers, for one call;
+            a scalar as an array of one element.
         scalars: scalar arguments.
         parameters: parameters of the SCoP.
     """

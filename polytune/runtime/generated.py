@@ -19,6 +19,7 @@ from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.call import Call
 from polytune.runtime.partitioned.description import Part
@@ -285,7 +286,9 @@ class GeneratedKernel:
         else:
             version.function(context.address)
         seconds = time.perf_counter() - start
-        return Outcome(self._value(invocation, scratch), seconds, compile_seconds)
+        value = self._value(invocation, scratch)
+        local_arrays.give_back(scratch)
+        return Outcome(value, seconds, compile_seconds)
 
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run the version that is shared among platforms."""
@@ -330,8 +333,11 @@ class GeneratedKernel:
         )
         report = execution.run(call)
         seconds = time.perf_counter() - start
-        failure = None if report.failure is None else str(report.failure)
-        return Outcome(self._value(invocation, scratch), seconds, compile_seconds, failure, report.shares)
+        value = self._value(invocation, scratch)
+        if report.failure is None:  # A device that has failed might still be writing.
+            local_arrays.give_back(scratch)
+            return Outcome(value, seconds, compile_seconds, None, report.shares)
+        return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
         """What the kernel returns."""

@@ -1,0 +1,107 @@
+"""Memory of a kernel's local arrays, kept from call to call.
+
+The system hands out large blocks one page at a time, each when it is touched first and filled with zeros: for an array
+of 35 MB that can take longer than the kernel that uses it.  So what a call no longer needs is kept, and the next call,
+of this kernel or of another one, begins with pages that are there.
+
+What is kept is bounded: the blocks that were not used for the longest time go first.  Small arrays are left to the
+allocator, which keeps such blocks itself.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+__all__ = ["LocalArrays", "local_array", "local_arrays"]
+
+SMALLEST = 2**20
+"""Bytes of the smallest array whose memory is kept."""
+
+_SHARE = 16  # of the machine's memory, one part in so many is kept at most
+_UNKNOWN = 2**28  # bytes, where the machine does not say how much memory it has
+_WASTE = 2  # a block serves an array that needs at least one part in so many of it
+_LINE = 64
+
+
+class LocalArrays:
+    """Blocks of memory that wait for the next call; any thread may take one.
+
+    Args:
+        limit: how many bytes wait at most.
+    """
+
+    def __init__(self, limit: int):
+        self._limit = limit
+        self._lock = threading.Lock()
+        self._waiting: list[np.ndarray] = []  # the one that waits for the longest time first
+
+    @property
+    def kept(self) -> int:
+        """How many bytes wait."""
+        with self._lock:
+            return sum(block.nbytes for block in self._waiting)
+
+    def array(self, shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
+        """A new contiguous array, in memory that waited if some is large enough.
+
+        Args:
+            shape: its shape.
+            dtype: its type.
+            zeroed: whether its elements are 0; otherwise they may be anything.
+        """
+        kind = np.dtype(dtype)
+        size = math.prod(shape) * kind.itemsize
+        if size < SMALLEST:
+            return (np.zeros if zeroed else np.empty)(shape, kind)
+        block = self._taken(size + _LINE)
+        is_new = block is None
+        if block is None:
+            block = (np.zeros if zeroed else np.empty)(size + _LINE, np.uint8)
+        start = -block.ctypes.data % _LINE
+        found = block[start : start + size].view(kind).reshape(shape)
+        if zeroed and not is_new:
+            found.fill(0)
+        return found
+
+    def give_back(self, arrays: Iterable[np.ndarray]) -> None:
+        """Keep the memory of arrays from :meth:`array` that nobody uses any more; other arrays are left alone."""
+        blocks = [array.base for array in arrays if array.base is not None]
+        if not blocks:
+            return
+        with self._lock:
+            self._waiting += blocks
+            excess = sum(block.nbytes for block in self._waiting) - self._limit
+            while excess > 0:
+                excess -= self._waiting.pop(0).nbytes
+
+    def _taken(self, size: int) -> np.ndarray | None:
+        """The smallest block that suffices, unless most of it would lie idle; of several the one used last."""
+        with self._lock:
+            fitting = [
+                (block.nbytes, -place)
+                for place, block in enumerate(self._waiting)
+                if size <= block.nbytes <= _WASTE * size
+            ]
+            return self._waiting.pop(-min(fitting)[1]) if fitting else None
+
+
+def _limit() -> int:
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // _SHARE
+    except (AttributeError, ValueError, OSError):
+        return _UNKNOWN
+
+
+local_arrays = LocalArrays(_limit())
+"""Those of this process."""
+
+
+def local_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
+    """A local array of a kernel's call, see :meth:`LocalArrays.array`."""
+    return local_arrays.array(shape, dtype, zeroed=zeroed)
