@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import FunctionType
 
 import numpy as np
 import pytest
 
 import polytune
 from polytune.codegen import numba_source
-from polytune.codegen.target import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from tests.every_version import check_versions, stages_of
 from tests.fuzz.interpreted import Interpreter
 from tests.schedule.kernels import rows_times_matrix
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
 
 
 def two_arrays(A, C):
@@ -66,11 +62,6 @@ def arguments_of(function: Callable, rows: int, columns: int) -> list[np.ndarray
     return values if function is whole_numbers else [value.astype(np.float64) for value in values]
 
 
-def stages_of(function: Callable, arguments: list, strict: bool = False) -> Stages:
-    assert isinstance(function, FunctionType)
-    return Stages(function, signature_of(("A", "C"), arguments), strict, target=SMALL)
-
-
 def expanded(stages: Stages) -> list[str]:
     return [program.name for program in stages.programs if any(region.expanded for region in program.regions)]
 
@@ -78,19 +69,12 @@ def expanded(stages: Stages) -> list[str]:
 @pytest.mark.parametrize("function", KERNELS)
 @pytest.mark.parametrize("strict", [False, True])
 def test_every_tile_is_right(function: Callable, strict: bool) -> None:
-    stages = stages_of(function, arguments_of(function, 3, 3), strict)
+    stages = stages_of(function, arguments_of(function, 3, 3), strict=strict)
     versions = expanded(stages)
     assert versions
-    interpreter = Interpreter(stages.source)
     for rows, columns, tile in [(1, 1, 4), (5, 3, 2), (7, 9, 16), (10, 5, 7), (13, 12, 1)]:
         initial = arguments_of(function, rows, columns)
-        wanted = [value.copy() for value in initial]
-        function(*wanted)
-        for version in versions:
-            values = [value.copy() for value in initial]
-            sizes = {f"tile_{member}": tile for member in range(4)}
-            interpreter.run({"version": version, "threads": 3, **sizes}, values, seed=0)
-            np.testing.assert_array_equal(values[0], wanted[0], f"{version} {rows} {columns} {tile}")
+        check_versions(function, stages, initial, versions=versions, tiles=[(tile,)])
 
 
 def test_products_of_points_are_in_registers() -> None:

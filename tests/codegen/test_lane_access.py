@@ -12,14 +12,9 @@ import pytest
 
 import polytune
 from polytune.codegen.lane_access import apart_of, is_near, pays
-from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import Apart
 from polytune.frontend.expression import Assign, Binary, Constant, Element, Iterator
-from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
-from tests.fuzz.interpreted import Interpreter
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
+from tests.every_version import SMALL, check_versions, stages_of
 
 
 def mirrored_product(C, A, B):
@@ -100,25 +95,6 @@ OF_ANY = tuple(function for function in CASES if function is not own_sums)
 """Those without a variable that is a float64."""
 
 
-def stages_of(function: Callable, arguments: list[np.ndarray], strict: bool) -> Stages:
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return Stages(function, signature_of(names, arguments), strict, target=SMALL)  # type: ignore[arg-type]
-
-
-def check(function: Callable, stages: Stages, initial: list[np.ndarray], dtype: str) -> None:
-    """All versions against the source; sums of small whole numbers are exact in any order."""
-    expected = [value.copy(order="K") for value in initial]
-    function(*expected)
-    interpreter = Interpreter(stages.source)
-    for program in stages.programs:
-        for tile in (2, 64):
-            values = [value.copy(order="K") for value in initial]
-            sizes = {f"tile_{member}": tile for member in range(program.tile_depth)}
-            interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=tile)
-            for wanted, got in zip(expected, values, strict=True):
-                assert np.array_equal(wanted, got, equal_nan=dtype.startswith("float")), (program.name, tile)
-
-
 def whole_numbers(generator: np.random.Generator, dtype: str, shape: tuple[int, ...]) -> np.ndarray:
     return generator.integers(-9, 10, shape).astype(dtype)
 
@@ -129,10 +105,10 @@ def whole_numbers(generator: np.random.Generator, dtype: str, shape: tuple[int, 
 def test_every_version_is_right(function: Callable, dtype: str) -> None:
     strict, text, shapes = CASES[function]
     generator = np.random.default_rng(0)
-    stages = stages_of(function, [whole_numbers(generator, dtype, shape) for shape in shapes(2)], strict)
+    stages = stages_of(function, [whole_numbers(generator, dtype, shape) for shape in shapes(2)], strict=strict)
     assert text.format(lanes=SMALL.lanes(dtype)) in stages.source
     for size in (0, 1, 2, 5, 9):
-        check(function, stages, [whole_numbers(generator, dtype, shape) for shape in shapes(size)], dtype)
+        check_versions(function, stages, [whole_numbers(generator, dtype, shape) for shape in shapes(size)])
 
 
 def test_what_is_no_number_stays_where_it_is() -> None:
@@ -140,28 +116,28 @@ def test_what_is_no_number_stays_where_it_is() -> None:
     initial = [generator.normal(size=shape) for shape in CASES[rows_of_both][2](9)]
     initial[2][3, 2] = np.nan
     initial[1][4, 1] = np.inf
-    check(rows_of_both, stages_of(rows_of_both, initial, True), initial, "float64")
+    check_versions(rows_of_both, stages_of(rows_of_both, initial, strict=True), initial)
 
 
 def test_columns_of_fortran_arrays() -> None:
     generator = np.random.default_rng(2)
     C, A, B = (whole_numbers(generator, "float64", shape) for shape in CASES[mirrored_product][2](9))
     initial = [np.asfortranarray(C), A, np.asfortranarray(B)]
-    check(mirrored_product, stages_of(mirrored_product, initial, False), initial, "float64")
+    check_versions(mirrored_product, stages_of(mirrored_product, initial), initial)
 
 
 def test_arrays_of_unknown_layout_have_no_lanes() -> None:
     generator = np.random.default_rng(3)
     C, A, B = (whole_numbers(generator, "float64", shape) for shape in [(9, 20), (9, 10), (5, 20)])
     initial = [C[:, ::2], A[:, ::2], B[:, ::2]]
-    stages = stages_of(mirrored_product, initial, False)
+    stages = stages_of(mirrored_product, initial)
     assert "_apart" not in stages.source
-    check(mirrored_product, stages, initial, "float64")
+    check_versions(mirrored_product, stages, initial)
 
 
 def test_matrices_times_vectors_are_not_gathered() -> None:
     initial = [np.zeros(9), np.zeros((9, 9)), np.zeros(9)]
-    assert "_apart" not in stages_of(rows_times_vector, initial, True).source
+    assert "_apart" not in stages_of(rows_times_vector, initial, strict=True).source
 
 
 @pytest.mark.parametrize("version_strict", [False, True])

@@ -12,12 +12,9 @@ import pytest
 
 from polytune.codegen.loops import RegionCode
 from polytune.codegen.partitioned import Part
-from polytune.codegen.target import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from tests.every_version import stages_of
 from tests.fuzz.interpreted import Interpreter
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
 
 
 def product(C, A, B):
@@ -44,9 +41,8 @@ def both_ways(x, y, A):
             y[j] += A[i, j]
 
 
-def stages_of(function: Any, arguments: list[np.ndarray], strict: bool = False) -> Stages:
-    names = function.__code__.co_varnames[: len(arguments)]
-    return Stages(function, signature_of(names, tuple(arguments)), strict, devices=True, target=SMALL)
+def parts_for_devices(function: Any, arguments: list[np.ndarray], *, strict: bool = False) -> Stages:
+    return stages_of(function, arguments, strict=strict, devices=True)
 
 
 def parts_of(stages: Stages) -> tuple[Part, ...]:
@@ -95,11 +91,11 @@ def matrices(*shapes: tuple[int, int], dtype: Any = np.float64, order: Any = "C"
 def test_product_of_any_shape_and_type(dtype: Any, shape: tuple[int, int, int]) -> None:
     rows, columns, inner = shape
     C, A, B = matrices((rows, columns), (rows, inner), (inner, columns), dtype=dtype)
-    check(stages_of(product, [C, A, B]), [C, A, B], [A @ B, A, B])
+    check(parts_for_devices(product, [C, A, B]), [C, A, B], [A @ B, A, B])
 
 
 def test_product_keeps_its_sums_in_registers() -> None:
-    stages = stages_of(product, matrices((4, 4), (4, 4), (4, 4)))
+    stages = parts_for_devices(product, matrices((4, 4), (4, 4), (4, 4)))
     assert [part.program.has_vectors for part in parts_of(stages)] == [False, True]
 
 
@@ -109,13 +105,13 @@ def test_product_in_other_orders_of_memory(order: str) -> None:
     if order == "strided":
         arguments = [np.repeat(array, 2, axis=-1)[..., ::2] for array in arguments]
     _, A, B = arguments
-    check(stages_of(product, arguments), arguments, [A @ B, A, B])
+    check(parts_for_devices(product, arguments), arguments, [A @ B, A, B])
 
 
 def test_triangle() -> None:
     C, A = matrices((9, 9), (9, 6))
     expected = C + np.tril(A @ A.T)
-    stages = stages_of(triangle, [C, A])
+    stages = parts_for_devices(triangle, [C, A])
     assert any(part.program.has_vectors for part in parts_of(stages))
     check(stages, [C, A], [expected, A])
 
@@ -124,7 +120,7 @@ def test_sums_that_are_split_themselves() -> None:
     """The upper side of a split sum works on a copy of what it adds up."""
     A = matrices((10, 13))[0]
     x, y = np.arange(10.0), np.arange(13.0)
-    stages = stages_of(both_ways, [x, y, A])
+    stages = parts_for_devices(both_ways, [x, y, A])
     assert any(split.reductions for part in parts_of(stages) for split in part.splits)
     assert any(part.program.has_vectors for part in parts_of(stages))
     check(stages, [x, y, A], [x + A.sum(axis=1), y + A.sum(axis=0), A])
@@ -136,7 +132,7 @@ def test_strict_kernel_keeps_the_order_of_its_sums() -> None:
     A[...], B[...] = rng.random(A.shape), rng.random(B.shape)
     expected = [value.copy() for value in (C, A, B)]
     product(*expected)
-    stages = stages_of(product, [C, A, B], strict=True)
+    stages = parts_for_devices(product, [C, A, B], strict=True)
     interpreter = Interpreter(stages.source)
     execution = interpreter.execution()
     choice = {"version": "partitioned", "split": 1, "ratio_0": 0.5, "platform_0": "cpu", "platform_1": "cpu"}
@@ -146,7 +142,7 @@ def test_strict_kernel_keeps_the_order_of_its_sums() -> None:
 
 def test_only_the_work_within_a_tile_is_another() -> None:
     """Ranges, windows and what is private are those of the plan that devices have."""
-    stages = stages_of(product, matrices((4, 4), (4, 4), (4, 4)))
+    stages = parts_for_devices(product, matrices((4, 4), (4, 4), (4, 4)))
     plan = stages.device_plan
     assert plan is not None
     for region, part in zip(plan.regions, parts_of(stages), strict=True):

@@ -12,13 +12,9 @@ import pytest
 
 from polytune.codegen.chains import is_chain, links_of
 from polytune.codegen.loops import Compute, For, walk_nodes
-from polytune.codegen.target import Target
 from polytune.frontend.expression import Assign
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
-from tests.fuzz.interpreted import Interpreter
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
+from tests.every_version import check_versions, stages_of
 
 
 def tridiagonal(x, b):
@@ -109,28 +105,14 @@ def rows(x, b):
 KERNELS = [tridiagonal, kept_for_later, filtered, neighbours, overwritten, two_before, of_the_last, whole_numbers]
 
 
-def stages_of(function: Callable, arguments: list, *, strict: bool = True) -> Stages:
-    return Stages(function, signature_of(("x", "b"), tuple(arguments)), strict, target=SMALL)
-
-
 def across(stages: Stages) -> list[str]:
     return [program.name for program in stages.programs if program.has_vectors_apart]
 
 
 def check(function: Callable, initial: list, tiles: tuple[int, ...]) -> None:
-    stages = stages_of(function, initial)
-    interpreter = Interpreter(stages.source)
-    expected = [value.copy(order="K") for value in initial]
-    function(*expected)
-    versions = across(stages)
-    assert versions
-    for version in versions:
-        for tile in tiles:
-            values = [value.copy(order="K") for value in initial]
-            sizes = {f"tile_{member}": tile for member in range(4)}
-            interpreter.run({"version": version, "threads": 2, **sizes}, values, seed=tile)
-            for wanted, got in zip(expected, values, strict=True):
-                np.testing.assert_array_equal(got, wanted, f"{version} {tile}")
+    """All versions with points across, with tiles of these sizes along all loops."""
+    stages = stages_of(function, initial, strict=True)
+    check_versions(function, stages, initial, versions=across(stages), tiles=[(size,) for size in tiles])
 
 
 @pytest.mark.parametrize("function", KERNELS)
@@ -164,24 +146,26 @@ def test_other_strides(view: Callable) -> None:
 
 def test_values_that_live_in_a_point_need_no_array() -> None:
     arguments = [np.zeros((8, 8)), np.ones((8, 8))]
-    (program,) = (each for each in stages_of(tridiagonal, arguments).programs if each.has_vectors_apart)
+    (program,) = (each for each in stages_of(tridiagonal, arguments, strict=True).programs if each.has_vectors_apart)
     assert [len(region.strips) for region in program.regions] == [2]
-    (kept,) = (each for each in stages_of(kept_for_later, arguments).programs if each.name == "parallel_registers")
+    (kept,) = (
+        each for each in stages_of(kept_for_later, arguments, strict=True).programs if each.name == "parallel_registers"
+    )
     assert not any(region.strips for region in kept.regions)
 
 
 def test_sums_and_rows_stay_with_rows() -> None:
     """Vectors run along these."""
     arguments = [np.zeros((8, 8)), np.ones((8, 8))]
-    assert not across(stages_of(sums, arguments, strict=False))
-    assert not across(stages_of(rows, arguments))
+    assert not across(stages_of(sums, arguments))
+    assert not across(stages_of(rows, arguments, strict=True))
 
 
 @pytest.mark.parametrize(
     "function, chained, links", [(two_before, True, 0), (neighbours, True, 1), (sums, False, 0), (rows, False, 0)]
 )
 def test_chains(function: Callable, chained: bool, links: int) -> None:
-    stages = stages_of(function, [np.zeros((8, 8)), np.ones((8, 8))])
+    stages = stages_of(function, [np.zeros((8, 8)), np.ones((8, 8))], strict=True)
     source = next(program for program in stages.programs if program.name == "source")
     loops = [node for node in walk_nodes(source.regions[0].body) if isinstance(node, For)]
     loop = loops[-1]

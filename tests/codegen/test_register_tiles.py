@@ -17,11 +17,9 @@ from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import Lanes
 from polytune.frontend.expression import walk
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
+from tests.every_version import SMALL, check_versions, stages_of
 from tests.fuzz.interpreted import Interpreter
 from tests.schedule.kernels import POLYBENCH, polybench_case
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
 
 
 def product(alpha, C, A, B):
@@ -194,28 +192,14 @@ KERNELS = [
 ]
 
 
-def stages_of(function: Callable, arguments: list, strict: bool = False, target: Target = SMALL) -> Stages:
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return Stages(function, signature_of(names, tuple(arguments)), strict, target=target)  # type: ignore[arg-type]
-
-
 def with_vectors(stages: Stages) -> list[str]:
     return [program.name for program in stages.programs if program.has_vectors]
 
 
 def check(function: Callable, stages: Stages, size: int, tiles: tuple[int, ...], convert: Callable) -> None:
-    interpreter = Interpreter(stages.source)
+    """All versions with vectors against the source, for arguments of a size that are converted before."""
     initial = [convert(value) for value in arguments_of(function, size, np.random.default_rng(size))]
-    expected = [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in initial]
-    function(*expected)
-    versions = with_vectors(stages)
-    assert versions
-    for version in versions:
-        values = [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in initial]
-        sizes = {f"tile_{member}": tiles[member % len(tiles)] for member in range(4)}
-        interpreter.run({"version": version, "threads": 2, **sizes}, values, seed=size)
-        for wanted, got in zip(expected, values, strict=True):
-            assert np.array_equal(wanted, got), (version, tiles)
+    check_versions(function, stages, initial, versions=with_vectors(stages), tiles=[tiles])
 
 
 @pytest.mark.parametrize("function", KERNELS)
@@ -345,7 +329,7 @@ lu, cholesky = (benchmark(name).kernel.__wrapped__ for name in ("lu", "cholesky"
 def test_interior_tiles(function: Callable, strict: bool, size: int, tiles: tuple[int, ...]) -> None:
     half = np.random.default_rng(size).random((size, size))
     initial = half @ half.T + size * np.eye(size)
-    stages = stages_of(function, [initial], strict)
+    stages = stages_of(function, [initial], strict=strict)
     assert with_vectors(stages)
     expected = initial.copy()
     function(expected)

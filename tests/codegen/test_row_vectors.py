@@ -13,17 +13,14 @@ import pytest
 
 from polybench.registry import benchmark
 from polytune.codegen.loops import Compute, walk_nodes
-from polytune.codegen.target import Target
-from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
 from polytune.schedule import candidates
 from polytune.schedule.step_blocks import block_steps
+from tests.every_version import check_versions, stages_of, tile_sizes
 from tests.fuzz.interpreted import Interpreter
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 """Sums are to wrap round."""
 
-SMALL = Target(vector_bytes=16, vector_registers=16)
 TYPES = ("int32", "int64", "float32", "float64")
 
 floyd_warshall = benchmark("floyd-warshall").kernel.__wrapped__
@@ -67,11 +64,6 @@ def where_it_is_read(path):
                 path[i, j] = path[i, j] if i < k else min(path[i, j], path[k, j])
 
 
-def stages_of(function: Callable, *arguments: np.ndarray, strict: bool = True) -> Stages:
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return Stages(function, signature_of(names, arguments), strict, target=SMALL)  # type: ignore[arg-type]
-
-
 def any_numbers(generator: np.random.Generator, dtype: str, *shape: int) -> np.ndarray:
     """Numbers of which sums wrap round, or that are infinite, not a number or a negative zero."""
     if dtype.startswith("int"):
@@ -80,20 +72,6 @@ def any_numbers(generator: np.random.Generator, dtype: str, *shape: int) -> np.n
         return np.where(generator.random(shape) < 0.3, generator.integers(limits.min, limits.max, shape, dtype), near)
     special = generator.choice(np.array([np.inf, -np.inf, np.nan, -0.0, 0.0], dtype), shape)
     return np.where(generator.random(shape) < 0.1, special, generator.normal(size=shape).astype(dtype))
-
-
-def check(function: Callable, stages: Stages, initial: list[np.ndarray]) -> None:
-    """All versions against the source; zeros of either sign are the same."""
-    expected = [value.copy(order="K") for value in initial]
-    function(*expected)
-    interpreter = Interpreter(stages.source)
-    for program in stages.programs:
-        for tile in (2, 64):
-            values = [value.copy(order="K") for value in initial]
-            sizes = {f"tile_{member}": tile for member in range(program.tile_depth)}
-            interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=tile)
-            for wanted, got in zip(expected, values, strict=True):
-                assert np.array_equal(wanted, got, equal_nan=got.dtype.kind == "f"), (program.name, tile)
 
 
 @pytest.fixture(autouse=True)
@@ -106,17 +84,17 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize("function", [floyd_warshall, widest_paths])
 def test_pieces_of_rows_are_right(function: Callable, dtype: str) -> None:
     generator = np.random.default_rng(0)
-    stages = stages_of(function, any_numbers(generator, dtype, 3, 3))
+    stages = stages_of(function, [any_numbers(generator, dtype, 3, 3)], strict=True)
     vectors = {program.name for program in stages.programs if program.has_vectors}
     assert vectors == {"split_registers", "blocked_registers", "blocked_packed"}
     for size in (0, 1, 2, 5, 11):
-        check(function, stages, [any_numbers(generator, dtype, size, size)])
+        check_versions(function, stages, [any_numbers(generator, dtype, size, size)])
 
 
 def test_negative_cycles_are_followed_as_in_the_source() -> None:
     initial = np.random.default_rng(1).integers(-3, 6, (10, 10), "int32")
     assert (np.diag(initial) < 0).any()
-    check(floyd_warshall, stages_of(floyd_warshall, initial), [initial])
+    check_versions(floyd_warshall, stages_of(floyd_warshall, [initial], strict=True), [initial])
 
 
 @pytest.mark.parametrize("layout", ["F", "strided", "reversed"])
@@ -124,52 +102,51 @@ def test_other_layouts(layout: str) -> None:
     generator = np.random.default_rng(2)
     wide = any_numbers(generator, "int32", 10, 20)
     initial = {"F": np.asfortranarray(wide[:, :10]), "strided": wide[:, ::2], "reversed": wide[::-1, :10]}[layout]
-    stages = stages_of(floyd_warshall, initial)
+    stages = stages_of(floyd_warshall, [initial], strict=True)
     expected = initial.copy(order="K")
     floyd_warshall(expected)
     interpreter = Interpreter(stages.source)
     for program in stages.programs:
         memory = wide.copy()
         values = {"F": np.asfortranarray(memory[:, :10]), "strided": memory[:, ::2], "reversed": memory[::-1, :10]}
-        sizes = {f"tile_{member}": 3 for member in range(program.tile_depth)}
-        interpreter.run({"version": program.name, "threads": 2, **sizes}, [values[layout]], seed=0)
+        interpreter.run({"version": program.name, "threads": 2, **tile_sizes([3])}, [values[layout]], seed=0)
         assert np.array_equal(values[layout], expected), program.name
 
 
 @pytest.mark.parametrize("dtype", ["int32", "float64"])
 def test_several_statements_run_one_after_another(dtype: str) -> None:
     generator = np.random.default_rng(3)
-    stages = stages_of(two_updates, *(any_numbers(generator, dtype, 3, 3) for _ in range(2)))
+    stages = stages_of(two_updates, [any_numbers(generator, dtype, 3, 3) for _ in range(2)], strict=True)
     assert any(program.has_vectors for program in stages.programs)
     for size in (1, 4, 11):
-        check(two_updates, stages, [any_numbers(generator, dtype, size, size) for _ in range(2)])
+        check_versions(two_updates, stages, [any_numbers(generator, dtype, size, size) for _ in range(2)])
 
 
 def test_loops_of_one_dimension() -> None:
     generator = np.random.default_rng(4)
-    stages = stages_of(away_from_one, any_numbers(generator, "float64", 3))
+    stages = stages_of(away_from_one, [any_numbers(generator, "float64", 3)], strict=True)
     assert any(program.name == "split" for program in stages.programs)
     for size in (2, 3, 4, 21):
-        check(away_from_one, stages, [any_numbers(generator, "float64", size)])
+        check_versions(away_from_one, stages, [any_numbers(generator, "float64", size)])
 
 
 def test_blocks_of_one_dimension() -> None:
     generator = np.random.default_rng(5)
-    stages = stages_of(from_one_to_all, *(any_numbers(generator, "int32", 3) for _ in range(2)))
+    stages = stages_of(from_one_to_all, [any_numbers(generator, "int32", 3) for _ in range(2)], strict=True)
     assert any(program.name == "blocked_registers" for program in stages.programs)
     for size in (1, 2, 4, 13):
-        check(from_one_to_all, stages, [any_numbers(generator, "int32", size) for _ in range(2)])
+        check_versions(from_one_to_all, stages, [any_numbers(generator, "int32", size) for _ in range(2)])
 
 
 def test_what_is_not_always_read_is_not_saved() -> None:
     initial = any_numbers(np.random.default_rng(6), "int32", 7, 7)
-    stages = stages_of(where_it_is_read, initial)
+    stages = stages_of(where_it_is_read, [initial], strict=True)
     assert not any(program.name == "blocked_registers" for program in stages.programs)
-    check(where_it_is_read, stages, [initial])
+    check_versions(where_it_is_read, stages, [initial])
 
 
 def test_one_iteration_stays_scalar() -> None:
-    stages = stages_of(floyd_warshall, np.zeros((3, 3), np.int32))
+    stages = stages_of(floyd_warshall, [np.zeros((3, 3), np.int32)], strict=True)
     program = next(program for program in stages.programs if program.name == "split_registers")
     for region in program.regions:
         assert len([part for part in walk_nodes(region.body) if isinstance(part, Compute)]) == 1

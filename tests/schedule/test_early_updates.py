@@ -10,17 +10,13 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from polytune.codegen.target import Target
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
 from polytune.schedule.dependences import compute_dependences
 from polytune.schedule.legality import is_proven_legal
-from tests.fuzz.interpreted import Interpreter
+from tests.every_version import check_versions, stages_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 """Sums are to wrap round."""
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
 
 
 def folded(t, w):
@@ -84,26 +80,8 @@ EARLY = [folded, bracketed, counted]
 OTHERS = [doubled_before, of_the_neighbour, read_between]
 
 
-def stages_of(function: Callable, arguments: list, *, strict: bool = False) -> Stages:
-    return Stages(function, signature_of(("t", "w"), tuple(arguments)), strict, target=SMALL)
-
-
 def early(stages: Stages) -> list[str]:
     return [program.name for program in stages.programs if program.name.endswith("_early")]
-
-
-def check(function: Callable, initial: list, tiles: tuple[tuple[int, int], ...]) -> None:
-    stages = stages_of(function, initial)
-    interpreter = Interpreter(stages.source)
-    expected = [value.copy(order="K") for value in initial]
-    function(*expected)
-    for program in stages.programs:
-        for rows, columns in tiles:
-            values = [value.copy(order="K") for value in initial]
-            sizes = {"tile_0": rows, "tile_1": columns}
-            interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=rows)
-            for wanted, got in zip(expected, values, strict=True):
-                np.testing.assert_array_equal(got, wanted, f"{program.name} {rows} {columns}")
 
 
 @pytest.mark.parametrize("function", [*EARLY, *OTHERS])
@@ -113,7 +91,7 @@ def test_every_version_is_right(function: Callable, dtype: str, size: int) -> No
     """Whole numbers, of which every sum is exact, or wraps round whatever its order."""
     generator = np.random.default_rng(size)
     initial = [generator.integers(-2, 3, shape).astype(dtype) for shape in ((size, size), (size,))]
-    check(function, initial, ((1, 1), (3, 2), (4, 5), (2, 64)))
+    check_versions(function, stages_of(function, initial), initial, tiles=((1, 1), (3, 2), (4, 5), (2, 64)))
 
 
 def test_not_a_number() -> None:
@@ -121,13 +99,14 @@ def test_not_a_number() -> None:
     generator = np.random.default_rng(3)
     t = generator.integers(-9, 9, (12, 12)).astype(float)
     t[2, 5], t[4, 9], t[6, 7], t[0, 11] = np.nan, np.nan, np.inf, np.nan
-    check(folded, [t, np.zeros(12)], ((3, 4), (5, 2)))
+    check_versions(folded, stages_of(folded, [t, np.zeros(12)]), [t, np.zeros(12)], tiles=((3, 4), (5, 2)))
 
 
 @pytest.mark.parametrize("view", [lambda a: a[::-1, ::-1], lambda a: a[::2, ::2], np.asfortranarray])
 def test_other_layouts(view: Callable) -> None:
     t = np.random.default_rng(4).integers(-9, 9, (18, 18)).astype(np.int32)
-    check(folded, [view(t), np.zeros(18, np.int32)], ((3, 4),))
+    initial = [view(t), np.zeros(18, np.int32)]
+    check_versions(folded, stages_of(folded, initial), initial, tiles=[(3, 4)])
 
 
 @pytest.mark.parametrize("function", EARLY)

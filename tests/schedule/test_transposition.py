@@ -8,20 +8,16 @@ import islpy as isl
 import numpy as np
 import pytest
 
-from polytune.codegen.target import Target
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
-from polytune.runtime.arguments import signature_of
 from polytune.schedule.legality import is_proven_legal
 from polytune.schedule.regions import RegionKind
 from polytune.schedule.transposition import TRANSPOSED
-from tests.fuzz.interpreted import Interpreter
+from tests.every_version import SMALL, check_versions, stages_of
 from tests.schedule.kernels import polybench_case
 
 pytestmark = pytest.mark.filterwarnings("ignore::RuntimeWarning")
 """Numbers are to be no numbers."""
-
-SMALL = Target(vector_bytes=16, vector_registers=16)
 
 
 def columns_of_some(A, r):
@@ -68,11 +64,6 @@ def middle_axis(A, r):
                     A[q, i, j] = A[q, i, j] - A[q, i, k] * r[q, j]
 
 
-def stages_of(function: Callable, *arguments: np.ndarray) -> Stages:
-    names = function.__code__.co_varnames[: function.__code__.co_argcount]
-    return Stages(function, signature_of(names, arguments), True, target=SMALL)  # type: ignore[arg-type]
-
-
 def transposed(stages: Stages) -> Scop:
     """The kernel with its copies."""
     (found,) = (each for each in stages.candidates if each.name == TRANSPOSED)
@@ -85,18 +76,9 @@ def elements(text: str, scop: Scop) -> isl.Set:
 
 
 def check(function: Callable, stages: Stages, initial: list[np.ndarray]) -> None:
-    """All versions against the source, bit by bit."""
-    expected = [value.copy(order="K") for value in initial]
-    function(*expected)
-    interpreter = Interpreter(stages.source)
+    """All versions, of which one has copies, against the source."""
     assert any(program.name == TRANSPOSED for program in stages.programs)
-    for program in stages.programs:
-        for tile in (2, 64):
-            values = [value.copy(order="K") for value in initial]
-            sizes = {f"tile_{member}": tile for member in range(program.tile_depth)}
-            interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=tile)
-            for wanted, got in zip(expected, values, strict=True):
-                assert np.array_equal(wanted, got, equal_nan=True), (program.name, tile)
+    check_versions(function, stages, initial)
 
 
 @pytest.fixture(scope="module")
@@ -122,7 +104,9 @@ def test_what_is_copied() -> None:
 
 def test_shape_of_a_copy() -> None:
     generator = np.random.default_rng(0)
-    scop = transposed(stages_of(middle_axis, generator.normal(size=(2, 3, 4)), generator.normal(size=(2, 4))))
+    scop = transposed(
+        stages_of(middle_axis, [generator.normal(size=(2, 3, 4)), generator.normal(size=(2, 4))], strict=True)
+    )
     shape = scop.array("A").shape
     assert scop.array("A_transposed0").shape == (shape[0], shape[2], shape[1])
 
@@ -164,7 +148,7 @@ def test_parts_and_layouts(function: Callable, layout: str) -> None:
     wide = generator.normal(size=(9, 22))
     wide[4, 6] = np.nan
     A = {"C": wide[:, :11].copy(), "spread": wide[:, ::2], "reversed": wide[::-1, 10::-1]}[layout]
-    check(function, stages_of(function, A, np.zeros(11)), [A, np.zeros(11)])
+    check(function, stages_of(function, [A, np.zeros(11)], strict=True), [A, np.zeros(11)])
 
 
 def test_rows_of_fortran_arrays_are_walked_against_their_layout() -> None:
@@ -181,12 +165,12 @@ def test_rows_of_fortran_arrays_are_walked_against_their_layout() -> None:
                     A[j, i] = A[j, i] - A[k, i] * r[j]
 
     A, r = np.asfortranarray(generator.normal(size=(6, 9))), np.zeros(6)
-    check(rows, stages_of(rows, A, r), [A, r])
-    contiguous = stages_of(rows, np.ascontiguousarray(A), r)
+    check(rows, stages_of(rows, [A, r], strict=True), [A, r])
+    contiguous = stages_of(rows, [np.ascontiguousarray(A), r], strict=True)
     assert not any(candidate.name == TRANSPOSED for candidate in contiguous.candidates)
 
 
 def test_three_axes() -> None:
     generator = np.random.default_rng(4)
     initial = [generator.normal(size=(2, 5, 4)), generator.normal(size=(2, 4))]
-    check(middle_axis, stages_of(middle_axis, *initial), initial)
+    check(middle_axis, stages_of(middle_axis, initial, strict=True), initial)
