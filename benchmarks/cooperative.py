@@ -48,6 +48,8 @@ WAYS = ("processor", "device", "shared")
 """The spaces: of each platform alone, and of all choices."""
 
 _UNCOUNTED = 3
+_FEW_TURNS = 3
+_FAR_BEHIND = 3  # times the fastest call
 _REST = 0.05  # seconds
 
 
@@ -173,10 +175,14 @@ def run(generated: GeneratedKernel, configuration: Configuration, *arguments: An
 def timed_in_turns(functions: Mapping[str, Callable[..., Any]], workload: Workload, turns: int) -> dict[str, Sample]:
     """Time every function once in each turn, after a rest and some calls of its own that do not count: threads of a
     device that is the processor itself spin for a while after their work is done.  Every other turn goes the other way
-    round, so that none always follows the device."""
+    round, so that none always follows the device.  What is far behind another one after a few turns has no more."""
     seconds: dict[str, list[float]] = {name: [] for name in functions}
     order = list(functions.items())
-    for _ in range(turns):
+    for turn in range(turns):
+        if turn == _FEW_TURNS:
+            least = {name: min(values) for name, values in seconds.items()}
+            limit = _FAR_BEHIND * min(least.values())
+            order = [(name, function) for name, function in order if least[name] <= limit]
         for name, function in order:
             time.sleep(_REST)
             for _ in range(_UNCOUNTED):

@@ -116,3 +116,18 @@ def test_smallest_comparison(opencl, tmp_path):
     found = json.loads(out.read_text())["kernels"]["trisolv"]
     assert found["shared_over_better"] > 0
     assert "trisolv" in done.stdout
+
+
+def test_what_is_far_behind_is_called_in_few_turns_alone():
+    now = [0.0]
+
+    def lasting(seconds):
+        def function(x):
+            now[0] += seconds
+
+        return function
+
+    functions = {"fast": lasting(1.0), "near": lasting(2.5), "slow": lasting(9.0)}
+    timed = timed_in_turns(functions, Workload((np.ones(1),), lambda: now[0]), 5)
+    assert {name: len(sample.values) for name, sample in timed.items()} == {"fast": 5, "near": 5, "slow": 3}
+    assert timed["slow"].median == 9.0
