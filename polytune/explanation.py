@@ -99,6 +99,7 @@ def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
 def explain_versions(stages: Stages) -> str:
     """Per version, what its workers share out."""
     names = {program.name for program in stages.programs}
+    of_plans = {plan.name for plan in stages.plans}
     lines = ["versions:"]
     for plan in stages.plans:
         if plan.name not in names:
@@ -123,7 +124,7 @@ def explain_versions(stages: Stages) -> str:
             lines.append("    what the innermost loop updates again and again stays in vector registers")
             if packed_name(plan.name) in names:
                 lines.append(f"  {packed_name(plan.name)}: the same, what rows share copied into buffers first")
-        elif registers_name(plan.name) in names:
+        elif registers_name(plan.name) in names - of_plans:
             how = "the same, many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
