@@ -22,8 +22,8 @@ class Statistics:
         total_seconds: run time of all calls.
         compile_seconds: time spent compiling configurations other than the default.
         lost_seconds: compile time, and the time by which trials took longer than the best configuration known then.
-        saved_seconds: how much more time all calls would have taken with the default configuration, less the compile
-            time; negative while tuning has not paid yet, 0 while the default has not been measured.
+        saved_seconds: how much more time the calls of other configurations would have taken with the default one, less
+            the compile time; negative while tuning has not paid yet, 0 while the default has not been measured.
         best_seconds: what the best configuration takes; None before the first measurement.
         default_seconds: what the default configuration takes; None while it has not been measured.
         repaid_after: how many more calls with the best configuration make tuning pay; 0 where it has paid, None where
@@ -54,6 +54,8 @@ class Ledger:
     """The running account of an online tuner; most fields are those of `Statistics`.
 
     Attributes:
+        other_calls: calls of configurations other than the default.
+        other_seconds: run time of these.
         losses: what the last trials lost, in seconds.
         best_seconds: what the best configuration took when a call was last learned from.
         default_compile_seconds: time spent compiling the default, which a program without a tuner would spend as well.
@@ -65,6 +67,8 @@ class Ledger:
     calls: int = 0
     trials: int = 0
     total_seconds: float = 0.0
+    other_calls: int = 0
+    other_seconds: float = 0.0
     compile_seconds: float = 0.0
     default_compile_seconds: float = 0.0
     lost_seconds: float = 0.0
@@ -89,10 +93,13 @@ class Ledger:
         self.ahead_seconds += default - seconds
 
     def saved_seconds(self, default_seconds: float | None) -> float:
-        """How much more time all calls would have taken with the default, less the compile time."""
+        """How much more time calls of other configurations would have taken with the default, less the compile time.
+
+        Calls of the default are left out: that some take longer than it usually does is no cost of tuning.
+        """
         if default_seconds is None:
             return 0.0
-        return self.calls * default_seconds - self.total_seconds - self.compile_seconds
+        return self.other_calls * default_seconds - self.other_seconds - self.compile_seconds
 
     def to_json(self) -> dict[str, Any]:
         """The account as plain dictionaries and lists; `from_json` reads it back."""

@@ -216,7 +216,8 @@ class OnlineTuner:
                     raise MeasurementError(
                         f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
                     )
-            unavoidable = compile_seconds if configuration == self._default else 0.0
+            is_default = configuration == self._default
+            unavoidable = compile_seconds if is_default else 0.0
             compile_seconds -= unavoidable
             if disturbed:
                 self._set_aside(configuration, seconds)
@@ -228,6 +229,9 @@ class OnlineTuner:
             ledger.calls += 1
             ledger.total_seconds += seconds
             ledger.default_compile_seconds += unavoidable
+            if not is_default:
+                ledger.other_calls += 1
+                ledger.other_seconds += seconds
             if compile_seconds:
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds

@@ -71,6 +71,14 @@ def test_compiling_the_default_is_no_cost_of_tuning():
     assert statistics.paused == "compiling has taken longer than all calls"
 
 
+def test_slow_calls_of_the_default_are_no_cost_of_tuning():
+    tuner = OnlineTuner(Space([Nominal("version", ("only",))]))
+    for number in range(30):
+        tuner.report(tuner.choose(), 2e-3 if number % 3 else 1e-3)
+    told = tuner.statistics()
+    assert (told.calls, told.saved_seconds, told.repaid_after) == (30, 0, 0)
+
+
 def test_compile_time_is_charged_to_the_budget():
     tuner = OnlineTuner(SPACE, budget=Budget(share=0.1, trials=4))
     compiled: set[Configuration] = set()
