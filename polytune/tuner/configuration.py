@@ -41,6 +41,8 @@ class Configuration(Mapping[str, Value]):
         return self._values.get(name, default)
 
     def __eq__(self, other: object) -> bool:
+        if self is other:  # as in most calls, of which several comparisons are made in each
+            return True
         if isinstance(other, Configuration):
             return self._values == other._values
         return NotImplemented

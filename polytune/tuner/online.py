@@ -217,6 +217,8 @@ class OnlineTuner:
                         f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
                     )
             is_default = configuration == self._default
+            if is_default:
+                self._default = configuration  # the object that comes next time as well: comparing it takes no time
             unavoidable = compile_seconds if is_default else 0.0
             compile_seconds -= unavoidable
             if disturbed:
