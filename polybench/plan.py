@@ -43,7 +43,7 @@ def _candidates(space: Any, sizes: tuple[int, ...], generator: np.random.Generat
 
 def _with_sizes(space: Any, version: Mapping[str, Any], sizes: tuple[int, ...], threads: int) -> Mapping[str, Any]:
     """The version with its tile sizes taken in turn from ``sizes``, or the nearest that the space has."""
-    tiles = [name for name in version if name.startswith("tile_")]
+    tiles = [name for name in version if name.startswith(("tile_", "outer_"))]
     wanted = {name: sizes[index % len(sizes)] for index, name in enumerate(tiles)}
     if "threads" in version:
         wanted["threads"] = threads

@@ -131,6 +131,8 @@ def explain_versions(stages: Stages) -> str:
             how = "the same, several iterations of the loops around innermost ones at a time"
             lines.append(f"  {jammed_name(plan.name)}: {how}")
         lines += _scans(plan, names)
+    nested = [program for program in stages.programs if program.outer]
+    lines += [f"  {program.name}: as {program.shares}, with its tiles inside outer tiles" for program in nested]
     lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from types import FunctionType
@@ -12,6 +12,7 @@ from polytune.codegen.accumulation import accumulates
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
+from polytune.codegen.outer_tiles import outer_tiles
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program, with_buffers
@@ -256,7 +257,7 @@ def starts_of(plan: Plan) -> int:
 def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
     as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
-    variables.
+    variables.  One of those with register tiles may be there once more with outer tiles.
 
     They are in the order of the plans, but those with vectors come first, and those in which arrays lie as they are
     walked.
@@ -301,7 +302,22 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where only
     # some tiles are computed in vectors, the others take as long as all of these.
     found.sort(key=lambda each: (not each.team, each.name not in contiguous, starts[each.name], each.has_other_tiles))
-    return Attempted(tuple(found), tuple(given_up))
+    return Attempted(with_outer_tiles(found, {plan.name for plan in plans if plan.accumulates}), tuple(given_up))
+
+
+def with_outer_tiles(programs: Sequence[Program], accumulating: Set[str]) -> tuple[Program, ...]:
+    """Programs, in the order of what they promise, the first one that gains by outer tiles followed by itself with
+    these.
+
+    Args:
+        programs: all of them.
+        accumulating: the names of those that keep in registers what innermost loops update.
+    """
+    for position, program in enumerate(programs):
+        nested = outer_tiles(program) if program.name in accumulating else None
+        if nested is not None:
+            return (*programs[: position + 1], nested, *programs[position + 1 :])
+    return tuple(programs)
 
 
 def all_arrays(plans: tuple[Plan, ...]) -> tuple[Array, ...]:

@@ -6,7 +6,19 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Program, RegionCall, Store
+from polytune.codegen.loops import (
+    LARGEST_TILE,
+    MOST_INNER_TILES,
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Program,
+    RegionCall,
+    Store,
+)
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -68,6 +80,9 @@ def show_programs(programs: Sequence[Program]) -> str:
     """The loop IR of every version: the skeleton, then the body of each region."""
     writer = SourceWriter()
     for program in programs:
+        if program.outer:
+            writer.line(f"version {program.name}: {program.shares} in outer tiles of {_factors(program)} tiles")
+            continue
         with writer.indented(f"version {program.name}:"):
             with writer.indented("skeleton:"):
                 _show_node(writer, program.skeleton)
@@ -76,6 +91,10 @@ def show_programs(programs: Sequence[Program]) -> str:
                 with writer.indented(f"region {region.index}, {region.kind}, tile {window or 'none'}:"):
                     _show_node(writer, region.body)
     return writer.text().replace(OWN, "").rstrip("\n")
+
+
+def _factors(program: Program) -> str:
+    return " x ".join(map(str, program.outer))
 
 
 def _vector(node: VectorExpression) -> str:
@@ -138,5 +157,8 @@ def show_space(programs: Sequence[Program]) -> str:
         lines.append(f"threads: from 1 to the number of cores, when version is one of {teams}")
     for member in range(max((program.tile_depth for program in programs), default=0)):
         tiled = ", ".join(program.name for program in programs if program.tile_depth > member)
-        lines.append(f"tile_{member}: from 1 to 4096, by ratio, when version is one of {tiled}")
+        lines.append(f"tile_{member}: from 1 to {LARGEST_TILE}, by ratio, when version is one of {tiled}")
+    for member in range(max((len(program.outer) for program in programs), default=0)):
+        nested = ", ".join(program.name for program in programs if len(program.outer) > member)
+        lines.append(f"outer_{member}: from 1 to {MOST_INNER_TILES} tiles, by ratio, when version is one of {nested}")
     return "\n".join(lines)

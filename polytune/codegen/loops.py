@@ -25,6 +25,9 @@ from polytune.schedule.expansion import Expansion
 LARGEST_TILE = 4096
 """The greatest size of a tile along one member."""
 
+MOST_INNER_TILES = 64
+"""How many tiles an outer tile has along one member at most."""
+
 
 @dataclass(frozen=True)
 class Block:
@@ -197,6 +200,9 @@ class Program:
     ``skeleton`` is what every worker of the team runs: loops, conditions and region calls.  Without ``team`` it is a
     single call of the only region.  ``part`` names the integers that say which part of a region to run, for a program
     that is one region of another.
+    ``outer`` gives, where tiles lie in outer tiles, per tiled member how many of them an outer tile has to start from;
+    it is empty where there is one level of tiles.  ``shares`` names the version whose function runs this one too, with
+    other sizes; it has a function of its own where that is empty.
     """
 
     name: str
@@ -205,6 +211,13 @@ class Program:
     team: bool
     tiles: tuple[int, ...]
     part: tuple[str, ...] = ()
+    outer: tuple[int, ...] = ()
+    shares: str = ""
+
+    @property
+    def function(self) -> str:
+        """The version whose function runs it."""
+        return self.shares or self.name
 
     @property
     def has_sums(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.codegen.checks import write_checks
-from polytune.codegen.loops import LARGEST_TILE, Program
+from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
@@ -51,8 +51,10 @@ def write_module(
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
     _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)))
+    nested = {program.function for program in programs if program.outer}
     for program in written:
-        write_version(writer, program, scop, part_words)
+        if not program.shares:
+            write_version(writer, program, scop, part_words, is_nested=program.name in nested)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
     _write_scratch(writer, scop)
@@ -240,8 +242,9 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
-            function = f"{OWN}run_{program.name}"
-            writer.line(f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}),")
+            function = f"{OWN}run_{program.function}"
+            outer = f", outer={program.outer!r}" if program.outer else ""
+            writer.line(f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}{outer}),")
     writer.line(")")
     writer.line()
     writer.line()
@@ -260,5 +263,11 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
                 first = tiled[0].tiles[member]
                 condition = ", ".join(repr(program.name) for program in tiled)
                 writer.line(f'Integer("tile_{member}", 1, {LARGEST_TILE}, logarithmic=True, default={first},')
+                writer.line(f'        when=Is("version", {condition})),')
+            for member in range(max((len(program.outer) for program in programs), default=0)):
+                nested = [program for program in programs if len(program.outer) > member]
+                condition = ", ".join(repr(program.name) for program in nested)
+                first = nested[0].outer[member]
+                writer.line(f'Integer("outer_{member}", 1, {MOST_INNER_TILES}, logarithmic=True, default={first},')
                 writer.line(f'        when=Is("version", {condition})),')
         writer.line("])")

@@ -35,21 +35,26 @@ from polytune.codegen.storage import (
     used_in,
 )
 from polytune.codegen.target import BYTES
+from polytune.codegen.tile_loops import CLAIM, TileLoops
 from polytune.codegen.vector_expressions import VectorExpression
 from polytune.codegen.vector_source import store_text, vector_text
 from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import ArrayRole, Scop
 
 
-def write_version(writer: SourceWriter, program: Program, scop: Scop, part_words: int = 0) -> None:
+def write_version(
+    writer: SourceWriter, program: Program, scop: Scop, part_words: int = 0, *, is_nested: bool = False
+) -> None:
     """Write the function of one version, ``run_<version>(context)``, or ``run_<version>(context, worker, workers)``
     where a team runs it.
 
     It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
     the worker that runs it and how many there are.  Names of ours have a ``$`` before them until ``finish_names``.
-    ``part_words`` is the number of words that contexts of the module have for the part of a region.
+    ``part_words`` is the number of words that contexts of the module have for the part of a region.  With ``is_nested``
+    tiles lie in outer tiles, of so many tiles along each member as a context says behind the tile sizes; where it says
+    none, of one.
     """
-    _VersionWriter(writer, program, scop, part_words).write()
+    _VersionWriter(writer, program, scop, part_words, is_nested).write()
 
 
 @dataclass(frozen=True)
@@ -91,13 +96,11 @@ BYTES_OF_COPIES = 1 << 20
 MOST_PACKED = 512
 """The greatest extent of a tile that is copied before it is worked on: a buffer is to stay in a cache."""
 
-_CLAIM = "$claim($context, {}, $workers, $base, {})"
-"""Claims a ticket for a worker, of a region of so many."""
-
 
 class _VersionWriter:
-    def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int):
+    def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int, is_nested: bool):
         self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
+        self.is_nested = is_nested
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
         self.expansions = {
@@ -187,6 +190,11 @@ class _VersionWriter:
             shape = ", ".join(f"$tile_{member}" for member in buffer.members)
             writer.line(f"{buffer.name}_copy = $np.empty(({shape}), $np.{buffer.dtype})")
             writer.line(f'{buffer.name} = $view({buffer.name}_copy, "{buffer.name}", "{self.scopes()}")')
+        if self.is_nested:
+            depth = self.program.tile_depth
+            for member in range(depth):
+                inner = f"$integer($context, {positions[TILES] + depth + member})"
+                writer.line(f"$outer_{member} = $tile_{member} * $greatest(1, {inner})")
         for strip in self.strips:
             shape = ", ".join(f"$greatest(0, {expression_text(extent)})" for extent in strip.shape)
             writer.line(f"{strip.name}_copy = $np.empty(({shape},), $np.{strip.dtype})")
@@ -288,102 +296,32 @@ class _VersionWriter:
                 self.writer.line(f"{name} = {text}")
         writer = self.writer
         if region.kind == "serial":
-            with writer.indented(f"if {_CLAIM.format('$worker', '1')} == $base:"):
+            with writer.indented(f"if {CLAIM.format('$worker', '1')} == $base:"):
                 self.body(region)
                 writer.line("$complete($context)")
             self.finish("1")
             return
-        for number, member in enumerate(region.members):
-            writer.line(f"$lower_{number} = {expression_text(member.lower)}")
-            writer.line(f"$upper_{number} = {expression_text(member.upper)}")
-        for number in range(region.shared):
-            extent = f"$upper_{number} - $lower_{number}"
-            writer.line(f"$count_{number} = $quotient({extent} + $tile_{number} - 1, $tile_{number})")
-        if region.kind == "parallel":
-            writer.line(f"$total = {' * '.join(f'$count_{number}' for number in range(region.shared))}")
-            self.tickets(region, self.place_in_box)
-        else:
-            self.waves(region)
 
-    def waves(self, region: RegionCode) -> None:
-        """The tiles with equal sums of tile coordinates, sum after sum.
+        def tickets(place: Callable[[], None]) -> None:
+            self.tickets(region, place)
 
-        Tickets are the coordinates but the first one, which follows from them and the sum.  With three members or more
-        some tickets have none.
-        """
-        writer = self.writer
-        others = [f"$count_{number}" for number in range(2, region.shared)]
-        waves = " + ".join(["$count_0", "$count_1", *others])
-        with writer.indented(f"for $wave in $range({waves} - {region.shared - 1}):"):
-            behind = " - ".join(["$wave", "$count_0", *others])
-            writer.line(f"$first = $greatest(0, {behind} + {region.shared - 1})")
-            number = "$least($count_1 - 1, $wave) - $first + 1"
-            writer.line(f"$total = {' * '.join([f'({number})', *others]) if others else number}")
-            self.tickets(region, self.place_on_wave)
+        def body() -> None:
+            self.body(region)
 
-    def tickets(self, region: RegionCode, place: Callable[[RegionCode, Callable[[], None]], None]) -> None:
-        def tile() -> None:
-            for number in range(region.shared):
-                low, high = region.windows[number]
-                self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
-            self.inner_tiles(region, region.shared)
+        TileLoops(writer, region, self.is_nested, tickets, body).write()
 
+    def tickets(self, region: RegionCode, place: Callable[[], None]) -> None:
+        """Claims and completes the tickets of a region, around what places and runs the tile of one."""
         sums = PrivateSums(self.writer, region.sums, self.scop, self.scopes())
         sums.allocate()
         self.claim(region)
         sums.clear()
         with self.writer.indented("while $ticket < $base + $total:"):
-            place(region, tile)
+            place()
             self.writer.line("$claimed += 1" if region.sums else "$complete($context)")
             self.claim(region)
         sums.add_up()
         self.finish("$total")
-
-    def place_in_box(self, region: RegionCode, tile: Callable[[], None]) -> None:
-        """The tile of a ticket: tile coordinates counted with the last shared member fastest."""
-        if region.shared == 1:
-            self.writer.line(f"{region.windows[0][0]} = $lower_0 + ({self.number(region)}) * $tile_0")
-            tile()
-            return
-        self.writer.line(f"$rest = {self.number(region)}")
-        for number in reversed(range(region.shared)):
-            low = region.windows[number][0]
-            position = f"$remainder($rest, $count_{number})" if number else "$rest"
-            self.writer.line(f"{low} = $lower_{number} + {position} * $tile_{number}")
-            if number:
-                self.writer.line(f"$rest = $quotient($rest, $count_{number})")
-        tile()
-
-    def place_on_wave(self, region: RegionCode, tile: Callable[[], None]) -> None:
-        """The tile of a ticket, if there is one: see ``waves``."""
-        writer = self.writer
-        rest = "$ticket - $base"
-        for number in reversed(range(2, region.shared)):
-            writer.line(f"$step_{number} = $remainder({rest}, $count_{number})")
-            writer.line(f"$rest = $quotient({rest}, $count_{number})")
-            rest = "$rest"
-        writer.line(f"$step_1 = $first + {rest}")
-        writer.line(f"$step_0 = {' - '.join(['$wave', *(f'$step_{number}' for number in range(1, region.shared))])}")
-
-        def placed() -> None:
-            for number in range(region.shared):
-                writer.line(f"{region.windows[number][0]} = $lower_{number} + $step_{number} * $tile_{number}")
-            tile()
-
-        if region.shared == 2:
-            placed()
-            return
-        with writer.indented("if 0 <= $step_0 < $count_0:"):
-            placed()
-
-    def inner_tiles(self, region: RegionCode, number: int) -> None:
-        if number == len(region.members):
-            self.body(region)
-            return
-        low, high = region.windows[number]
-        with self.writer.indented(f"for {low} in $range($lower_{number}, $upper_{number}, $tile_{number}):"):
-            self.writer.line(f"{high} = $least({low} + $tile_{number}, $upper_{number})")
-            self.inner_tiles(region, number + 1)
 
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
@@ -393,11 +331,7 @@ class _VersionWriter:
     def claim(self, region: RegionCode) -> None:
         """The next ticket; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
-        self.writer.line(f"$ticket = {_CLAIM.format(worker, '$total')}")
-
-    def number(self, region: RegionCode) -> str:
-        """Which tile a ticket is for."""
-        return "$total - 1 - ($ticket - $base)" if region.descends else "$ticket - $base"
+        self.writer.line(f"$ticket = {CLAIM.format(worker, '$total')}")
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")

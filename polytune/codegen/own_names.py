@@ -13,7 +13,7 @@ BUILTINS = ("range", "abs", "pow", "max", "min")
 """Built-in functions that generated code calls."""
 
 _PATTERN = re.compile(
-    r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|step|from|to|first|last)_\d+|(packed|strip)_\d+_\d+"
+    r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|outer|begin|end|step|from|to|first|last)_\d+|(packed|strip)_\d+_\d+"
     r"|row|column|boxes|context|base|ticket|total|rest|wave|first|claimed|turn|piece|element"
     r"|(load|store)(_apart)?(_some)?|spread|between|chosen|lane_sum|shifted"
     r"|view|keep_alive|local_array|one_by_one|take|complete|complete_all|enter|leave|pieces|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"

@@ -8,7 +8,7 @@ Layout, in words of 64 bits: first the team's state (``polytune.runtime.team``),
 
 - per array its address, then its strides in bytes, but for an axis that the array's type says to be contiguous;
 - per scalar its value: an integer as it is, a float as the bits of a float64;
-- integers: parameters, then tile sizes.
+- integers: parameters, then tile sizes, then how many tiles outer tiles have along each member.
 """
 
 from __future__ import annotations

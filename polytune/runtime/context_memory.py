@@ -43,7 +43,7 @@ class Contexts:
     Args:
         module: the generated module.
         part_words: how many words contexts have for the part of a region.
-        tiles: for how many tile sizes they have room.
+        tiles: for how many sizes of tiles and of outer tiles they have room.
     """
 
     def __init__(self, module: ModuleType, part_words: int, tiles: int):
@@ -66,7 +66,7 @@ class Contexts:
             values: the arguments.
             scratch: the memory for local arrays.
             parameters: the integers computed from the arguments.
-            tiles: tile sizes, as many as the version takes.
+            tiles: the sizes of tiles and of outer tiles, as many as the version takes; all others are zero.
             part: what tells the part of a region; nothing where the version runs all of it.
         """
         context = getattr(self._local, "context", None)

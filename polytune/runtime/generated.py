@@ -63,10 +63,11 @@ class GeneratedKernel:
         self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         parts = () if self._partitioned is None else self._partitioned.parts
-        most_tiles = max(*(len(version.tiles) for version in module.VERSIONS), *(part.tiles for part in parts), 0)
-        self._tile_names = tuple(f"tile_{k}" for k in range(most_tiles))
+        self._sizes = {version.name: version.sizes for version in module.VERSIONS}
+        self._part_tiles = tuple(f"tile_{k}" for k in range(max((part.tiles for part in parts), default=0)))
+        most_sizes = max(*map(len, self._sizes.values()), len(self._part_tiles), 0)
         part_words = 0 if self._partitioned is None else self._partitioned.part_words
-        self._contexts = Contexts(module, part_words, most_tiles)
+        self._contexts = Contexts(module, part_words, most_sizes)
         self._result = getattr(module, "result", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
@@ -119,10 +120,7 @@ class GeneratedKernel:
         Of the version that is shared, each device alone, and beside the processor at a few ratios: from a device alone
         that is several times slower than the processor no search would come to what both can do together.
         """
-        found = [
-            self.space.configuration(version=version.name, **dict(zip(self._tile_names, version.tiles, strict=False)))
-            for version in self._versions.values()
-        ]
+        found = [self.space.configuration(version=name, **sizes) for name, sizes in self._sizes.items()]
         if self._execution is not None:
             found += [
                 self.space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
@@ -278,7 +276,7 @@ class GeneratedKernel:
         compile_seconds = 0.0 if name in self._addresses else self.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
-        tiles = [configuration[tile] for tile in self._tile_names[: len(version.tiles)]]
+        tiles = [configuration[size] for size in self._sizes[name]]
         context = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         start = time.perf_counter()
         if version.team:
@@ -300,7 +298,7 @@ class GeneratedKernel:
         except DeviceError as error:
             raise CompilationError(str(error)) from error
         compile_seconds = plan.seconds
-        tiles = [configuration.get(name, FIRST_TILE) for name in self._tile_names]
+        tiles = [configuration.get(name, FIRST_TILE) for name in self._part_tiles]
         for function, team in self._functions(configuration):
             compile_seconds += self._compile_function(function, team)
         scratch = self._scratch(invocation)

@@ -17,11 +17,14 @@ from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
+from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION
 from polytune.tuner import Constraint, Nominal, Space
 
-__all__ = ["PUBLISHED", "RULES", "Refused", "Rule", "Thresholds", "counts_of", "refusals"]
+__all__ = ["PUBLISHED", "RULES", "Refused", "Rule", "Thresholds", "counts_of", "outer_refusals", "refusals"]
 
 Refused = dict[str, dict[Any, str]]
 """By parameter, the values that are rejected, each with a sentence that says why."""
@@ -53,9 +56,10 @@ class Rule:
 
     Attributes:
         name: as in the paper.
-        parameter: what it rejects: ``platform``, the devices of a partition; ``shared``, its use of shared memory.
-        rejects: an expression over the counts ``compute``, ``memory`` and ``reuse`` and the thresholds ``rho`` and
-            ``alpha``; where a count is not known, nothing is rejected.
+        parameter: what it rejects: ``platform``, the devices of a partition; ``shared``, its use of shared memory;
+            ``outer``, versions whose tiles lie in outer tiles.
+        rejects: an expression over the counts ``compute``, ``memory``, ``reuse`` and ``data``, the thresholds ``rho``
+            and ``alpha``, and the bytes of the second cache, ``cache``; where one is not known, nothing is rejected.
         sentence: why, with the numbers in braces.
         counts_transfers: whether it supposes that arrays have to be moved to the device and back.
     """
@@ -96,6 +100,13 @@ RULES = (
         "no element is accessed more than once (reuse {reuse}), so that shared memory saves nothing",
         counts_transfers=False,
     ),
+    Rule(
+        "Min-Data",
+        "outer",
+        "data <= cache",
+        "{data} bytes of arrays stay in the second cache, of {cache} bytes, so that outer tiles save nothing",
+        counts_transfers=False,
+    ),
 )
 
 
@@ -103,7 +114,8 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
     """The counts that a generated module knows, for given values of its parameters.
 
     Returns:
-        ``compute``, ``memory`` and ``reuse`` (the largest of any array argument), as far as each is known.
+        ``compute``, ``memory``, ``reuse`` (the largest of any array argument) and ``data`` (the bytes of all elements
+        of array arguments that are accessed), as far as each is known.
     """
     values = dict(zip(module.PARAMETERS, parameters, strict=True))
 
@@ -119,6 +131,14 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
         count = evaluate(name)
         if count is not None:
             found[name] = count
+    footprints = {array: evaluate(f"footprint_{array}") for array in module.ARRAYS}
+    data = [
+        elements * np.dtype(module.SIGNATURE[array].dtype).itemsize
+        for array, elements in footprints.items()
+        if elements is not None
+    ]
+    if data and len(data) == len(footprints):
+        found["data"] = sum(data)
     reuses = []
     for array in module.ARRAYS:
         accesses, elements = evaluate(f"accesses_{array}"), evaluate(f"elements_{array}")
@@ -164,6 +184,17 @@ def refusals(
         # No partition is left that a device may run: the version goes as a whole, and nothing has to find that out.
         found["version"] = {VERSION: next(reason for reason in without.values() if reason)}
     return found
+
+
+def outer_refusals(versions: Sequence[str], counts: Mapping[str, Any]) -> Refused:
+    """The versions with outer tiles that the rules reject for a call.
+
+    Args:
+        versions: those that have outer tiles.
+        counts: of the call, see `counts_of`.
+    """
+    reason = _first_reason(RULES, "outer", {**counts, "cache": machine().cache(2).share}, None)
+    return {"version": dict.fromkeys(versions, reason)} if versions and reason is not None else {}
 
 
 def _first_reason(

@@ -8,7 +8,7 @@ from types import ModuleType
 from polytune.history.store import Store
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
-from polytune.runtime.rules import Refused, Thresholds, counts_of, refusals
+from polytune.runtime.rules import Refused, Thresholds, counts_of, outer_refusals, refusals
 from polytune.runtime.rules_calibration import thresholds_of
 from polytune.tuner import Nominal, Space
 
@@ -34,6 +34,8 @@ def refused_values(
         resident: whether arrays are on devices already.
         thresholds: in place of those of this machine.
     """
+    version = space["version"]
+    nested = [each.name for each in module.VERSIONS if each.outer and version.accepts(each.name)]
     used = {
         value
         for parameter in space.parameters
@@ -41,7 +43,12 @@ def refused_values(
         for value in parameter.values
     }
     found = [device for device in devices() if device.identity in used - {CPU}]
-    if not found:
+    if not found and not nested:
         return {}
-    limits = {device.identity: thresholds or thresholds_of(device, store) for device in found}
-    return refusals(space, counts_of(module, parameters), limits, resident=resident)
+    counts = counts_of(module, parameters)
+    refused = outer_refusals(nested, counts)
+    if found:
+        limits = {device.identity: thresholds or thresholds_of(device, store) for device in found}
+        for parameter, values in refusals(space, counts, limits, resident=resident).items():
+            refused[parameter] = {**refused.get(parameter, {}), **values}
+    return refused

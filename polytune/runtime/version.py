@@ -15,9 +15,19 @@ class Version:
         function: a Numba function of an int64, the address of a context (``polytune.runtime.context``).
         team: whether it shares its work out among workers; then it also takes a worker's number and how many there are.
         tiles: per tile size that it takes, the size to start from.
+        outer: per tile size, where tiles lie in outer tiles, how many of them an outer tile has to start from; nothing
+            where there is one level of tiles.
     """
 
     name: str
     function: Any
     team: bool
     tiles: tuple[int, ...]
+    outer: tuple[int, ...] = ()
+
+    @property
+    def sizes(self) -> dict[str, int]:
+        """The sizes that it takes, by the names of the space's parameters and in the order in which contexts have them,
+        each with the value to start from."""
+        outer = {f"outer_{member}": size for member, size in enumerate(self.outer)}
+        return {f"tile_{member}": size for member, size in enumerate(self.tiles)} | outer

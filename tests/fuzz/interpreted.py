@@ -317,8 +317,10 @@ class Interpreter:
     def run(self, configuration: Mapping[str, Any], values: Sequence[Any], seed: int) -> Any:
         """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns."""
         version, call = self._versions[configuration["version"]], _Values(self.module, values)
-        tiles = [configuration[f"tile_{member}"] for member in range(len(version.tiles))]
-        self._work(version.function, configuration["threads"] if version.team else 0, call.context((), tiles), seed)
+        tiles = [configuration[size] for size in version.sizes]
+        unused = [0] * (self.most_tiles - len(tiles))
+        context = call.context((), (*tiles, *unused))
+        self._work(version.function, configuration["threads"] if version.team else 0, context, seed)
         return call.result()
 
     def execution(self) -> Execution:
@@ -345,10 +347,10 @@ class Interpreter:
 
     @property
     def most_tiles(self) -> int:
-        """The largest number of tile sizes that anything in the module takes."""
+        """The largest number of sizes of tiles that anything in the module takes."""
         partitioned = self.module.get("PARTITIONED")
         parts = () if partitioned is None else partitioned.parts
-        return max((*(len(version.tiles) for version in self._versions.values()), *(part.tiles for part in parts)))
+        return max((*(len(version.sizes) for version in self._versions.values()), *(part.tiles for part in parts)))
 
     def _work(self, function: Callable[[Any], object], workers: int, context: dict[int, Any], seed: int) -> None:
         """Run a function of a context, by a team where there are workers."""

@@ -13,7 +13,8 @@ from polytune.history import Store
 from polytune.runtime import rules_calibration, rules_of_calls
 from polytune.runtime.devices import backends
 from polytune.runtime.learned import explain_refused
-from polytune.runtime.rules import PUBLISHED, RULES, Thresholds, counts_of, refusals
+from polytune.runtime.machine import machine
+from polytune.runtime.rules import PUBLISHED, RULES, Thresholds, counts_of, outer_refusals, refusals
 from polytune.runtime.rules_calibration import from_measurements, thresholds_of
 from polytune.tuner import HierarchicalTuner, Is, Nominal, Ratio, Space
 from tests.runtime.partitioned.fake_device import FakeDevice
@@ -63,7 +64,7 @@ def test_the_counts_are_those_of_the_kernel():
     # Read and written: C twice; A and B once.
     assert found["memory"] == 2 * 20 * 40 + 20 * 30 + 30 * 40
     assert found["reuse"] > 1
-    assert counts(copy, np.zeros(9), np.zeros(9)) == {"compute": 9, "memory": 18, "reuse": 1}
+    assert counts(copy, np.zeros(9), np.zeros(9)) == {"compute": 9, "memory": 18, "reuse": 1, "data": 2 * 9 * 8}
 
 
 def test_a_product_of_500_leaves_no_device_and_one_of_2000_does():
@@ -119,8 +120,17 @@ def test_where_only_a_device_can_run_it_is_not_rejected():
 
 def test_every_rule_says_its_numbers():
     for rule in RULES:
-        reason = rule.reason({"compute": 1, "memory": 2, "reuse": 0.5, "rho": 3, "alpha": 4})
+        reason = rule.reason({"compute": 1, "memory": 2, "reuse": 0.5, "data": 1, "rho": 3, "alpha": 4, "cache": 5})
         assert reason is not None and reason.startswith(f"{rule.name}: ") and any(n in reason for n in ("1", "0.5"))
+
+
+def test_outer_tiles_are_for_data_beyond_the_second_cache():
+    cache = machine().cache(2).share
+    beyond, within = ({"compute": 1, "memory": 1, "data": size} for size in (cache + 1, cache))
+    assert outer_refusals(["tiled_outer"], beyond) == outer_refusals(["tiled_outer"], {"compute": 1}) == {}
+    assert outer_refusals([], within) == {}
+    refused = outer_refusals(["tiled_outer"], within)
+    assert refused["version"]["tiled_outer"].startswith("Min-Data: ")
 
 
 def test_explanations_give_a_line_per_reason():

@@ -1,0 +1,49 @@
+"""Outer tiles: tiles of tiles along the diagonals of a factorisation, for matrices beyond the second cache.
+
+Tiles of a wavefront run diagonal after diagonal.  In a factorisation, a tile reads what two others have computed and
+updates a third; its neighbours, of which each needs two of these three again, are on the same diagonal, where other
+workers may have them, or on the next one, between which and this one a worker goes through much of the matrix.  What
+they share so comes from the last cache, or from memory where that does not hold the matrix.  In an outer tile they
+follow one another, while it is in the second cache.  To make tiles larger instead does not do: one tile's operands have
+to stay in that cache all through it.
+
+Time-tiled stencils do not gain: a tile of them uses each element again for many steps, before it leaves the cache.  Nor
+do parallel regions: the loop along which their tiles use the same elements runs inside a ticket.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from polytune.codegen.loops import Program
+
+FACTOR = 2
+"""How many tiles an outer tile has along each shared member to start from: what two by two tiles read and update, 96
+by 96 numbers each, is in the second cache."""
+
+
+def outer_name(version: str) -> str:
+    """What a version is called whose tiles lie in outer tiles."""
+    return f"{version}_outer"
+
+
+def outer_tiles(program: Program) -> Program | None:
+    """The version of a program that accumulates whose tiles lie in outer tiles; None where no tiles run along diagonals
+    of three members or more, so that each element that a tile reads is used several times there."""
+    found = [region for region in program.regions if region.kind == "wavefront" and len(region.members) > 2]
+    if not found:
+        return None
+    shared = max(region.shared for region in found)
+    outer = tuple(FACTOR if member < shared else 1 for member in range(program.tile_depth))
+    return in_outer_tiles(program, program.tiles, outer)
+
+
+def in_outer_tiles(program: Program, tiles: tuple[int, ...], outer: tuple[int, ...]) -> Program:
+    """A program as it is, with its tiles in outer tiles: the same code, with other sizes.
+
+    Args:
+        program: what has one level of tiles.
+        tiles: per tiled member the tile size to start from.
+        outer: per tiled member how many tiles an outer tile has along it to start from.
+    """
+    return replace(program, name=outer_name(program.name), tiles=tiles, outer=outer, shares=program.function)
