@@ -257,7 +257,7 @@ def starts_of(plan: Plan) -> int:
 def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
     as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
-    variables.  One of those with register tiles may be there once more with outer tiles.
+    variables.  The first of all is there once more with outer tiles where it may gain by them.
 
     They are in the order of the plans, but those with vectors come first, and those in which arrays lie as they are
     walked.
@@ -306,18 +306,16 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
 
 
 def with_outer_tiles(programs: Sequence[Program], accumulating: Set[str]) -> tuple[Program, ...]:
-    """Programs, in the order of what they promise, the first one that gains by outer tiles followed by itself with
+    """Programs, in the order of what they promise, the first one followed by itself with outer tiles if it gains by
     these.
 
     Args:
         programs: all of them.
         accumulating: the names of those that keep in registers what innermost loops update.
     """
-    for position, program in enumerate(programs):
-        nested = outer_tiles(program) if program.name in accumulating else None
-        if nested is not None:
-            return (*programs[: position + 1], nested, *programs[position + 1 :])
-    return tuple(programs)
+    first, *others = programs
+    nested = outer_tiles(first) if first.name in accumulating else None
+    return (first, *others) if nested is None else (first, nested, *others)
 
 
 def all_arrays(plans: tuple[Plan, ...]) -> tuple[Array, ...]:
