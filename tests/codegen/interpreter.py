@@ -61,26 +61,21 @@ class Interpreter:
         self.names: dict[str, int] = {}
         self.memory: dict[str, np.ndarray] = {}
         self.tiles: Sequence[int] = ()
-        self.outer: Sequence[int] = ()
         self.executed: Counter[str] = Counter()
         self._bodies = [self._action(region.body) for region in program.regions]
         self._calls = {region.index: self._region(region) for region in program.regions}
         self._skeleton = self._action(program.skeleton)
 
-    def run(
-        self, arguments: Mapping[str, Any], tiles: Sequence[int], seed: int, outer: Sequence[int] | None = None
-    ) -> Any:
+    def run(self, arguments: Mapping[str, Any], tiles: Sequence[int], seed: int) -> Any:
         """Run once: the arguments' arrays are updated in place, the kernel's result is returned.
 
         Args:
             arguments: the kernel's arguments by name.
             tiles: as many tile sizes as the version has.
             seed: decides the order of tiles.
-            outer: how many tiles an outer tile has along each member; one where it is not given.
         """
         self.random = random.Random(seed)
         self.names, self.tiles, self.executed = {}, tiles, Counter()
-        self.outer = [size * number for size, number in zip(tiles, outer or [1] * len(tiles), strict=True)]
         self.memory = {name: value for name, value in arguments.items() if isinstance(value, np.ndarray)}
         self.names.update({name: value for name, value in arguments.items() if name not in self.memory})
         for parameter in self.scop.parameters:
@@ -187,17 +182,17 @@ class Interpreter:
         return call
 
     def _tickets(self, region: RegionCode, bounds: list[tuple[int, int]]) -> list[tuple[int, ...]]:
-        """The origins of outer tiles along the shared members, in an order that the region's kind allows."""
+        """The origins of tiles along the shared members, in an order that the region's kind allows."""
         if region.kind == "serial":
             return [()]
-        shared = zip(bounds[: region.shared], self.outer, strict=False)
+        shared = zip(bounds[: region.shared], self.tiles, strict=False)
         counts = [range(len(range(low, high, size))) for (low, high), size in shared]
         tickets = list(product(*counts))
         self.random.shuffle(tickets)
         if region.kind == "wavefront":
             tickets.sort(key=sum)
         return [
-            tuple(low + step * size for step, (low, _), size in zip(ticket, bounds, self.outer, strict=False))
+            tuple(low + step * size for step, (low, _), size in zip(ticket, bounds, self.tiles, strict=False))
             for ticket in tickets
         ]
 
@@ -218,25 +213,21 @@ class Interpreter:
     def _tile(
         self, region: RegionCode, ticket: tuple[int, ...], bounds: list[tuple[int, int]], sums: dict[str, np.ndarray]
     ) -> None:
-        """The work of one ticket: the outer tiles along the other members, one after another, and the tiles in each."""
+        """The work of one ticket: the tiles along the other members, one after another."""
         shared = self.memory
         self.memory = {**shared, **self._fresh(region.private), **sums}
         if region.expansion is not None:
             copies = self.tiles[region.expansion.member]
             self.memory.update({name: np.stack([self.memory[name]] * copies) for name in region.expanded})
-        others = [range(low, high, self.outer[k]) for k, (low, high) in enumerate(bounds) if k >= region.shared]
-        for rest in product(*others):
-            ends = [
-                min(low + size, high) for low, size, (_, high) in zip(ticket + rest, self.outer, bounds, strict=False)
-            ]
-            inner = [range(low, end, size) for low, end, size in zip(ticket + rest, ends, self.tiles, strict=False)]
-            for origin in product(*inner):
-                for (low, high), first, end, size in zip(region.windows, origin, ends, self.tiles, strict=False):
-                    self.names[low] = first
-                    self.names[high] = min(first + size, end)
-                # A local scalar is a variable of the tile's function.
-                self.memory.update(self._fresh(region.local))
-                self._bodies[region.index]()
+        inner = [range(low, high, self.tiles[k]) for k, (low, high) in enumerate(bounds) if k >= region.shared]
+        for rest in product(*inner):
+            for member, low in enumerate(ticket + rest):
+                names = region.windows[member]
+                self.names[names[0]] = low
+                self.names[names[1]] = min(low + self.tiles[member], bounds[member][1])
+            # A local scalar is a variable of the tile's function.
+            self.memory.update(self._fresh(region.local))
+            self._bodies[region.index]()
         self.memory = shared
 
     # Expressions

@@ -44,11 +44,10 @@ def check_all_versions(case: Case, runs: int) -> None:
         interpreter = Interpreter(program, scop)
         for seed in range(runs if program.team else 1):
             tiles = [choose.choice(TILES) for _ in program.tiles]
-            outer = [choose.choice(TILES) for _ in program.outer]
             given = case.arguments()
             with np.errstate(all="ignore"):
-                result = interpreter.run(given, tiles, seed, outer)
-            about = f"{case.name}, version {program.name}, tiles {tiles}, outer tiles {outer}, order {seed}"
+                result = interpreter.run(given, tiles, seed)
+            about = f"{case.name}, version {program.name}, tiles {tiles}, order {seed}"
             tolerance = 1e-10 if program.name.startswith(REASSOCIATED.name) else 0.0
             for name, value in (*expected.items(), ("result", wanted)):
                 found = result if name == "result" else given[name]

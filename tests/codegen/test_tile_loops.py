@@ -14,9 +14,9 @@ from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
 from polytune.codegen.outer_tiles import in_outer_tiles, outer_name
 from polytune.pipeline import Stages, all_arrays
-from polytune.runtime.arguments import signature_of
 from polytune.show import show_programs, show_space
 from tests.codegen.test_programs import assert_close
+from tests.every_version import stages_of
 from tests.fuzz.interpreted import Interpreter
 from tests.schedule.kernels import SMALL, Case, polybench_case
 
@@ -86,13 +86,9 @@ def lower_and_upper(A):
                 A[i, j] -= A[i, k] * A[k, j]
 
 
-def stages_of_lower_and_upper() -> Stages:
-    return Stages(lower_and_upper, signature_of(("A",), (np.ones((4, 4)),)))
-
-
 def test_one_version_of_a_factorisation_is_offered_in_two_levels() -> None:
     """The first one that keeps sums in registers, and is followed by it."""
-    programs = stages_of_lower_and_upper().programs
+    programs = stages_of(lower_and_upper, [np.ones((4, 4))]).programs
     (nested,) = (program for program in programs if program.outer)
     assert programs[programs.index(nested) - 1].name == nested.shares == programs[0].name
     assert nested.outer == (2, 2, 1)
@@ -122,14 +118,12 @@ def factorised(size: int) -> tuple[np.ndarray, np.ndarray]:
 
 @pytest.mark.parametrize("size", [0, 1, 2, 7])
 def test_sizes_below_a_tile(size: int) -> None:
-    stages = stages_of_lower_and_upper()
+    stages = stages_of(lower_and_upper, [np.ones((4, 4))])
     interpreter = Interpreter(stages.source)
     (nested,) = (program for program in stages.programs if program.outer)
     for sizes in SIZES_OF_BOTH:
-        defaults = {f"tile_{member}": tile for member, tile in enumerate(nested.tiles)}
-        defaults |= {f"outer_{member}": number for member, number in enumerate(nested.outer)}
         matrix, factors = factorised(size)
-        interpreter.run({"version": nested.name, "threads": 3, **defaults, **sizes}, [matrix], size)
+        interpreter.run({"version": nested.name, "threads": 3, **sizes}, [matrix], size)
         np.testing.assert_allclose(matrix, factors, rtol=1e-10)
 
 

@@ -315,9 +315,12 @@ class Interpreter:
         self._versions: dict[str, Version] = {version.name: version for version in self.module["VERSIONS"]}
 
     def run(self, configuration: Mapping[str, Any], values: Sequence[Any], seed: int) -> Any:
-        """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns."""
+        """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns.
+
+        Sizes that the configuration does not have are those that the version starts from.
+        """
         version, call = self._versions[configuration["version"]], _Values(self.module, values)
-        tiles = [configuration[size] for size in version.sizes]
+        tiles = [configuration.get(size, first) for size, first in version.sizes.items()]
         unused = [0] * (self.most_tiles - len(tiles))
         context = call.context((), (*tiles, *unused))
         self._work(version.function, configuration["threads"] if version.team else 0, context, seed)
