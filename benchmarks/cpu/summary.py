@@ -144,11 +144,14 @@ def conclusion(
 
 
 def _configuration(configuration: Mapping[str, Any]) -> str:
-    """The version, the threads and the tile sizes, as short as can be."""
+    """The version, the threads, the tile sizes and how many tiles outer tiles have, as short as can be."""
     tiles = [str(value) for name, value in configuration.items() if name.startswith("tile_")]
+    outer = [str(value) for name, value in configuration.items() if name.startswith("outer_")]
     parts = [str(configuration["version"])]
     if tiles:
         parts.append("×".join(tiles))
+    if outer:
+        parts.append(f"in {'×'.join(outer)}")
     if "threads" in configuration:
         parts.append(f"on {configuration['threads']}")
     return " ".join(parts)
