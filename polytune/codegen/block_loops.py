@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least
-from polytune.codegen.ast_conversion import add_constant, block, substitute
+from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
 from polytune.codegen.loops import For, Let, Node
 from polytune.codegen.register_blocks import Box, Names, Shape, after_whole, maximum, minimum, minus
-from polytune.codegen.vector_expressions import Between
+from polytune.codegen.vector_expressions import Between, Either
 from polytune.frontend.expression import Compare, Expression, Iterator, Select
 
 
@@ -22,11 +22,13 @@ class Row:
         number: the value of the loop over rows; None where there is none.
         mask: the lanes that may be accessed; all if None.
         stored: those that are the row's to store: none of a row that only fills the block.
+        shared: the lanes that any row of the block may access: what is the same for all rows is loaded once.
     """
 
     number: Any
     mask: str | None = None
     stored: str | None = None
+    shared: str | None = None
 
 
 Work = Callable[[Box, Sequence[Row], int, Expression | None], Node]
@@ -61,7 +63,7 @@ class BlockLoops:
         last = Range(Iterator(rows.variable), add_constant(rows.stop, -1))
         return block(
             For(rows.variable, rows.start, add_constant(rows.stop, 1 - count), count, whole),
-            For(rows.variable, rest, rows.stop, count, self.narrow(last, *self.outer_columns(last))),
+            For(rows.variable, rest, rows.stop, count, self.narrow(last, *self.outer_columns(last), begun=False)),
         )
 
     def outer_columns(self, rows: Range | None) -> tuple[Expression, Expression]:
@@ -91,26 +93,32 @@ class BlockLoops:
         wide = self.work(box, [Row(number) for number in numbers], self.shape.columns, None)
         parts: list[Node] = []
         if first != outer_first:
-            parts.append(self.narrow(rows, outer_first, minimum(first, outer_last)))
+            parts.append(self.narrow(rows, outer_first, minimum(first, outer_last), begun=False))
         parts.append(For(columns.variable, first, add_constant(last, 1 - step), step, wide))
-        parts.append(self.narrow(rows, after_whole(first, last, step), outer_last))
+        parts.append(self.narrow(rows, after_whole(first, last, step), outer_last, begun=True))
         return block(*parts)
 
-    def narrow(self, rows: Range | None, first: Expression, last: Expression) -> Node:
+    def narrow(self, rows: Range | None, first: Expression, last: Expression, *, begun: bool) -> Node:
         """Blocks of one vector a row; masks say which lanes are there.  Behind the last row it is repeated, but
-        not stored."""
+        not stored.
+
+        ``begun`` says that no row starts behind the first column.
+        """
         column = Iterator(self.columns.variable)
         names = Names()
         parts: list[Node] = []
         chosen: list[Row] = []
 
-        def mask(start: Expression, stop: Expression) -> str:
-            lanes = Between(minus(start, column), minus(stop, column), self.lanes)
+        def named(lanes: Between | Either) -> str:
             known = next((part.name for part in parts if isinstance(part, Let) and part.value == lanes), None)
             if known is None:
                 known = names.new("m")
                 parts.append(Let(known, lanes))
             return known
+
+        def mask(start: Expression, stop: Expression) -> str:
+            begin = integer(0) if start == column else minus(start, column)
+            return named(Between(begin, minus(stop, column), self.lanes))
 
         for ahead in range(self.shape.rows):
             number: Any = None
@@ -123,10 +131,13 @@ class BlockLoops:
                     parts.append(clamped)
                     number = Iterator(clamped.name)
             values = {} if self.rows is None or number is None else {self.rows.variable: number}
-            start = maximum(substitute(self.columns.start, values), column)
+            start = column if begun else maximum(substitute(self.columns.start, values), column)
             stop = minimum(substitute(self.columns.stop, values), last)
             loaded = mask(start, stop)
             stored = loaded if there is None else mask(start, Select(there, stop, start, "int64"))
             chosen.append(Row(number, loaded, stored))
+        masks = tuple(dict.fromkeys(row.mask for row in chosen if row.mask is not None))
+        shared = named(Either(masks)) if len(masks) > 1 else masks[0]
+        chosen = [replace(row, shared=shared) for row in chosen]
         work = self.work(Box(rows, from_first(column, self.lanes)), chosen, 1, last)
         return For(self.columns.variable, first, last, self.lanes, block(*parts, work))

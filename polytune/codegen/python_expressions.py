@@ -10,6 +10,7 @@ from polytune.codegen.own_names import OWN
 from polytune.codegen.vector_expressions import (
     Between,
     Chosen,
+    Either,
     Lanes,
     Shifted,
     Spread,
@@ -95,7 +96,7 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Shifted() | Total():
+            case Element() | Variable() | Lanes() | Spread() | Between() | Either() | Chosen() | Shifted() | Total():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

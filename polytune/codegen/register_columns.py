@@ -121,11 +121,16 @@ class _Block:
         if not mentions(node, self.accumulation.columns.variable):
             return self.once("a", Spread(self.at(node, row, vector), self.lanes))
         if isinstance(node, Element):
-            mask = self.rows[row].mask
+            # Lanes of other rows are loaded too, of this row neither used nor stored.
+            mask = self.rows[row].mask if self.by_row(node) else self.rows[row].shared
             return self.once("b", Lanes(self.at(node, row, vector), self.lanes, mask, self.apart(node)))
         operands = lane_operands(node, self.accumulation.dtype)
         assert operands is not None, "accumulations that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])
+
+    def by_row(self, node: Expression) -> bool:
+        """Whether an expression differs from row to row."""
+        return self.accumulation.rows is not None and mentions(node, self.accumulation.rows.variable)
 
     def once(self, kind: str, value: VectorExpression) -> Variable:
         if value not in self.loads:

@@ -5,6 +5,7 @@
                | Lanes(element, lanes, mask, apart) -- consecutive elements, or some apart, the first given; a vector
                | Spread(value, lanes)               -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
+               | Either(masks)                      -- the lanes of any of some masks; a mask
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
                | Shifted(before, value, distance)   -- the lanes so far below those of value, which before precedes
                | Total(value, dtype)                -- the sum of the lanes, in any order; a scalar
@@ -62,6 +63,12 @@ class Between:
 
 
 @dataclass(frozen=True)
+class Either:
+    masks: tuple[str, ...]
+    dtype: str = "mask"
+
+
+@dataclass(frozen=True)
 class Chosen:
     mask: str | Compare
     value: VectorExpression
@@ -83,4 +90,4 @@ class Total:
     dtype: str
 
 
-VectorExpression = Expression | Variable | Lanes | Spread | Between | Chosen | Shifted | Total
+VectorExpression = Expression | Variable | Lanes | Spread | Between | Either | Chosen | Shifted | Total

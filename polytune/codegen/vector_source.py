@@ -11,6 +11,7 @@ from polytune.codegen.vector_expressions import (
     Apart,
     Between,
     Chosen,
+    Either,
     Lanes,
     Shifted,
     Spread,
@@ -46,6 +47,8 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
             return f"{OWN}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
+        case Either(masks):
+            return " | ".join(masks)
         case Chosen(mask, value, otherwise):
             parts = (expression_text(part, place.text) for part in (value, otherwise))
             which = mask if isinstance(mask, str) else expression_text(mask, place.text)

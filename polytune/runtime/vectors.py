@@ -343,6 +343,20 @@ for _key, _relation in _COMPARISONS.items():
     _register_comparison(_key, _relation)
 
 
+@infer_global(operator.or_)
+class _TypeEither(AbstractTemplate):
+    """The lanes of either of two masks."""
+
+    def generic(self, args, kws):
+        known = len(args) == 2 and isinstance(args[0], Mask) and args[0] == args[1]
+        return signature(args[0], *args) if known else None
+
+
+@lower_builtin(operator.or_, Mask, Mask)
+def _lower_either(context, builder, sig, args):
+    return builder.or_(*args)
+
+
 @infer_global(operator.neg)
 class _TypeNegation(AbstractTemplate):
     def generic(self, args, kws):

@@ -287,6 +287,17 @@ def test_nothing_is_stored_in_the_innermost_loop_of_a_whole_block() -> None:
         assert not any(isinstance(part, Store | Compute) for part in walk_nodes(loop.body))
 
 
+@pytest.mark.parametrize("function", [lower_triangle, upper_triangle])
+def test_what_rows_share_is_loaded_once(function: Callable) -> None:
+    """Also where the rows of a block have different columns."""
+    arguments = arguments_of(function, 4, np.random.default_rng(0))
+    program = next(each for each in stages_of(function, arguments).programs if each.has_vectors)
+    loops = [loop for region in program.regions for loop in innermost(region.body)]
+    for loop in loops:
+        loads = [node.value.element for node in walk_nodes(loop) if isinstance(getattr(node, "value", None), Lanes)]
+        assert len(loads) == len(set(loads))
+
+
 def live(stages: Stages) -> int:
     """The variables that the first innermost loop of the last region updates."""
     program = next(program for program in stages.programs if program.has_vectors)

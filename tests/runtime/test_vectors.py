@@ -47,6 +47,21 @@ def test_a_mask_leaves_the_other_lanes_alone(first: int, last: int) -> None:
     assert np.array_equal(target, np.where((first <= lanes) & (lanes < last), source, 0.0))
 
 
+@njit
+def copy_either(source, target, first, second, third):
+    A, B = view(source, "A", "A B"), view(target, "B", "A B")
+    mask = between(0, first, 8) | between(second, third, 8)
+    store_some(B, (0,), load_some(A, 8, (0,), mask), mask)
+
+
+@pytest.mark.parametrize("first, second, third", [(2, 5, 7), (4, 2, 6), (0, 3, 3), (8, 1, 2)])
+def test_the_lanes_of_either_mask(first: int, second: int, third: int) -> None:
+    source, target = np.arange(1.0, 9.0), np.zeros(8)
+    copy_either(source, target, first, second, third)
+    lanes = np.arange(8)
+    assert np.array_equal(target, np.where((lanes < first) | ((second <= lanes) & (lanes < third)), source, 0.0))
+
+
 def test_lanes_behind_an_array_are_not_touched() -> None:
     memory = np.full(4096, 7.0)
     source, target = memory[:3], memory[100:103]
