@@ -1,4 +1,4 @@
-"""Memory of local arrays: used again, never by two at once, bounded, and zeroed where that is asked for."""
+"""Memory of local arrays: used again, never by two at once, bounded, at cache lines, zeroed where that is asked for."""
 
 import threading
 
@@ -62,6 +62,17 @@ def test_small_arrays_are_left_to_the_allocator(memory, shape):
     assert array.shape == shape
     memory.give_back([array])
     assert memory.kept == 0
+
+
+@pytest.mark.parametrize("zeroed", [False, True])
+@pytest.mark.parametrize("shape", [(512,), (3, 1000), (ELEMENTS - 1,), (ELEMENTS,), (7, ELEMENTS)])
+def test_arrays_begin_where_a_cache_line_does(memory, shape, zeroed):
+    arrays = [memory.array(shape, "float64", zeroed=zeroed) for _ in range(4)]
+    for number, array in enumerate(arrays):
+        assert array.shape == shape and array.flags.c_contiguous and array.ctypes.data % 64 == 0
+        assert not zeroed or not array.any()
+        array.fill(number)
+    assert all((array == number).all() for number, array in enumerate(arrays))
 
 
 def test_threads_never_hold_the_same_memory(memory):
