@@ -147,6 +147,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
         resident=region.resident,
+        abreast=None if region.abreast is None else (names.loop(region.abreast.depth), region.abreast.most),
     )
 
 

@@ -11,6 +11,7 @@ from polytune.codegen.vector_expressions import (
     Between,
     Chosen,
     Lanes,
+    Past,
     Shifted,
     Spread,
     Total,
@@ -95,7 +96,7 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Shifted() | Total():
+            case Element() | Variable() | Lanes() | Spread() | Between() | Chosen() | Shifted() | Total() | Past():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

@@ -12,6 +12,7 @@ from polytune.codegen.vector_expressions import (
     Between,
     Chosen,
     Lanes,
+    Past,
     Shifted,
     Spread,
     Total,
@@ -55,6 +56,8 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return f"{OWN}shifted({', '.join(parts)}, {distance})"
         case Total(value):
             return f"{OWN}lane_sum({expression_text(value, place.text)})"
+        case Past(element, lanes):
+            return f"{OWN}past({place.array(element)}, {lanes}, {_index(element, place)})"
     raise AssertionError(f"no such node: {node!r}")
 
 
