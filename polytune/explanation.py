@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
+from polytune.codegen.abreast import abreast_name
 from polytune.codegen.jamming import jammed_name
 from polytune.codegen.recurrences import scanned_name
 from polytune.codegen.register_tiles import packed_name, registers_name
@@ -127,6 +128,9 @@ def explain_versions(stages: Stages) -> str:
         elif registers_name(plan.name) in names - of_plans:
             how = "the same, many points side by side in vector registers"
             lines.append(f"  {registers_name(plan.name)}: {how}")
+        if abreast_name(plan.name) in names:
+            how = "the same, some iterations side by side, each statement in all of them before the next one"
+            lines.append(f"  {abreast_name(plan.name)}: {how}")
         if jammed_name(plan.name) in names:
             how = "the same, several iterations of the loops around innermost ones at a time"
             lines.append(f"  {jammed_name(plan.name)}: {how}")

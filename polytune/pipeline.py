@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from types import FunctionType
 from typing import Any
 
+from polytune.codegen.abreast import run_abreast
 from polytune.codegen.accumulation import accumulates
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
@@ -256,8 +257,9 @@ def starts_of(plan: Plan) -> int:
 
 def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]:
     """The programs of plans, without repetitions: those of plans that accumulate with register tiles, the others each
-    as it is, with its loops jammed, with recurrences as scans, and with register tiles of points that have their own
-    variables.  The first of all is there once more with outer tiles where it may gain by them.
+    as it is, with iterations abreast, with its loops jammed, with recurrences as scans, and with register tiles of
+    points that have their own variables.  The first of all is there once more with outer tiles where it may gain by
+    them.
 
     They are in the order of the plans, but those with vectors come first, and those in which arrays lie as they are
     walked.
@@ -290,7 +292,8 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         elif plan.expands or plan.begins_early:
             versions = [tiled or program]
         else:
-            versions = [program, jam_program(program, loop), scan_program(program, scop, target)]
+            abreast = run_abreast(program, scop, target)
+            versions = [program, abreast, jam_program(program, loop), scan_program(program, scop, target)]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
                 versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:

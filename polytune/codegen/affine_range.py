@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from polytune.codegen.ast_conversion import add_constant, substitute
-from polytune.frontend.expression import Binary, Constant, Expression, Iterator, Unary, walk
+from polytune.frontend.expression import Binary, Constant, Element, Expression, Iterator, Unary, walk
 
 
 @dataclass(frozen=True)
@@ -69,6 +69,27 @@ def _add_terms(expression: Expression, factor: int, terms: dict[Expression | Non
             _add_terms(operand, -factor, terms)
         case _:
             terms[expression] = terms.get(expression, 0) + factor
+
+
+def in_one_order(element: Element) -> Element:
+    """The element with sums in its subscripts in one order, so that two ways to name a place are the same one."""
+    return replace(element, subscripts=tuple(_as_sum(subscript) for subscript in element.subscripts))
+
+
+def _as_sum(index: Expression) -> Expression:
+    """An index expression as a sum of its terms, in an order of their own, and its constant."""
+    terms = terms_of(index)
+    constant = terms.pop(None, 0)
+    total: Expression | None = None
+    # What is added comes before what is taken away.
+    for term, factor in sorted(terms.items(), key=lambda item: (item[1] < 0, repr(item[0]))):
+        assert term is not None, "the constant is no term any more"
+        product = term if abs(factor) == 1 else Binary("*", Constant(abs(factor), "int64"), term, "int64")
+        if total is None:
+            total = product if factor > 0 else Unary("-", product, "int64")
+        else:
+            total = Binary("+" if factor > 0 else "-", total, product, "int64")
+    return Constant(constant, "int64") if total is None else add_constant(total, constant)
 
 
 def greatest(expression: Expression, ranges: Mapping[str, Range]) -> Expression | None:

@@ -160,6 +160,8 @@ class RegionCode:
         resident: arrays of more than one point whose values never leave one; none of those of which there are copies.
         strips: memory that each worker has in place of some of them.
         descends: whether workers go through their tiles from the last to the first.
+        abreast: the variable of a loop of which consecutive iterations may run statement by statement, each of whose
+            instances in them then carry no dependence, and how many at most; None where there is no such one.
     """
 
     index: int
@@ -179,6 +181,7 @@ class RegionCode:
     resident: frozenset[str] = frozenset()
     strips: tuple[Strip, ...] = ()
     descends: bool = False
+    abreast: tuple[str, int] | None = None
 
     @property
     def summed(self) -> frozenset[str]:

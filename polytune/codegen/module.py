@@ -24,6 +24,7 @@ VECTOR_OPERATIONS = (
     "lane_sum",
     "load",
     "load_some",
+    "past",
     "shifted",
     "spread",
     "store",

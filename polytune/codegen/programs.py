@@ -32,7 +32,8 @@ def first_tile(region: Region | None, member: int) -> int:
 
     Long in the direction of memory, for vectors, and short in the others, for the caches.  With sums in registers a
     tile of what all rows of a block share, 256 by 192 numbers, stays in the second cache; on diagonals there are to be
-    many tiles, and where four members or more are tiled, few steps of the first one, time, reach far in all others.
+    many tiles, and where four members or more are tiled, few steps of the first one, time, reach far in all others, and
+    rows, of arrays of three dimensions, are short enough to stay whole.
     Where points have copies of arrays, a tile has many of those computed together, few others.  Where numbers are added
     up one by one, there are to be many of them.
     """
@@ -42,8 +43,8 @@ def first_tile(region: Region | None, member: int) -> int:
         return 192 if member == region.expansion.member else 4
     if region is not None and region.accumulated is not None and region.kind is RegionKind.WAVEFRONT:
         return 96
-    if region is not None and region.kind is RegionKind.WAVEFRONT and member == 0 and region.depth > 3:
-        return 16
+    if region is not None and region.kind is RegionKind.WAVEFRONT and region.depth > 3:
+        return 16 if member == 0 else LARGEST_TILE if member == region.contiguous else 32
     if region is None or region.accumulated is None:
         return 512 if region is not None and member == region.contiguous else 32
     if region.depth == 2:
@@ -150,6 +151,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
         descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
         resident=region.resident,
+        abreast=None if region.abreast is None else (names.loop(region.abreast.depth), region.abreast.most),
     )
 
 

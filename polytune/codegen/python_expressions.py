@@ -12,6 +12,7 @@ from polytune.codegen.vector_expressions import (
     Chosen,
     Either,
     Lanes,
+    Past,
     Shifted,
     Spread,
     Total,
@@ -96,7 +97,9 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Between() | Either() | Chosen() | Shifted() | Total():
+            case Element() | Variable() | Lanes() | Spread() | Total() | Past():
+                return self.element(expression), _ATOM
+            case Between() | Either() | Chosen() | Shifted():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

@@ -11,32 +11,43 @@ depend on it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from typing import Any
 
 from polytune.codegen.accumulation import is_vector
-from polytune.codegen.affine_range import mentions
+from polytune.codegen.affine_range import in_one_order, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
 from polytune.codegen.block_loops import BlockLoops, Row
-from polytune.codegen.lane_access import ContiguousAxis, apart_of, is_near, may_be_loaded, pays
+from polytune.codegen.lane_access import ContiguousAxis, apart_of, is_consecutive, is_near, may_be_loaded, pays
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
-from polytune.codegen.register_blocks import Box, Names, Shape
+from polytune.codegen.register_blocks import Box, Names, Shape, after_whole, minus
 from polytune.codegen.target import BYTES, Target
-from polytune.codegen.vector_expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
-from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, walk
+from polytune.codegen.vector_expressions import VECTOR, Apart, Between, Lanes, Past, Spread, Variable, VectorExpression
+from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Select, walk
 
 
 @dataclass(frozen=True)
 class RowLoop:
     """A loop without dependences between iterations around assignments to elements at equal distances, all of one
-    type; ``contiguous`` tells how arrays lie in memory."""
+    type.
+
+    Attributes:
+        columns: the loop.
+        assignments: what it has inside.
+        dtype: the type of everything that is computed.
+        contiguous: tells how arrays lie in memory.
+        independent: whether there are no dependences between different assignments either, in whatever iterations.
+    """
 
     columns: For
     assignments: tuple[Assign, ...]
     dtype: str
     contiguous: ContiguousAxis
+    independent: bool = False
 
     def is_fixed(self, node: Expression) -> bool:
         """Whether an expression has one value all through the loop, which no assignment can change on the way."""
@@ -44,7 +55,7 @@ class RowLoop:
             return False
         stored = {assignment.target.array for assignment in self.assignments}
         read = {part.array for part in walk(node) if isinstance(part, Element)}
-        return len(self.assignments) == 1 or not stored & read
+        return self.independent or len(self.assignments) == 1 or not stored & read
 
 
 def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -> RowLoop | None:
@@ -76,8 +87,20 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
     )
 
 
-def vectorise_row(row: RowLoop, target: Target) -> Node:
-    """The loop by a vector at a time, the last one with a mask."""
+class Vectors(Enum):
+    """Where the vectors of a row begin.
+
+    At its first column, the last one with a mask; with masks in all of them, which is little code; or where vectors
+    begin in the memory of the first assignment's target, so that storing one never touches two lines of a cache.
+    """
+
+    PLAIN = "plain"
+    MASKED = "masked"
+    ALIGNED = "aligned"
+
+
+def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN) -> Node:
+    """The loop by a vector at a time."""
     lanes, columns = target.lanes(row.dtype), row.columns
     names = Names()
     fixed: dict[Expression, Let] = {}
@@ -89,9 +112,45 @@ def vectorise_row(row: RowLoop, target: Target) -> Node:
     def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
         return _Vectors(row, lanes, rows[0], vectors, fixed).code()
 
-    loops = BlockLoops(None, columns, lanes, Shape(1, 1), work).nest()
+    first = row.assignments[0].target
+    if vectors is Vectors.ALIGNED and is_consecutive(first, columns.variable, row.contiguous):
+        loops = _aligned(row, lanes, partial(_Vectors, row, lanes, vectors=1, fixed=fixed))
+    else:
+        blocks = BlockLoops(None, columns, lanes, Shape(1, 1), work)
+        masked = vectors is Vectors.MASKED
+        loops = blocks.narrow(None, columns.start, columns.stop, begun=True) if masked else blocks.nest()
     # What is fixed may be loaded from where only iterations may load from.
     return If(Compare("<", columns.start, columns.stop), block(*fixed.values(), loops)) if fixed else loops
+
+
+def _aligned(row: RowLoop, lanes: int, vectors: Callable[[Row], _Vectors]) -> Node:
+    """Whole vectors but for the first and the last one, which one piece of code with a mask is for."""
+    columns, own = row.columns, Names()
+    column = Iterator(columns.variable)
+    first, last, start, end = (Iterator(own.new(kind)) for kind in ("first_", "last_", "from_", "to_"))
+    ahead: Any = Past(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
+    begin = add_constant(start, lanes)
+    mask, piece = own.new("m"), Iterator(own.new("s"))
+    pieces = Select(Compare("<", end, last), integer(2), integer(1), "int64")
+    at_end = Binary("*", piece, minus(end, start), "int64")
+    return block(
+        Let(first.name, columns.start),
+        Let(last.name, columns.stop),
+        Let(start.name, minus(first, ahead)),
+        Let(end.name, after_whole(begin, last, lanes)),
+        For(columns.variable, begin, add_constant(last, 1 - lanes), lanes, vectors(Row(None)).code()),
+        For(
+            piece.name,
+            integer(0),
+            pieces,
+            1,
+            block(
+                Let(columns.variable, Binary("+", start, at_end, "int64")),
+                Let(mask, Between(minus(first, column), minus(last, column), lanes)),
+                vectors(Row(None, mask, mask)).code(),
+            ),
+        ),
+    )
 
 
 def _is_single(loop: For) -> bool:
@@ -120,14 +179,17 @@ class _Vectors:
     def code(self) -> Node:
         names = Names()
         nodes: list[Node] = []
+        stores: list[Node] = []
+        loads: dict[VectorExpression, Let] = {}
         for assignment in self.row.assignments:
             for vector in range(self.vectors):
-                loads: dict[VectorExpression, Let] = {}
                 value = self.value(assignment.value, vector, loads, names)
                 target = self.at(assignment.target, vector)
-                store = Store(target, value, self.place.stored, self.apart(assignment.target))
-                nodes += [*loads.values(), store]
-        return block(*nodes)
+                stores.append(Store(target, value, self.place.stored, self.apart(assignment.target)))
+                if not self.row.independent:
+                    nodes += [*loads.values(), *stores]
+                    loads, stores = {}, []
+        return block(*nodes, *loads.values(), *stores)
 
     def apart(self, element: Element) -> Apart | None:
         """How far consecutive columns of an element are apart."""
@@ -139,13 +201,16 @@ class _Vectors:
         return substitute(node, {column: add_constant(Iterator(column), vector * self.lanes)})
 
     def value(self, node: Expression, vector: int, loads: dict[VectorExpression, Let], names: Names) -> Any:
-        """An expression as a vector; what an assignment uses twice is loaded once."""
+        """An expression as a vector; what an assignment uses twice is loaded once, and what independent ones use."""
         if node in self.fixed:
             return Variable(self.fixed[node].name, VECTOR)
         if not mentions(node, self.row.columns.variable):
             return Spread(node, self.lanes)
         if isinstance(node, Element):
-            loaded = Lanes(self.at(node, vector), self.lanes, self.place.mask, self.apart(node))
+            place = self.at(node, vector)
+            loaded = Lanes(
+                in_one_order(place) if self.row.independent else place, self.lanes, self.place.mask, self.apart(node)
+            )
             if loaded not in loads:
                 loads[loaded] = Let(names.new("b"), loaded)
             return Variable(loads[loaded].name, VECTOR)

@@ -9,6 +9,8 @@
                | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
                | Shifted(before, value, distance)   -- the lanes so far below those of value, which before precedes
                | Total(value, dtype)                -- the sum of the lanes, in any order; a scalar
+               | Past(element, lanes)               -- how many elements there are from where a vector begins, of the
+                                                       memory as a sequence of vectors, up to an element; an integer
 
 Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are those of
 a comparison that chooses lanes.  A mask is the name of a variable.
@@ -90,4 +92,11 @@ class Total:
     dtype: str
 
 
-VectorExpression = Expression | Variable | Lanes | Spread | Between | Either | Chosen | Shifted | Total
+@dataclass(frozen=True)
+class Past:
+    element: Element
+    lanes: int
+    dtype: str = "int64"
+
+
+VectorExpression = Expression | Variable | Lanes | Spread | Between | Either | Chosen | Shifted | Total | Past

@@ -13,6 +13,7 @@ from polytune.codegen.vector_expressions import (
     Chosen,
     Either,
     Lanes,
+    Past,
     Shifted,
     Spread,
     Total,
@@ -58,6 +59,8 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return f"{OWN}shifted({', '.join(parts)}, {distance})"
         case Total(value):
             return f"{OWN}lane_sum({expression_text(value, place.text)})"
+        case Past(element, lanes):
+            return f"{OWN}past({place.array(element)}, {lanes}, {_index(element, place)})"
     raise AssertionError(f"no such node: {node!r}")
 
 

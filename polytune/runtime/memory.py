@@ -162,8 +162,13 @@ class _TypeStore(AbstractTemplate):
         return signature(types.none, view_type, index, view_type.dtype)
 
 
-def element_address(context, builder, view_type: View, index_type: types.Type, value, index) -> ir.Value:
-    """The address of an element: one step per dynamic axis in bytes, then one along the contiguous axis."""
+def element_address(
+    context, builder, view_type: View, index_type: types.Type, value, index, *, inside: bool = True
+) -> ir.Value:
+    """The address of an element: one step per dynamic axis in bytes, then one along the contiguous axis.
+
+    ``inside`` tells that the element is one of the array, and not just a place from which others are counted.
+    """
     kinds = _subscripts(view_type, index_type) or ()
     if isinstance(index_type, types.BaseTuple):
         indices = [builder.extract_value(index, position) for position in range(len(kinds))]
@@ -178,10 +183,10 @@ def element_address(context, builder, view_type: View, index_type: types.Type, v
     address = source.data
     for axis in view_type.dynamic_axes:
         offset = builder.mul(indices[axis], getattr(source, f"stride_{axis}"), flags=("nsw",))
-        address = builder.gep(address, [offset], inbounds=True, source_etype=_BYTE)
+        address = builder.gep(address, [offset], inbounds=inside, source_etype=_BYTE)
     element = context.get_data_type(view_type.dtype)
     for axis in set(range(view_type.ndim)) - set(view_type.dynamic_axes):
-        address = builder.gep(address, [indices[axis]], inbounds=True, source_etype=element)
+        address = builder.gep(address, [indices[axis]], inbounds=inside, source_etype=element)
     return address
 
 

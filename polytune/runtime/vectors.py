@@ -29,6 +29,7 @@ __all__ = [
     "lane_sum",
     "load",
     "load_some",
+    "past",
     "shifted",
     "spread",
     "store",
@@ -138,7 +139,7 @@ def load_some(typing_context, view, lanes, index, mask):
     check_mask(mask, vector.lanes)
 
     def emit(context, builder, sig, args):
-        address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2])
+        address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2], inside=False)
         storage, bits = storage_of(vector), ir.VectorType(_BIT, vector.lanes)
         kind = ir.FunctionType(storage, [ir.PointerType(), ir.IntType(32), bits, storage])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{_suffix(vector)}.p0")
@@ -149,6 +150,30 @@ def load_some(typing_context, view, lanes, index, mask):
         return loaded
 
     return vector(view, lanes, index, mask), emit
+
+
+@intrinsic(prefer_literal=True)
+def past(typing_context, view, lanes, index):
+    """How many elements an element lies past the last multiple, in memory, of the size of a vector.
+
+    A vector that begins so many elements before it touches one line of a cache, where vectors are no longer than
+    that and elements lie at multiples of their own size.
+
+    Args:
+        view: a view of integers or floats with a contiguous axis.
+        lanes: literal; how many elements a vector has.
+        index: subscripts of the element, a tuple of integers.
+    """
+    vector = vector_of(view, lanes)
+    size = vector.dtype.bitwidth // 8
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2], inside=False)
+        number = builder.ptrtoint(address, ir.IntType(64))
+        within = builder.and_(number, ir.Constant(number.type, vector.lanes * size - 1))
+        return builder.udiv(within, ir.Constant(number.type, size))
+
+    return types.int64(view, lanes, index), emit
 
 
 def check_store(view: types.Type, value: types.Type) -> None:
@@ -181,7 +206,7 @@ def store_some(typing_context, view, index, value, mask):
     check_mask(mask, value.lanes)
 
     def emit(context, builder, sig, args):
-        address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1])
+        address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1], inside=False)
         storage, bits = storage_of(value), ir.VectorType(_BIT, value.lanes)
         kind = ir.FunctionType(ir.VoidType(), [storage, ir.PointerType(), ir.IntType(32), bits])
         function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{_suffix(value)}.p0")

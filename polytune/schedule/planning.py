@@ -8,6 +8,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.schedule.abreast import iterations_abreast
 from polytune.schedule.bands import BandAnalysis, analyse_band, is_contained
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.dependences import Dependences
@@ -225,6 +226,9 @@ class _Planner:
         if kind is RegionKind.PARALLEL:
             arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
             region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
+        elif kind is RegionKind.WAVEFRONT and node.band_n_member() < len(order):
+            abreast = iterations_abreast(node, self.candidate.dependences)
+            region = self.regions[-1] = replace(region, abreast=abreast)
         elif kind is RegionKind.WAVEFRONT and self.early is not None:
             depth = _depth(node.root())
             updates = early_updates(node, self.candidate.schedule, self.early, depth)

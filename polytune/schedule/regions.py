@@ -7,6 +7,7 @@ from enum import Enum
 
 import islpy as isl
 
+from polytune.schedule.abreast import Abreast
 from polytune.schedule.bands import Obstacle
 from polytune.schedule.dependences import Dependences
 from polytune.schedule.early_updates import EarlyUpdates
@@ -49,6 +50,8 @@ class Region:
             the band: what a point writes to them nothing else needs.
         early: the updates that come first in each row of a tile, though not yet in the plan's schedule; None where
             there are none.
+        abreast: the iterations of the loop around each statement's own loops that may run statement by statement; None
+            where there are none.
     """
 
     index: int
@@ -67,6 +70,7 @@ class Region:
     nested: int = 0
     resident: frozenset[str] = frozenset()
     early: EarlyUpdates | None = None
+    abreast: Abreast | None = None
 
     @property
     def outer_depth(self) -> int:

@@ -11,7 +11,18 @@ from numba.core.errors import TypingError
 
 from polytune.runtime.arithmetic import greatest, least
 from polytune.runtime.memory import view
-from polytune.runtime.vectors import between, chosen, lane_sum, load, load_some, shifted, spread, store, store_some
+from polytune.runtime.vectors import (
+    between,
+    chosen,
+    lane_sum,
+    load,
+    load_some,
+    past,
+    shifted,
+    spread,
+    store,
+    store_some,
+)
 
 TYPES = ("float64", "float32", "int64", "int32")
 
@@ -223,6 +234,23 @@ def test_shifted_lanes_come_from_the_vector_before(dtype: str) -> None:
     results = np.zeros((4, 4), dtype)
     shift(np.arange(8, dtype=dtype), results)
     assert results.tolist() == [[4, 5, 6, 7], [3, 4, 5, 6], [1, 2, 3, 4], [0, 1, 2, 3]]
+
+
+@njit
+def places(source, results):
+    a = view(source, "a", "a")
+    for number in range(len(results)):
+        results[number] = past(a, 4, (number,))
+
+
+@pytest.mark.parametrize("dtype", TYPES)
+def test_vectors_begin_at_multiples_of_their_size(dtype: str) -> None:
+    source = np.zeros(20, dtype)
+    first = source.ctypes.data // source.itemsize
+    results = np.zeros(12, np.int64)
+    for start in range(4):
+        places(source[start:], results)
+        assert results.tolist() == [(first + start + number) % 4 for number in range(12)]
 
 
 def test_lanes_are_shifted_by_no_more_than_a_vector() -> None:
