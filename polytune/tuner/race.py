@@ -11,7 +11,7 @@ from polytune.tuner.samples import Samples
 
 __all__ = ["DUEL_ROUNDS", "FINAL_ROUNDS", "Race", "contenders", "default_if_near", "is_noisy"]
 
-FINAL_ROUNDS = 5
+FINAL_ROUNDS = 8
 """Rounds of the race at the end of a search."""
 
 DUEL_ROUNDS = 2
@@ -20,6 +20,7 @@ DUEL_ROUNDS = 2
 _MOST = 6  # contenders
 _FAR = 1.25  # times the best: further off, a configuration other than the default does not take part
 _FAR_FOR_DEFAULT = 4.0  # it may have been measured while the program was starting
+_LEAST_ROUNDS = 3  # before the favourite leaves: something else may have kept the machine busy for all of its turn
 _CALLS = 3  # of a turn, of which the first does not count
 _DOUBT = 4.0  # times the spread over the square root of the measurements: a difference that noise can make
 
@@ -37,15 +38,22 @@ class Race:
     spread (see `Samples.spread`) divided by the square root of the number of measurements, about two standard errors
     of the difference of two medians.
 
+    At the end of a search the default is the favourite: of several that noise does not tell apart, the one with the
+    smallest median was the luckiest.  It wins unless the smallest median is more than a standard error below its own
+    (the one-standard-error rule of Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984), and
+    does not leave before the third round.
+
     Args:
         contenders: at least one, all different; the winner is the first of equals.
         rounds: how many there are at most.
+        favourite: the contender that wins where it may be the fastest; None where all are alike.
     """
 
-    def __init__(self, contenders: Sequence[Configuration], rounds: int):
+    def __init__(self, contenders: Sequence[Configuration], rounds: int, favourite: Configuration | None = None):
         self._samples = {configuration: Samples() for configuration in contenders}
         self._running = list(contenders)
         self._rounds = rounds
+        self._favourite = favourite
         self._round = self._turn = self._calls = 0
 
     def ask(self) -> Configuration:
@@ -68,15 +76,13 @@ class Race:
 
     def _end_round(self) -> None:
         self._round, self._turn = self._round + 1, 0
-        fastest = min((self._samples[each] for each in self._running), key=lambda samples: samples.estimate)
         # The order is turned by one, so that it is not always the same one that begins.
         self._running = [*self._running[1:], self._running[0]]
-
-        def stays(samples: Samples) -> bool:
-            doubt = _DOUBT / math.sqrt(len(fastest)) * (samples.spread + fastest.spread) / 2
-            return samples.estimate <= fastest.estimate * (1 + doubt)
-
-        self._running = [each for each in self._running if stays(self._samples[each])]
+        fastest = self._samples[min(self._running, key=self._estimate)]
+        staying = self._favourite if self._round < _LEAST_ROUNDS else None
+        self._running = [
+            each for each in self._running if each == staying or _may_be_as_fast(self._samples[each], fastest, _DOUBT)
+        ]
 
     def drop(self, configuration: Configuration) -> None:
         """A contender has failed."""
@@ -98,9 +104,14 @@ class Race:
 
     @property
     def winner(self) -> Configuration | None:
-        """Of those still in the race the one with the smallest median; before any was measured, the first; None where
-        all have failed."""
-        return min((each for each in self._samples if each in self._running), key=self._estimate, default=None)
+        """Of those still in the race the one with the smallest median, or the favourite if it may be as fast; before
+        any was measured, the first; None where all have failed."""
+        fastest = min((each for each in self._samples if each in self._running), key=self._estimate, default=None)
+        favourite = self._favourite
+        if fastest is None or favourite is None or favourite not in self._running or not self._samples[favourite]:
+            return fastest
+        may_be = _may_be_as_fast(self._samples[favourite], self._samples[fastest], _DOUBT / 2)
+        return favourite if may_be else fastest
 
     def _estimate(self, configuration: Configuration) -> float:
         return self._samples[configuration].estimate
@@ -116,17 +127,26 @@ class Race:
             "samples": [[dict(each), list(samples.values)] for each, samples in self._samples.items()],
             "running": [dict(each) for each in self._running],
             "rounds": self._rounds,
+            "favourite": self._favourite and dict(self._favourite),
             "at": [self._round, self._turn, self._calls],
         }
 
     @classmethod
     def restored(cls, state: dict[str, Any]) -> Race:
         """The race that `state` wrote."""
-        race = cls([Configuration(values) for values, _ in state["samples"]], state["rounds"])
+        favourite = state.get("favourite")
+        contenders = [Configuration(values) for values, _ in state["samples"]]
+        race = cls(contenders, state["rounds"], favourite and Configuration(favourite))
         race._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
         race._running = [Configuration(values) for values in state["running"]]
         race._round, race._turn, race._calls = state["at"]
         return race
+
+
+def _may_be_as_fast(samples: Samples, fastest: Samples, doubt: float) -> bool:
+    """Whether noise can explain by how much a median is above the smallest one."""
+    allowed = doubt / math.sqrt(len(fastest)) * (samples.spread + fastest.spread) / 2
+    return samples.estimate <= fastest.estimate * (1 + allowed)
 
 
 def is_noisy(samples: Sequence[Samples]) -> bool:

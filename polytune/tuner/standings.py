@@ -119,7 +119,7 @@ class Standings:
         """Whether all that may be the best begins to race, once after each time that the search has come to its end."""
         found = self._rivals()
         self._is_confirmed = True
-        return self._begins_race(found, FINAL_ROUNDS)
+        return self._begins_race(found, FINAL_ROUNDS, self._default)
 
     def _rivals(self) -> list[Configuration]:
         """What may be the best, the best so far first, unless a race has confirmed that."""
@@ -138,11 +138,11 @@ class Standings:
         near = default_if_near(self.samples, best, self._default)
         return self.race is not None or self._begins_race([best, rival, *near], DUEL_ROUNDS)
 
-    def _begins_race(self, found: Sequence[Configuration], rounds: int) -> bool:
+    def _begins_race(self, found: Sequence[Configuration], rounds: int, favourite: Configuration | None = None) -> bool:
         """Let configurations race, the best first; False where there is nothing to doubt."""
         if not self._is_doubtful(found):
             return False
-        self.race = Race(list(dict.fromkeys(found)), rounds)
+        self.race = Race(list(dict.fromkeys(found)), rounds, favourite)
         return True
 
     def _is_doubtful(self, found: Sequence[Configuration]) -> bool:

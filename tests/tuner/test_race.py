@@ -74,6 +74,35 @@ def test_a_race_ends_after_its_rounds_and_the_first_of_equals_wins():
     assert race.winner == C
 
 
+@pytest.mark.parametrize("seed", range(8))
+def test_the_favourite_wins_where_noise_may_be_why_another_seems_faster(seed):
+    rng = np.random.default_rng(seed)
+    race = Race([A, D, C], 8, favourite=C)
+    run(race, lambda c: (2.0 if c == D else 1.0) * math.exp(rng.normal(0, 0.2)))
+    assert race.winner == C or race.samples[C].estimate > 1.05 * race.samples[race.winner].estimate
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_favourite_loses_to_what_is_faster_for_certain(seed):
+    race = Race([C, B, A], 8, favourite=B)
+    run(race, noise(seed))
+    assert race.winner == A
+
+
+def test_the_favourite_survives_a_turn_in_which_the_machine_was_busy():
+    made = 0
+    quiet = noise(7)
+
+    def measure(configuration):
+        nonlocal made
+        made += 1
+        return quiet(configuration) * (3.0 if 4 <= made <= 6 else 1.0)
+
+    race = Race([C, A], 8, favourite=A)
+    run(race, measure)
+    assert race.winner == A
+
+
 def test_calls_of_others_teach_a_race_nothing():
     race = Race([A, B], 3)
     assert not race.tell(B, 0.1) and not race.tell(D, 0.1) and race.ask() == A
@@ -103,7 +132,7 @@ def test_who_fails_last_in_a_round_ends_it():
 
 @pytest.mark.parametrize("calls", [0, 1, 2, 5, 9, 14])
 def test_a_restored_race_goes_on_exactly(calls):
-    race = Race([A, B, C], 6)
+    race = Race([A, B, C], 6, favourite=B)
     measure = noise(1)
     for _ in range(calls):
         race.tell(race.ask(), measure(race.ask()))
