@@ -46,6 +46,9 @@ class CudaContext:
         """Make the context current in this thread."""
         if self.device.lost:
             raise DeviceLostError(f"{self.device} has stopped answering and is not used again")
+        if not self._finalizer.alive:
+            # pycuda would push a context that it counts as dead, and take the one below it off the stack afterwards.
+            raise DeviceError(f"cannot {what} {self.device}: it was closed")
         try:
             self.raw.push()
         except self.cuda.Error as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
 from pathlib import Path
@@ -143,3 +144,16 @@ device.upload(stream, buffer, array, ((0, 10, 1),))
 """
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+def test_memory_that_outlives_its_device_leaves_the_context_in_use_alone(stand_in):
+    """The garbage collector may free it at any moment."""
+    closed, used = stand_in.device(), stand_in.device()
+    buffer = closed.allocate(64)
+    closed.close()
+    with used._context("work on"):
+        del buffer
+        gc.collect()
+    assert not used.lost
+    used.allocate(64)
+    used.close()
