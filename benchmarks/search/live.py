@@ -7,8 +7,10 @@ before, and what OpenTuner itself takes is not counted: what is compared is the 
 from __future__ import annotations
 
 import json
+import shutil
 import statistics
 import subprocess
+import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -48,8 +50,10 @@ class Rival:
         """
         self._space = space
         self.invalid = 0
+        self._folder = tempfile.TemporaryDirectory(prefix="opentuner-")  # where it leaves its log
         self._process = subprocess.Popen(
-            [python, SCRIPT],
+            [Path(shutil.which(python) or python).absolute(), SCRIPT],
+            cwd=self._folder.name,
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -90,6 +94,7 @@ class Rival:
         for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
             if stream is not None:
                 stream.close()
+        self._folder.cleanup()
 
     def _write(self, document: dict[str, Any]) -> None:
         assert self._process.stdin is not None
