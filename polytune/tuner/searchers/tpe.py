@@ -138,7 +138,7 @@ def _sampler_of(distributions: dict[str, Any]) -> type[Any]:
     """
     optuna = library("optuna", _USER)
 
-    class Sampler(optuna.samplers.TPESampler):  # type: ignore[misc, name-defined]
+    class Sampler(optuna.samplers.TPESampler):  # type: ignore[name-defined]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
             return distributions
 
