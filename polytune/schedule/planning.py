@@ -19,7 +19,7 @@ from polytune.schedule.independence import independent_inside
 from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, reuse_order, select_members
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
 from polytune.schedule.row_sweeps import RowSweep, distribute_rows, row_sweep_of
-from polytune.schedule.tree import below_mark, has_band, separate_innermost, statements_of
+from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
 LEAST_WITH_PLANES = 4
@@ -253,7 +253,7 @@ class _Planner:
         for loops in (2, 1) if members >= LEAST_WITH_PLANES else (1,):
             distributed = distribute_innermost(node, self.candidate.dependences, loops)
             if distributed.band_n_member() < members:
-                return distributed
+                return in_one_loop(distributed)
         return node
 
     def interchange_below(self, node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -17,6 +17,18 @@ def separate_innermost(node: isl.ScheduleNode) -> isl.ScheduleNode:
     return node
 
 
+def in_one_loop(node: isl.ScheduleNode) -> isl.ScheduleNode:
+    """Have isl make one loop of each member of a band for all statements, with conditions inside it.
+
+    By itself it would split the loops where statements begin or end.  Of statements whose loops begin and end at
+    different, parametric places, as those of boundaries do, that is a number of cases that grows with the product of
+    the places, and each a copy of the code inside.
+    """
+    for member in range(node.band_n_member()):
+        node = node.band_member_set_ast_loop_type(member, isl.ast_loop_type.atomic)
+    return node
+
+
 def has_band(node: isl.ScheduleNode) -> bool:
     """Whether a node is a band or has one below."""
     if node.get_type() == isl.schedule_node_type.band:
