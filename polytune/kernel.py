@@ -122,7 +122,7 @@ class Kernel(CallableKernel):
             self.__wrapped__,
             strict=True,
             budget=self._budget,
-            thresholds=self._thresholds,
+            thresholds=self.thresholds,
             background=self.background,
         )
 

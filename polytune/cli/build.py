@@ -12,9 +12,6 @@ from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import load_kernels, parse_target
 
-_FIRST_WORDS = '"""Kernels compiled by polytune'
-"""How the ``__init__.py`` of every package that was built begins."""
-
 
 def build(
     targets: Annotated[
@@ -55,6 +52,8 @@ def check_folder(output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file; -o names the folder of the package")
     if output.is_dir() and any(output.iterdir()):
+        from polytune.packaging import FIRST_WORDS
+
         initial = output / "__init__.py"
-        if not initial.is_file() or not initial.read_text(encoding="utf-8").startswith(_FIRST_WORDS):
+        if not initial.is_file() or not initial.read_text(encoding="utf-8").startswith(FIRST_WORDS):
             raise typer.BadParameter(f"{output} holds something else; -o names a new folder, or an earlier build")
