@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +26,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Write a package that runs and tunes the kernels without the compiler (without islpy and sympy)."""
+    output = Path(os.path.abspath(output)) if output.name in ("", "..") else output  # . and .. have names, too
     if not output.name.isidentifier() or keyword.iskeyword(output.name):
         raise typer.BadParameter(f"{output.name!r} is no name of a package: letters, digits and _ only, and no keyword")
     check_folder(output)
