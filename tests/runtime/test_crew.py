@@ -85,6 +85,7 @@ def crews():
 
 def call_with_a_helper(crews, released=False):
     """The context of a call that a helper has come to, and still holds unless it is released."""
+    until(lambda: all(crew.is_free for crew in crews._all))
     context = new_context()
     words(context)[RELEASED] = released
     crews.run(address(hold_helpers), context, 2)
@@ -133,7 +134,6 @@ def test_a_helper_comes_however_long_it_had_nothing_to_do(crews):
         while time.perf_counter() < end:
             pass
         call_with_a_helper(crews, released=True)
-        until(lambda: crews._all[0].is_free)
 
 
 def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_context(crews):
@@ -149,7 +149,6 @@ def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_contex
     words(held)[RELEASED] = 1
     until(lambda: words(held)[COMPLETED] == 2)
     assert words(held)[SUM] == EXPECTED
-    until(lambda: crews._all[0].is_free)
     assert words(call_with_a_helper(crews, released=True))[STARTED] == 1
 
 
