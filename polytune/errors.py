@@ -82,6 +82,10 @@ class MissingLibraryError(PolytuneError, ImportError):
     """Something needs a library that is not installed; the message says how to install it."""
 
 
+class PackageError(PolytuneError, ImportError):
+    """A built package cannot be used with the polytune that is installed, and has to be built again."""
+
+
 class HistoryError(PolytuneError):
     """The record of measurements cannot be read or written."""
 

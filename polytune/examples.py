@@ -8,7 +8,7 @@ from typing import Any
 import islpy as isl
 import numpy as np
 
-from polytune.errors import PolytuneError
+from polytune.errors import ArgumentError
 from polytune.frontend.expression import Argument, Extent
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
@@ -26,7 +26,7 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
         rng: where the contents come from.
 
     Raises:
-        PolytuneError: a size is missing or unknown, or negative where it is an extent.
+        ArgumentError: a size is missing or unknown, or negative where it is an extent.
     """
     scop = stages.scop
     needed = [p.name for p in scop.parameters if isinstance(p.source, (Extent, Argument))]
@@ -34,10 +34,10 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
     missing = [name for name in needed if name not in sizes]
     if unknown or missing:
         problem = f"unknown: {', '.join(unknown)}" if unknown else f"missing: {', '.join(missing)}"
-        raise PolytuneError(f"{scop.name} has the sizes {', '.join(needed) or 'none'}; {problem}")
+        raise ArgumentError(f"{scop.name} has the sizes {', '.join(needed) or 'none'}; {problem}")
     for parameter in scop.parameters:
         if parameter.nonnegative and sizes.get(parameter.name, 0) < 0:
-            raise PolytuneError(f"{scop.name}: {parameter.name} is an extent and cannot be {sizes[parameter.name]}")
+            raise ArgumentError(f"{scop.name}: {parameter.name} is an extent and cannot be {sizes[parameter.name]}")
     values: list[Any] = []
     for name, kind in scop.signature.arguments:
         if isinstance(kind, ArrayType):

@@ -13,7 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from polytune.errors import PolytuneError
+from polytune.errors import MissingLibraryError, PolytuneError
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
@@ -122,16 +122,28 @@ class Kernel(CallableKernel):
             self.__wrapped__,
             strict=True,
             budget=self._budget,
-            thresholds=self._thresholds,
+            thresholds=self.thresholds,
             background=self.background,
         )
 
     def stages(self, signature: Signature | None = None) -> Any:
         """The compiler's stages for argument types (inferred from the source where not given), see
-        ``polytune.pipeline``."""
-        from polytune.codegen.target import Target
-        from polytune.frontend import infer_signature
-        from polytune.pipeline import Stages
+        ``polytune.pipeline``.
+
+        Raises:
+            MissingLibraryError: the libraries of the compiler are not installed.
+        """
+        try:
+            from polytune.codegen.target import Target
+            from polytune.frontend import infer_signature
+            from polytune.pipeline import Stages
+        except ModuleNotFoundError as error:
+            if error.name not in ("islpy", "sympy"):
+                raise
+            raise MissingLibraryError(
+                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install polytune "
+                "with its dependencies, or import a package that polytune build has written where they are"
+            ) from error
 
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))

@@ -2,55 +2,131 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from polytune.errors import PolytuneError
+from polytune.runtime.cache_key import runtime_digest
+from polytune.runtime.embedded import text_digest
 from polytune.tuner import Budget
 from polytune.version import __version__
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
 
+FIRST_WORDS = '"""Kernels compiled by polytune'
+"""How the ``__init__.py`` of every package begins."""
+
 
 def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -> None:
     """Write a package with one module per kernel, for the types that its annotations and its source give.
 
-    Each kernel keeps its budget.  The package needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner``, and
-    nothing of the compiler.  All is generated before anything is written.
+    Each kernel keeps what it was annotated with, the defaults of its arguments, and its documentation.  The package
+    needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner``, and nothing of the compiler.  All is generated
+    before anything is written; modules of an earlier build that are not in this one are deleted.
 
     Args:
-        kernels: what it holds.
+        kernels: what it holds, each of another name.
         directory: where to.
         devices: whether kernels have a version for devices too.  It is used where the application finds any, whether or
             not the machine that builds has one.
 
     Raises:
         UnsupportedSourceError: a kernel's source cannot be compiled.
+        PolytuneError: the default of an argument is no number.
         OSError: the directory cannot be written.
     """
-    modules = {kernel.__name__: replace(kernel.stages(), devices=devices).source for kernel in kernels}
-    names = sorted(modules)
-    lines = [f'"""Kernels compiled by polytune {__version__}: {", ".join(names)}."""', ""]
-    budgets = {kernel.__name__: _budget_text(kernel.budget) for kernel in kernels}
-    lines += ["from polytune.runtime.embedded import EmbeddedKernel"]
-    lines += ["from polytune.tuner import Budget", ""] if any(budgets.values()) else [""]
+    ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
+    modules = {f"_{kernel.__name__}.py": replace(kernel.stages(), devices=devices).source for kernel in ordered}
+    initial = _initial(ordered, [text_digest(text) for text in modules.values()])
+    directory.mkdir(parents=True, exist_ok=True)
+    earlier = set(_modules_of(directory))
+    for name, text in modules.items():
+        _write(directory / name, text)
+    _write(directory / "__init__.py", initial)
+    for name in earlier - set(modules):
+        (directory / name).unlink(missing_ok=True)
+
+
+def _initial(kernels: Sequence[Kernel], digests: Sequence[str]) -> str:
+    """The text of the ``__init__.py``."""
+    names = [kernel.__name__ for kernel in kernels]
+    arguments = [", ".join(_arguments(kernel, digest)) for kernel, digest in zip(kernels, digests, strict=True)]
+    used = [name for name in ("Budget", "Thresholds") if any(f"{name}(" in text for text in arguments)]
+    places = {"Budget": "polytune.tuner", "Thresholds": "polytune.runtime.rules"}
+    lines = [f'{FIRST_WORDS} {__version__}: {", ".join(names)}."""', ""]
+    lines += ["from polytune.runtime.embedded import EmbeddedKernel, require_runtime"]
+    lines += [f"from {places[name]} import {name}" for name in used]
+    lines += ["", f'require_runtime(__name__, "{__version__}", "{runtime_digest()}")', ""]
     lines += [f"from . import _{name}" for name in names]
     lines += ["", f"__all__ = {names!r}", ""]
-    lines += [f"{name} = EmbeddedKernel(_{name}{budgets[name]})" for name in names]
-    directory.mkdir(parents=True, exist_ok=True)
-    for name, text in modules.items():
-        (directory / f"_{name}.py").write_text(text, encoding="utf-8")
-    (directory / "__init__.py").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # All are made before any has a name: it may be one of those above.
+    lines += [f"{', '.join(names)}{',' * (len(names) == 1)} = ("]
+    lines += [f"    EmbeddedKernel({text})," for text in arguments]
+    return "\n".join([*lines, ")", ""])
 
 
-def _budget_text(budget: Budget) -> str:
-    """The argument that gives an embedded kernel this budget; nothing for the usual one."""
-    if budget == Budget():
-        return ""
-    values = {field.name: getattr(budget, field.name) for field in fields(budget)}
-    written = (
-        f'{name}=float("inf")' if value == float("inf") else f"{name}={value!r}" for name, value in values.items()
-    )
-    return f", budget=Budget({', '.join(written)})"
+def _arguments(kernel: Kernel, digest: str) -> Iterator[str]:
+    """What an embedded kernel is made from."""
+    yield f"_{kernel.__name__}"
+    yield f'"{digest}"'
+    if kernel.__doc__:
+        yield f"text={inspect.cleandoc(kernel.__doc__)!r}"
+    defaults = {
+        name: _number_text(kernel.__name__, name, parameter.default)
+        for name, parameter in inspect.signature(kernel.__wrapped__).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    if defaults:
+        yield "defaults={" + ", ".join(f'"{name}": {text}' for name, text in defaults.items()) + "}"
+    if kernel.budget != Budget():
+        yield f"budget={_call_text(kernel.budget)}"
+    if kernel.thresholds is not None:
+        yield f"thresholds={_call_text(kernel.thresholds)}"
+    if not kernel.background:
+        yield "background=False"
+
+
+def _number_text(kernel: str, argument: str, value: Any) -> str:
+    """The default of an argument as Python reads it."""
+    plain = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(plain, (int, float)):
+        raise PolytuneError(
+            f"the default of argument {argument!r} of {kernel} is {value!r}; a package has numbers for defaults alone"
+        )
+    return repr(plain) if isinstance(plain, int) or np.isfinite(plain) else f'float("{plain}")'
+
+
+def _call_text(settings: Any) -> str:
+    """The call that makes an instance of a dataclass of numbers."""
+    values = ((field.name, getattr(settings, field.name)) for field in fields(settings))
+    written = (f"{name}=" + (f'float("{value}")' if value == float("inf") else repr(value)) for name, value in values)
+    return f"{type(settings).__name__}({', '.join(written)})"
+
+
+def _modules_of(directory: Path) -> Iterator[str]:
+    """The files of the modules of an earlier build: of all names the ones that its text imports."""
+    try:
+        text = (directory / "__init__.py").read_text(encoding="utf-8")
+    except FileNotFoundError:
+        return
+    if text.startswith(FIRST_WORDS):
+        for line in text.splitlines():
+            if line.startswith("from . import _"):
+                yield f"{line.removeprefix('from . import ')}.py"
+
+
+def _write(path: Path, text: str) -> None:
+    """Write a file in one step: an application that is just starting reads all of the old text or all of the new."""
+    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text(text, encoding="utf-8", newline="\n")
+        os.replace(beside, path)
+    finally:
+        beside.unlink(missing_ok=True)

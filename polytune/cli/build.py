@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import keyword
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,6 @@ import typer
 from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import load_kernels, parse_target
-
-_FIRST_WORDS = '"""Kernels compiled by polytune'
-"""How the ``__init__.py`` of every package that was built begins."""
 
 
 def build(
@@ -28,6 +26,7 @@ def build(
     debug: Debug = False,
 ) -> None:
     """Write a package that runs and tunes the kernels without the compiler (without islpy and sympy)."""
+    output = Path(os.path.abspath(output)) if output.name in ("", "..") else output  # . and .. have names, too
     if not output.name.isidentifier() or keyword.iskeyword(output.name):
         raise typer.BadParameter(f"{output.name!r} is no name of a package: letters, digits and _ only, and no keyword")
     check_folder(output)
@@ -55,6 +54,8 @@ def check_folder(output: Path) -> None:
     if output.exists() and not output.is_dir():
         raise typer.BadParameter(f"{output} is a file; -o names the folder of the package")
     if output.is_dir() and any(output.iterdir()):
+        from polytune.packaging import FIRST_WORDS
+
         initial = output / "__init__.py"
-        if not initial.is_file() or not initial.read_text(encoding="utf-8").startswith(_FIRST_WORDS):
+        if not initial.is_file() or not initial.read_text(encoding="utf-8").startswith(FIRST_WORDS):
             raise typer.BadParameter(f"{output} holds something else; -o names a new folder, or an earlier build")

@@ -23,6 +23,7 @@ app = typer.Typer(
     help="Compile, inspect and tune loop nests over NumPy arrays.",
     no_args_is_help=True,
     add_completion=False,
+    rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
 
@@ -74,9 +75,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """What to tell a person of an error; anything but polytune's own and the operating system's is a defect."""
+    """What to tell a person of an error; anything but polytune's own, the operating system's and a lack of memory
+    is a defect."""
     if isinstance(error, PolytuneError):
         return str(error)
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return f"{type(error).__name__}: {error}\nThis is a defect of polytune; --debug shows where."

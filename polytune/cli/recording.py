@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polytune.cli.console import progress
-from polytune.cli.tuning import Arguments
+from polytune.cli.tuning import Arguments, random_arguments
 from polytune.errors import PolytuneError, SpaceError
 from polytune.tuner import Configuration, Integer, Ordinal, Ratio, Space
 from polytune.tuner.parameters import Parameter
@@ -70,7 +70,7 @@ def record_space(
     from polytune.history.machine import machine_key
     from polytune.replay.journal import Header, Journal
 
-    arguments = Arguments(kernel.example_arguments(sizes, np.random.default_rng(_SEED)))
+    arguments = random_arguments(kernel, sizes, _SEED)
     space = grid_of(kernel.space(*arguments.values), max(sizes.values(), default=1))
     chosen = list(choose(space, sample))
     about = {"sizes": dict(sizes), "space": space.fingerprint}

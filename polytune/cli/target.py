@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import sys
+import traceback
 from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
@@ -34,7 +35,7 @@ def parse_target(text: str) -> Target:
     """Read ``FILE``, ``FILE:KERNEL`` or ``FILE:KERNEL,KERNEL``.
 
     Raises:
-        typer.BadParameter: there is no such file, or it is not Python.
+        typer.BadParameter: there is no such file, it is not Python, or what follows the colon is no name.
     """
     path, colon, names = text.rpartition(":")
     kernels = tuple(name.strip() for name in names.split(","))
@@ -42,6 +43,13 @@ def parse_target(text: str) -> Target:
         path, kernels = text, ()
     file = Path(path)
     if not file.is_file():
+        before, _, after = text.partition(".py:")
+        if (after and Path(f"{before}.py").is_file()) or text.endswith(".py:"):
+            raise typer.BadParameter(
+                f"{after!r} is no list of names; a target is FILE.py:KERNEL or FILE.py:KERNEL,KERNEL"
+            )
+        if file.is_dir():
+            raise typer.BadParameter(f"{path!r} is a folder; a target is FILE.py:KERNEL")
         raise typer.BadParameter(f"there is no file {path!r}; a target is FILE.py:KERNEL")
     if file.suffix != ".py":
         raise typer.BadParameter(f"{path!r} is not a Python file; a target is FILE.py:KERNEL")
@@ -99,8 +107,20 @@ def import_file(file: Path) -> ModuleType:
         if "." in name:
             return importlib.import_module(name)
         return _execute(file, f"polytune_target.{name}")
+    except SystemExit as end:
+        place = _place(file, end)
+        raise PolytuneError(
+            f"{place} ends the program when it is imported; put what is not for an import under "
+            'if __name__ == "__main__":'
+        ) from end
     except Exception as error:
-        raise PolytuneError(f"{file.name} cannot be imported: {type(error).__name__}: {error}") from error
+        raise PolytuneError(f"{_place(file, error)} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def _place(file: Path, error: BaseException) -> str:
+    """The file that was imported, and in which of its lines, as far as that is known."""
+    lines = [line for frame, line in traceback.walk_tb(error.__traceback__) if frame.f_code.co_filename == str(file)]
+    return f"{file.name}:{lines[-1]}" if lines else file.name
 
 
 def _execute(file: Path, name: str) -> ModuleType:

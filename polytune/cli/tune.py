@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -83,7 +84,7 @@ def parse_size(text: str) -> tuple[str, int]:
         typer.BadParameter: the text is something else.
     """
     name, equals, value = (part.strip() for part in text.partition("="))
-    if not (equals and name.isidentifier() and value.isascii() and value.isdecimal()):
+    if not (equals and name.isidentifier() and re.fullmatch("-?[0-9]+", value)):
         raise typer.BadParameter(f"--size {text!r} is not NAME=VALUE with a whole number, for example n=1000")
     return name, int(value)
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import typer
 
 from polytune.cli.console import progress
+from polytune.errors import ArgumentError
 from polytune.tuner import Budget
 
 if TYPE_CHECKING:
@@ -72,13 +74,25 @@ class Outcome:
         }
 
 
+def random_arguments(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> Arguments:
+    """Arguments of the least shapes that a kernel takes with such sizes.
+
+    Raises:
+        typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
+    """
+    try:
+        return Arguments(kernel.example_arguments(sizes, np.random.default_rng(seed)))
+    except ArgumentError as error:
+        raise typer.BadParameter(f"--size: {error}") from error
+
+
 def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Outcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
     """
     kernel.background = False  # the calls have no other purpose than to try versions
-    arguments = Arguments(kernel.example_arguments(sizes, np.random.default_rng(0)))
+    arguments = random_arguments(kernel, sizes, seed=0)
     tuner = kernel.tuner(*arguments.values)
     tuner.budget = Budget.unlimited()
     best: dict[Configuration, None] = {}  # those that were the best known, in that order

@@ -23,7 +23,7 @@ from functools import reduce
 from itertools import product
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
-from polytune.codegen.ast_conversion import add_constant, block, substitute
+from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
 from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, walk_nodes
 from polytune.codegen.register_blocks import Names, all_of, minimum
@@ -83,15 +83,9 @@ class _Jam:
 
     def visit(self, node: Node) -> Node:
         """The node with the iterations of every loop over the variable abreast."""
-        match node:
-            case Block(children):
-                return block(*(self.visit(child) for child in children))
-            case If(then=then, otherwise=otherwise):
-                other = None if otherwise is None else self.visit(otherwise)
-                return replace(node, then=self.visit(then), otherwise=other)
-            case For(variable=variable, body=body):
-                return self.loop(node) if variable == self.variable else replace(node, body=self.visit(body))
-        return node
+        if isinstance(node, For) and node.variable == self.variable:
+            return self.loop(node)
+        return change_below(node, self.visit)
 
     def loop(self, loop: For) -> For:
         """A loop by some iterations at a time; as it is where its parts are nothing that vectors can do."""

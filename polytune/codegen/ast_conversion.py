@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -113,6 +114,18 @@ def block(*children: Node) -> Node:
     """A block, flattened; a single child stands for itself."""
     flat = [part for child in children for part in (child.children if isinstance(child, Block) else (child,))]
     return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def change_below(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with each node right below it changed."""
+    match node:
+        case Block(children):
+            return block(*map(change, children))
+        case If(then=then, otherwise=otherwise):
+            return replace(node, then=change(then), otherwise=None if otherwise is None else change(otherwise))
+        case For(body=body):
+            return replace(node, body=change(body))
+    return node
 
 
 def substitute(node: Part, values: Mapping[str, Expression]) -> Part:

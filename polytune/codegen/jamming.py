@@ -12,8 +12,8 @@ from functools import partial
 from itertools import product
 
 from polytune.codegen.affine_range import terms_of
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.ast_conversion import add_constant, block, change_below, integer, substitute
+from polytune.codegen.loops import Block, Compute, For, Node, Program, RegionCode, perfect_nest, walk_nodes
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
 
 FACTORS = (4, 4)
@@ -54,25 +54,10 @@ def _jam_region(region: RegionCode, loop_name: Callable[[int], str]) -> RegionCo
 
 def _jam_nests(node: Node, band: frozenset[str]) -> Node:
     """The node with every perfect nest of loops of the band, down to innermost loops, jammed."""
-    match node:
-        case Block(children):
-            return block(*(_jam_nests(child, band) for child in children))
-        case If(then=then, otherwise=otherwise):
-            other = None if otherwise is None else _jam_nests(otherwise, band)
-            return replace(node, then=_jam_nests(then, band), otherwise=other)
-        case For(body=body):
-            nest = _perfect_nest(node, band)
-            return replace(node, body=_jam_nests(body, band)) if len(nest) < 2 else _jam_nest(nest[-3:], node)
-    return node
-
-
-def _perfect_nest(node: Node, band: frozenset[str]) -> list[For]:
-    """The loops of a perfect nest that are all of the band, if it ends in an innermost loop; else nothing."""
-    loops: list[For] = []
-    while isinstance(node, For) and node.variable in band and node.step == 1:
-        loops.append(node)
-        node = node.body
-    return [] if any(isinstance(part, For) for part in walk_nodes(node)) else loops
+    nest = perfect_nest(node, band)
+    if len(nest) >= 2:
+        return _jam_nest(nest[-3:], nest[0])
+    return change_below(node, lambda part: _jam_nests(part, band))
 
 
 def _jam_nest(nest: list[For], outermost: For) -> Node:
@@ -118,14 +103,9 @@ def _streams(nest: list[For], factors: Sequence[int]) -> int:
 
 def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
     """The node with its loops over a variable changed."""
-    match node:
-        case Block(children):
-            return block(*(_at_loop(child, variable, change) for child in children))
-        case For() if node.variable == variable:
-            return change(node)
-        case For(body=body):
-            return replace(node, body=_at_loop(body, variable, change))
-    return node
+    if isinstance(node, For) and node.variable == variable:
+        return change(node)
+    return change_below(node, lambda part: _at_loop(part, variable, change))
 
 
 def _jam(factor: int, loop: For) -> Node:
@@ -151,11 +131,8 @@ def _jam(factor: int, loop: For) -> Node:
 
 def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
     """The loops of a nest with the work inside for several values of a variable, one after another."""
-    match node:
-        case Block(children) if any(isinstance(part, For) for part in walk_nodes(node)):
-            return block(*(_repeat_innermost(child, variable, factor) for child in children))
-        case For(body=body):
-            return replace(node, body=_repeat_innermost(body, variable, factor))
+    if any(isinstance(part, For) for part in walk_nodes(node)):
+        return change_below(node, lambda part: _repeat_innermost(part, variable, factor))
     return block(*(_shift(node, variable, offset) for offset in range(factor)))
 
 

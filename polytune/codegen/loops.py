@@ -15,6 +15,7 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
 from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
+from collections.abc import Set
 from dataclasses import dataclass
 
 from polytune.codegen.vector_expressions import VECTOR, Apart, VectorExpression
@@ -98,6 +99,26 @@ def walk_nodes(node: Node) -> Iteration[Node]:
             yield from walk_nodes(then)
             if otherwise is not None:
                 yield from walk_nodes(otherwise)
+
+
+def is_innermost(loop: For) -> bool:
+    """Whether there are no loops in a loop."""
+    return not any(isinstance(part, For) for part in walk_nodes(loop.body))
+
+
+def perfect_nest(node: Node, band: Set[str]) -> list[For]:
+    """The loops of a perfect nest that are all of a band, by steps of one, if it ends in an innermost loop; else
+    nothing.
+
+    Args:
+        node: where it begins.
+        band: the variables of the band's loops.
+    """
+    loops: list[For] = []
+    while isinstance(node, For) and node.variable in band and node.step == 1:
+        loops.append(node)
+        node = node.body
+    return loops if loops and is_innermost(loops[-1]) else []
 
 
 @dataclass(frozen=True)

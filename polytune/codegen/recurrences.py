@@ -24,22 +24,22 @@ not a number where the source's are not, but for terms that are rounded off.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from polytune.codegen.accumulation import is_vector
 from polytune.codegen.affine_range import difference, mentions
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
 from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import in_lanes, lane_operands
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Program, RegionCode, Store, walk_nodes
-from polytune.codegen.register_blocks import Names, after_whole, minus
+from polytune.codegen.loops import Compute, For, If, Let, Node, Program, RegionCode, Store, is_innermost
+from polytune.codegen.register_blocks import Names, by_vectors
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import (
     VECTOR,
-    Between,
     Lanes,
     Shifted,
     Spread,
@@ -93,22 +93,10 @@ def _scan_region(region: RegionCode, scop: Scop, target: Target, names: Names) -
         found = recurrence_of(loop, contiguous, target)
         return loop if found is None else _Scan(found, target.lanes(found.target.dtype), names).nest()
 
-    return replace(region, body=_change_innermost(region.body, scanned))
+    def visit(node: Node) -> Node:
+        return scanned(node) if isinstance(node, For) and is_innermost(node) else change_below(node, visit)
 
-
-def _change_innermost(node: Node, change: Callable[[For], Node]) -> Node:
-    """The node with its innermost loops changed."""
-    match node:
-        case Block(children):
-            return block(*(_change_innermost(child, change) for child in children))
-        case If(then=then, otherwise=otherwise):
-            other = None if otherwise is None else _change_innermost(otherwise, change)
-            return replace(node, then=_change_innermost(then, change), otherwise=other)
-        case For(body=body):
-            if any(isinstance(part, For) for part in walk_nodes(body)):
-                return replace(node, body=_change_innermost(body, change))
-            return change(node)
-    return node
+    return replace(region, body=visit(region.body))
 
 
 def recurrence_of(loop: For, contiguous: ContiguousAxis, target: Target) -> Recurrence | None:
@@ -231,20 +219,15 @@ class _Scan:
         return self.recurrence.target.dtype
 
     def nest(self) -> Node:
-        """Whole vectors, then what is left of one, with a mask; nothing where the loop has no iterations, in which case
-        nothing is before its first one."""
+        """The loop by vectors; nothing where it has no iterations, in which case nothing is before its first one."""
         loop = self.recurrence.loop
         first, last = Iterator(self.names.new("first_")), Iterator(self.names.new("last_"))
         before = Spread(substitute(self.recurrence.before, {loop.variable: first}), self.lanes)
         alone = Shifted(Spread(Constant(0, self.dtype), self.lanes), before, self.lanes - 1)
         carried = [Variable(self.names.new("s"), VECTOR) for _ in range(self.lanes.bit_length())]
-        mask = self.names.new("m")
-        rest = after_whole(first, last, self.lanes)
-        whole = For(loop.variable, first, add_constant(last, 1 - self.lanes), self.lanes, self.vector(carried, None))
-        lanes = Let(mask, Between(integer(0), minus(last, Iterator(loop.variable)), self.lanes))
-        partial = For(loop.variable, rest, last, self.lanes, block(lanes, self.vector(carried, mask)))
+        vectors = by_vectors(loop.variable, first, last, self.lanes, self.names, partial(self.vector, carried))
         starts = [Let(carried[0].name, alone), *(Let(variable.name, carried[0]) for variable in carried[1:])]
-        work = If(Compare("<", first, last), block(*starts, whole, partial))
+        work = If(Compare("<", first, last), block(*starts, *vectors))
         return block(Let(first.name, loop.start), Let(last.name, loop.stop), work)
 
     def vector(self, carried: Sequence[Variable], mask: str | None) -> Node:

@@ -1,16 +1,18 @@
-"""What both kinds of register tiles are made of: blocks, their common range, and the points around it."""
+"""What register tiles are made of: loops by vectors, blocks, their common range, and the points around it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
+from typing import Any
 
-from polytune.codegen.accumulation import Accumulation
+from polytune.codegen.accumulation import Accumulation, Term
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
-from polytune.codegen.loops import For, If, Let, Node
+from polytune.codegen.loops import For, If, Let, Node, Store
 from polytune.codegen.own_names import OWN
+from polytune.codegen.vector_expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary
 from polytune.frontend.expression import Iterator as Index
 
@@ -78,6 +80,31 @@ def after_whole(first: Expression, last: Expression, step: int) -> Expression:
     extent = maximum(integer(0), minus(last, first))
     whole = Binary("*", Binary("//", extent, integer(step), "int64"), integer(step), "int64")
     return Binary("+", first, whole, "int64")
+
+
+def by_vectors(
+    variable: str, start: Expression, stop: Expression, lanes: int, names: Names, code: Callable[[str | None], Node]
+) -> tuple[Node, Node]:
+    """A loop by vectors of consecutive iterations: one over whole vectors, then one over what is left, with a mask.
+
+    Args:
+        variable, start, stop: the loop, by steps of one.
+        lanes: how many iterations a vector has.
+        names: gives the mask its name.
+        code: what is done for a vector, given the name of the mask that chooses the lanes that there are; None for all.
+    """
+    whole = For(variable, start, add_constant(stop, 1 - lanes), lanes, code(None))
+    mask = names.new("m")
+    chosen = Let(mask, Between(integer(0), minus(stop, Index(variable)), lanes))
+    return whole, For(variable, after_whole(start, stop, lanes), stop, lanes, block(chosen, code(mask)))
+
+
+def add_total(target: Element, term: Term, total: Variable) -> Store:
+    """Add to an element what a vector of partial sums of a term comes to."""
+    result: Any = Total(total, target.dtype)
+    if term.factor is not None:
+        result = Binary("*", term.factor, result, target.dtype)
+    return Store(target, Binary(term.operator, target, result, target.dtype))
 
 
 @dataclass(frozen=True)

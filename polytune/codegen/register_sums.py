@@ -4,33 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from polytune.codegen.accumulation import Accumulation, Term
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.ast_conversion import add_constant, block, substitute
 from polytune.codegen.lane_access import apart_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
-from polytune.codegen.loops import For, If, Let, Node, Store
+from polytune.codegen.loops import For, If, Let, Node
 from polytune.codegen.register_blocks import (
     Box,
     Names,
     Shape,
-    after_whole,
+    add_total,
     all_of,
+    by_vectors,
     guarded,
     largest_shape,
     minimum,
-    minus,
 )
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import (
     VECTOR,
-    Between,
     Chosen,
     Lanes,
     Spread,
-    Total,
     Variable,
     VectorExpression,
 )
@@ -130,12 +129,8 @@ class _Sums:
         }
         zero = Spread(Constant(0, accumulation.dtype), self.lanes)
         before = [Let(name.name, zero) for name in sums.values()]
-        whole = For(inner.variable, low, add_constant(high, 1 - self.lanes), self.lanes, self.step(sums, None))
-        rest = after_whole(low, high, self.lanes)
-        mask = f"{names.new('m')}"
-        chosen = Let(mask, Between(integer(0), minus(high, Iterator(inner.variable)), self.lanes))
-        tail = For(inner.variable, rest, high, self.lanes, block(chosen, self.step(sums, mask)))
-        work = block(*before, whole, tail, *self.stores(sums))
+        vectors = by_vectors(inner.variable, low, high, self.lanes, names, partial(self.step, sums))
+        work = block(*before, *vectors, *self.stores(sums))
         # No sum is nothing, but times a factor that is no number it would be something.
         scales = any(term is not None and term.factor is not None for term in accumulation.terms)
         return If(Compare("<", low, high), work) if scales else work
@@ -184,13 +179,8 @@ class _Sums:
         nodes: list[Node] = []
         for (number, row, column), name in sums.items():
             update = self.accumulation.updates[number]
-            term = self.term(number)
             values = self.values(row, column)
-            target = substitute(update.target, values)
-            total: Any = Total(name, target.dtype)
-            if term.factor is not None:
-                total = Binary("*", term.factor, total, target.dtype)
-            added = Store(target, Binary(term.operator, target, total, target.dtype))
+            added = add_total(substitute(update.target, values), self.term(number), name)
             conditions = self.there(row, column, values)
             nodes.append(If(all_of(conditions), added) if conditions else added)
         return nodes

@@ -22,23 +22,22 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from polytune.codegen.accumulation import Term, assignments_of, coordinate, differs, is_vector, term_of
 from polytune.codegen.affine_range import mentions
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
+from polytune.codegen.ast_conversion import add_constant, block, substitute
 from polytune.codegen.lane_access import ContiguousAxis
 from polytune.codegen.lane_operations import in_lanes, lane_operands
 from polytune.codegen.loops import For, If, Let, Node, Store
-from polytune.codegen.register_blocks import Names, after_whole, minus
+from polytune.codegen.register_blocks import Names, add_total, after_whole, by_vectors
 from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vector_expressions import (
     VECTOR,
-    Between,
     Chosen,
     Lanes,
     Spread,
-    Total,
     Variable,
     VectorExpression,
 )
@@ -155,15 +154,12 @@ class _Rows:
             for row in range(self.count)
         }
         zero = Spread(Constant(0, self.sweep.dtype), self.lanes)
-        whole = self.vectors(None, totals)
-        first = after_whole(columns.start, columns.stop, self.lanes)
-        mask = self.names.new("m")
-        lanes = Between(integer(0), minus(columns.stop, Iterator(columns.variable)), self.lanes)
+        code = partial(self.vectors, totals)
+        vectors = by_vectors(columns.variable, columns.start, columns.stop, self.lanes, self.names, code)
         body = block(
             *self.spreads.values(),
             *(Let(own.name, zero) for own in totals.values()),
-            For(columns.variable, columns.start, add_constant(columns.stop, 1 - self.lanes), self.lanes, whole),
-            For(columns.variable, first, columns.stop, self.lanes, block(Let(mask, lanes), self.vectors(mask, totals))),
+            *vectors,
             *(self.added(number, row, own) for (number, row), own in totals.items()),
         )
         return For(self.sweep.rows.variable, start, stop, self.count, body)
@@ -172,13 +168,9 @@ class _Rows:
         """Add what a row has added up to its element."""
         update, term = self.sweep.updates[number], self.sweep.terms[number]
         assert term is not None, "only sums along rows are added up"
-        target = self.at(update.target, row)
-        result: Any = Total(total, self.sweep.dtype)
-        if term.factor is not None:
-            result = Binary("*", term.factor, result, self.sweep.dtype)
-        return Store(target, Binary(term.operator, target, result, self.sweep.dtype))
+        return add_total(self.at(update.target, row), term, total)
 
-    def vectors(self, mask: str | None, totals: Mapping[tuple[int, int], Variable]) -> Node:
+    def vectors(self, totals: Mapping[tuple[int, int], Variable], mask: str | None) -> Node:
         """A vector of columns, for all rows; ``totals`` are the sums along rows, by statement and row."""
         loads: dict[VectorExpression, Let] = {}
         # What an element is, once it is computed.

@@ -22,9 +22,19 @@ from dataclasses import dataclass, field, replace
 from functools import reduce
 
 from polytune.codegen.accumulation import accumulation_of
-from polytune.codegen.ast_conversion import block, integer
+from polytune.codegen.ast_conversion import block, change_below, integer
 from polytune.codegen.lane_access import ContiguousAxis
-from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Program, RegionCode, Strip, walk_nodes
+from polytune.codegen.loops import (
+    Buffer,
+    Compute,
+    For,
+    Node,
+    Program,
+    RegionCode,
+    Strip,
+    perfect_nest,
+    walk_nodes,
+)
 from polytune.codegen.own_names import OWN
 from polytune.codegen.packing import buffer_names, pack
 from polytune.codegen.point_nests import PointNest, point_nest_of
@@ -150,30 +160,17 @@ class _Tiler:
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
-        match node:
-            case Block(children):
-                return block(*(self.visit(child) for child in children))
-            case If(then=then, otherwise=otherwise):
-                other = None if otherwise is None else self.visit(otherwise)
-                return replace(node, then=self.visit(then), otherwise=other)
-            case For(body=body):
-                nest = self.perfect_nest(node)
-                if len(nest) >= 2:
-                    return self.tile(nest) if self.accumulations else node
-                points = self.point_nest(node)
-                if points is not None:
-                    return tile_points(self.in_strips(points), self.target)
-                row = self.row_loop(node)
-                return replace(node, body=self.visit(body)) if row is None else vectorise_row(row, self.target)
-        return node
-
-    def perfect_nest(self, node: Node) -> list[For]:
-        """The loops of a perfect nest that are all of the band, if it ends in an innermost loop; else nothing."""
-        loops: list[For] = []
-        while isinstance(node, For) and node.variable in self.band and node.step == 1:
-            loops.append(node)
-            node = node.body
-        return [] if any(isinstance(part, For) for part in walk_nodes(node)) else loops
+        if isinstance(node, For):
+            nest = perfect_nest(node, self.band)
+            if len(nest) >= 2:
+                return self.tile(nest) if self.accumulations else node
+            points = self.point_nest(node)
+            if points is not None:
+                return tile_points(self.in_strips(points), self.target)
+            row = self.row_loop(node)
+            if row is not None:
+                return vectorise_row(row, self.target)
+        return change_below(node, self.visit)
 
     def point_nest(self, node: For) -> PointNest | None:
         """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""

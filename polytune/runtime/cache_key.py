@@ -15,7 +15,7 @@ import numpy
 from polytune.runtime.machine import machine
 from polytune.version import __version__
 
-__all__ = ["key_of"]
+__all__ = ["key_of", "runtime_digest"]
 
 
 def key_of(*parts: str) -> str:
@@ -37,6 +37,16 @@ def key_of(*parts: str) -> str:
 
 
 @functools.cache
+def runtime_digest() -> str:
+    """A hash of the text of this package, 16 hexadecimal digits: what generated code calls, inlines, and shares its
+    layouts of memory with."""
+    digest = hashlib.sha256()
+    for source in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(f"{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}\n".encode())
+    return digest.hexdigest()[:16]
+
+
+@functools.cache
 def _surroundings() -> bytes:
     this = machine()
     facts = [
@@ -44,7 +54,6 @@ def _surroundings() -> bytes:
         f"{sys.implementation.name} {platform.python_version()} {sys.byteorder} {platform.system()}",
         f"numpy {numpy.__version__} numba {numba.__version__} llvmlite {llvmlite.__version__}",
         f"{platform.machine()} {this.processor} {this.features}",
+        runtime_digest(),
     ]
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        facts.append(f"{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}")
     return "\n".join(facts).encode()

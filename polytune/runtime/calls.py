@@ -62,7 +62,10 @@ class CallableKernel:
     Attributes:
         background: whether versions that are to be tried are compiled by another process, while calls go on with the
             best that there is; where False, a call that tries a version waits for it.
+        thresholds: from when on a device may pay; None where they are measured.
     """
+
+    __qualname__: str
 
     def __init__(
         self,
@@ -86,11 +89,11 @@ class CallableKernel:
             background: the attribute.
         """
         self.background = background
+        self.thresholds = thresholds
         self._budget = Budget.of(budget)
-        self._thresholds = thresholds
         self.__name__ = name
+        self.__signature__ = signature
         self._names = tuple(signature.parameters)
-        self._python_signature = signature
         self._provider = provider
         self._store = store
         self._generated: dict[Signature, tuple[str, GeneratedKernel]] = {}
@@ -99,6 +102,10 @@ class CallableKernel:
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._lock = threading.RLock()
+
+    def __reduce__(self) -> str:
+        """Kernels are pickled as functions are: by the name that they have in their module."""
+        return self.__qualname__
 
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel once, tuned.
@@ -247,9 +254,9 @@ class CallableKernel:
         if not keywords and len(arguments) == len(self._names):
             return arguments
         try:
-            bound = self._python_signature.bind(*arguments, **keywords)
+            bound = self.__signature__.bind(*arguments, **keywords)
         except TypeError as error:
-            raise ArgumentError(f"{self.__name__}{self._python_signature}: {error}") from None
+            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
 
@@ -293,7 +300,7 @@ class CallableKernel:
                     case.parameters,
                     store,
                     resident=bool(case.places),
-                    thresholds=self._thresholds,
+                    thresholds=self.thresholds,
                 )
                 tuner = OnlineTuner(
                     space,

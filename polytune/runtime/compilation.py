@@ -77,8 +77,10 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
     problem = _try_compile(function, wanted)
     if wanted not in function.overloads and folder is not None:
         # Unpickling garbled files can raise anything.  Nothing raised: code for other types was found, because two
-        # processes that saved different types of one function at the same time have mixed up Numba's index.
-        _warn_damaged(folder, repr(problem) if problem else "its index is wrong")
+        # processes that saved different types of one function at the same time have mixed up Numba's index.  A module
+        # that is not found is the function's own, under the name that its package had before.
+        if not isinstance(problem, ModuleNotFoundError):
+            _warn_damaged(folder, repr(problem) if problem else "its index is wrong")
         remove_all(folder)
         problem = _try_compile(function, wanted)
     if wanted not in function.overloads:

@@ -13,14 +13,14 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from _thread import allocate_lock
 from contextlib import suppress
 
 from numba.core import types
 
+from polytune.runtime.bells import new_bell
 from polytune.runtime.compilation import compile_for
 from polytune.runtime.context_memory import ContextMemory
-from polytune.runtime.gate import CORE, STOPPED, asleep, inside, lead, post_length, serve
+from polytune.runtime.gate import CORE, bell, dismiss, inside, lead, post_length, serve
 from polytune.runtime.threads import maximum_threads
 
 __all__ = ["Crew", "Crews", "compile_team", "run_team"]
@@ -38,9 +38,8 @@ class Crew:
     def __init__(self, helpers: int):
         self._memory = ContextMemory(8 * post_length(helpers), None)
         self._words = self._memory.memory.cast("q")
-        self._bells = [allocate_lock() for _ in range(helpers + 1)]
-        for bell in self._bells:
-            bell.acquire()
+        for number in range(1, helpers + 1):
+            self._words[bell(number)] = new_bell()
         self._threads: list[threading.Thread] = []
         self._left_behind: ContextMemory | None = None
         self._cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
@@ -67,11 +66,6 @@ class Crew:
                 self._start()
         if words[CORE] != self._core_left_out:
             self._leave_out(words[CORE])
-        for number in range(1, workers):
-            flag = asleep(number)
-            if words[flag]:
-                words[flag] = 0
-                self._bells[number].release()
         # Left until it is known that nobody is inside, also where an interrupt comes between.
         context.is_left, self._left_behind = True, context
         if lead(self._memory.address, function, context.address, workers) == 0:
@@ -95,17 +89,11 @@ class Crew:
                     os.sched_setaffinity(thread.native_id or 0, others)
 
     def _help(self, number: int) -> None:
-        address, bell = self._memory.address, self._bells[number]
-        while not self._words[STOPPED]:
-            serve(address, number)
-            bell.acquire()
+        serve(self._memory.address, number)
 
     def stop(self) -> None:
         """End the helpers, who must not run compiled code while an interpreter ends that owns it."""
-        self._words[STOPPED] = 1
-        for number in range(1, len(self._threads) + 1):
-            if self._bells[number].locked():
-                self._bells[number].release()
+        dismiss(self._memory.address, len(self._threads))
         for thread in self._threads:
             thread.join(_SECONDS_TO_STOP)
 
@@ -163,6 +151,7 @@ def compile_team() -> None:
     compile_for(lead, (types.int64,) * 4)
     compile_for(inside, (types.int64,))
     compile_for(serve, (types.int64,) * 2)
+    compile_for(dismiss, (types.int64,) * 2)
 
 
 def run_team(function: int, context: ContextMemory, workers: int) -> None:

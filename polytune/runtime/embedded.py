@@ -1,20 +1,51 @@
-"""Kernels of a generated package: compiled and tuned like any other, but never analysed again."""
+"""Kernels of a generated package: compiled and tuned like any other, but never analysed again.
+
+A package and this runtime belong together: generated code knows where the runtime has what in memory, and inlines parts
+of it.  So a package says which state of the runtime it was built by, and is not imported into another one.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import inspect
-from pathlib import Path
+from collections.abc import Mapping
 from types import ModuleType
 
-from polytune.errors import ArgumentError
+from polytune.errors import ArgumentError, PackageError
+from polytune.runtime.cache_key import runtime_digest
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
+from polytune.runtime.rules import Thresholds
 from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
 from polytune.tuner import Budget
+from polytune.version import __version__
 
-__all__ = ["EmbeddedKernel"]
+__all__ = ["EmbeddedKernel", "require_runtime", "text_digest"]
+
+
+def require_runtime(package: str, version: str, digest: str) -> None:
+    """See to it that a package is used with the runtime that it was built for.
+
+    Args:
+        package: its name.
+        version: that of polytune when it was built.
+        digest: the text of the runtime then, as ``runtime_digest`` has it.
+
+    Raises:
+        PackageError: this is another one.
+    """
+    if (version, digest) != (__version__, runtime_digest()):
+        this = __version__ if version != __version__ else "another state of it"
+        raise PackageError(
+            f"the package {package} was built by polytune {version}, and this is {this}: "
+            f"build it again, or install the polytune that it was built by"
+        )
+
+
+def text_digest(text: str) -> str:
+    """What tells the text of a generated module from others, 16 hexadecimal digits."""
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 class EmbeddedKernel(CallableKernel):
@@ -24,19 +55,47 @@ class EmbeddedKernel(CallableKernel):
     compiled in; a module for arrays of any strides (``float64[:, :]``) takes them all.
     """
 
-    def __init__(self, module: ModuleType, *, budget: Budget | int | str | None = None):
+    def __init__(
+        self,
+        module: ModuleType,
+        digest: str,
+        *,
+        text: str = "",
+        defaults: Mapping[str, float] | None = None,
+        budget: Budget | int | str | None = None,
+        thresholds: Thresholds | None = None,
+        background: bool = True,
+    ):
         """
         Args:
             module: the generated module.
-            budget: what tuning may cost, as for ``polytune.kernel``; the ``budget`` of the kernel changes it later.
+            digest: what `text_digest` says of its text, which itself may be compiled or in an archive.
+            text: the documentation of the kernel.
+            defaults: of its arguments, by name.
+            budget, thresholds, background: as for ``polytune.kernel``; attributes of the kernel change the first and
+                the last one later.
         """
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_OR_KEYWORD) for name in module.ARGUMENTS]
-        super().__init__(module.NAME, inspect.Signature(parameters), self._provide, budget=budget)
-        self.__doc__ = module.__doc__
+        given = defaults or {}
+        parameters = [
+            inspect.Parameter(
+                name, inspect.Parameter.POSITIONAL_OR_KEYWORD, default=given.get(name, inspect.Parameter.empty)
+            )
+            for name in module.ARGUMENTS
+        ]
+        super().__init__(
+            module.NAME,
+            inspect.Signature(parameters),
+            self._provide,
+            budget=budget,
+            thresholds=thresholds,
+            background=background,
+        )
+        self.__doc__ = text or module.__doc__
+        self.__qualname__ = self.__name__
+        self.__module__ = module.__name__.rpartition(".")[0] or module.__name__
         self._module = module
         self._wanted: Signature = module.SIGNATURE
-        text = Path(str(module.__file__)).read_bytes()
-        self._identity = f"{module.NAME} {hashlib.sha256(text).hexdigest()[:16]}"
+        self._identity = f"{module.NAME} {digest}"
 
     def __repr__(self) -> str:
         return f"<polytune embedded kernel {self.__name__}({self._wanted})>"

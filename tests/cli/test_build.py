@@ -47,6 +47,14 @@ def test_name_that_cannot_be_imported(run, kernels_file, tmp_path):
     assert not (tmp_path / "my-kernels").exists()
 
 
+def test_package_in_the_current_folder(run, kernels_file, tmp_path, monkeypatch):
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    ran = run("build", f"{kernels_file}:shift", "-o", ".")
+    assert ran.code == 0, ran.err
+    assert (tmp_path / "here" / "_shift.py").is_file()
+
+
 def test_output_that_is_a_file(run, kernels_file, tmp_path):
     (tmp_path / "taken").touch()
     ran = run("build", kernels_file, "-o", tmp_path / "taken")

@@ -35,16 +35,37 @@ def test_table_has_the_default_once(run, kernels_file):
 
 def test_unknown_size_is_refused(run, kernels_file):
     ran = run("tune", f"{kernels_file}:shift", "--size", "nn=1000")
-    assert ran.code in (1, 2)
-    assert "nn" in ran.err
+    assert ran.code == 2
+    assert "--size: shift has the sizes n; unknown: nn" in ran.err
 
 
-@pytest.mark.parametrize(("text", "size"), [("n=1000", ("n", 1000)), (" C_0 = 7 ", ("C_0", 7)), ("n=0", ("n", 0))])
+@pytest.mark.parametrize(
+    ("sizes", "message"),
+    [
+        ([], "has the sizes A_0, A_1; missing: A_0, A_1"),
+        (["--size", "A_0=3", "--size", "A_1=-3"], "A_1 is an extent and cannot be -3"),
+    ],
+)
+def test_sizes_that_are_missing_or_impossible_are_refused(run, kernels_file, sizes, message):
+    ran = run("tune", f"{kernels_file}:scale", *sizes)
+    assert ran.code == 2
+    assert message in ran.err
+
+
+def test_arrays_for_which_there_is_no_memory(run, kernels_file):
+    ran = run("tune", f"{kernels_file}:scale", "--size", f"A_0={2**40}", "--size", f"A_1={2**16}")
+    assert ran.code == 1
+    assert ran.err.startswith("error: there is not enough memory: ") and "defect" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("text", "size"), [("n=1000", ("n", 1000)), (" C_0 = 7 ", ("C_0", 7)), ("n=0", ("n", 0)), ("n=-1", ("n", -1))]
+)
 def test_size(text, size):
     assert parse_size(text) == size
 
 
-@pytest.mark.parametrize("text", ["n", "n=", "=3", "n=x", "n=-1", "n=1.5", "2n=1", "n=²"])
+@pytest.mark.parametrize("text", ["n", "n=", "=3", "n=x", "n=--1", "n=1.5", "2n=1", "n=²"])
 def test_bad_size(text):
     with pytest.raises(typer.BadParameter, match="is not NAME=VALUE"):
         parse_size(text)

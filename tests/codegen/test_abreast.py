@@ -14,6 +14,7 @@ from polytune.codegen.loops import For, Let, Program, Store, walk_nodes
 from polytune.codegen.vector_expressions import Lanes
 from polytune.pipeline import Stages
 from tests.every_version import check_versions, stages_of
+from tests.schedule.kernels import three_behind
 
 
 def five_points(steps, A, B):
@@ -36,16 +37,6 @@ def seven_points(steps, A, B):
             for j in range(1, A.shape[1] - 1):
                 for k in range(1, A.shape[2] - 1):
                     A[i, j, k] = B[i - 1, j, k] + B[i + 1, j, k] - B[i, j - 1, k] + B[i, j + 1, k] - B[i, j, k + 1]
-
-
-def three_behind(steps, A, B):
-    for _t in range(steps):
-        for i in range(3, A.shape[0] - 1):
-            for j in range(1, A.shape[1] - 1):
-                B[i, j] = A[i - 1, j] + A[i + 1, j] - B[i - 3, j]
-        for i in range(3, A.shape[0] - 1):
-            for j in range(1, A.shape[1] - 1):
-                A[i, j] = B[i - 1, j] + B[i, j + 1] - B[i + 1, j]
 
 
 def fields(steps, ex, ey, hz, pulse):

@@ -119,6 +119,23 @@ def test_package_without_a_device_has_no_such_choice(package_folder, tmp_path):
     assert "partitioned" not in run_without_compiler(package_folder, program)
 
 
+def test_annotated_kernel_without_the_compiler_says_what_it_needs(package_folder, tmp_path):
+    program = tmp_path / "annotated.py"
+    program.write_text(
+        "import numpy as np, polytune\n"
+        "@polytune.kernel\n"
+        "def double(x):\n"
+        "    for i in range(x.shape[0]):\n"
+        "        x[i] *= 2\n"
+        "try:\n"
+        "    double(np.ones(3))\n"
+        "except polytune.PolytuneError as error:\n"
+        "    print(error)\n"
+    )
+    printed = run_without_compiler(package_folder, program)
+    assert re.match(r"compiling double needs (islpy|sympy), which is not installed: .* polytune build", printed)
+
+
 def test_generated_package_names_no_compiler(package_folder):
     sources = sorted((package_folder / "heat_kernels").rglob("*.py"))
     assert sources

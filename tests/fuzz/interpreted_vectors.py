@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from polytune.codegen.module import APART_OPERATIONS, VECTOR_OPERATIONS
+
 
 def _contiguous_axis(view: Any, index: tuple[int, ...]) -> int:
     assert view.layout != "A", "a vector of elements that are not next to one another"
@@ -75,6 +77,10 @@ def between(first: int, last: int, lanes: int) -> np.ndarray:
     return (first <= numbers) & (numbers < last)
 
 
+def chosen(mask: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return np.where(mask, first, second)
+
+
 def lane_sum(value: np.ndarray) -> Any:
     return value.sum()
 
@@ -96,22 +102,5 @@ def greatest(first: Any, second: Any) -> Any:
     return max(first, second)
 
 
-VECTORS = SimpleNamespace(
-    between=between,
-    chosen=np.where,
-    lane_sum=lane_sum,
-    past=past,
-    load=load,
-    load_some=load_some,
-    shifted=shifted,
-    spread=spread,
-    store=store,
-    store_some=store_some,
-)
-
-VECTORS_APART = SimpleNamespace(
-    load_apart=load_apart,
-    load_apart_some=load_apart_some,
-    store_apart=store_apart,
-    store_apart_some=store_apart_some,
-)
+VECTORS = SimpleNamespace(**{name: globals()[name] for name in VECTOR_OPERATIONS})
+VECTORS_APART = SimpleNamespace(**{name: globals()[name] for name in APART_OPERATIONS})

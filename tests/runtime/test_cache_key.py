@@ -20,10 +20,15 @@ def test_different_parts_give_different_keys():
 @pytest.fixture
 def before(monkeypatch):
     key = key_of("source")
-    cache_key._surroundings.cache_clear()
+    forget()
     yield key
     monkeypatch.undo()
+    forget()
+
+
+def forget():
     cache_key._surroundings.cache_clear()
+    cache_key.runtime_digest.cache_clear()
 
 
 def test_another_version_of_numba_gives_another_key(before, monkeypatch):

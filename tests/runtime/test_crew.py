@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numba import njit, types
 
+from polytune.runtime import crew
 from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.crew import Crews, compile_team
 from polytune.runtime.machine import machine
@@ -83,20 +84,14 @@ def crews():
 
 
 def call_with_a_helper(crews, released=False):
-    """The context of a call that a helper has come to, and still holds unless it is released.
-
-    A helper that falls asleep just as a call begins is not woken, and the call is made without it; the next one wakes
-    it.
-    """
-    for _ in range(20):
-        context = new_context()
-        words(context)[RELEASED] = released
-        crews.run(address(hold_helpers), context, 2)
-        assert words(context)[SUM] == EXPECTED
-        if words(context)[STARTED]:
-            return context
-        words(context)[RELEASED] = 1
-    pytest.fail("no helper comes")
+    """The context of a call that a helper has come to, and still holds unless it is released."""
+    until(lambda: all(crew.is_free for crew in crews._all))
+    context = new_context()
+    words(context)[RELEASED] = released
+    crews.run(address(hold_helpers), context, 2)
+    assert words(context)[SUM] == EXPECTED
+    assert words(context)[STARTED], "no helper comes"
+    return context
 
 
 def until(condition, seconds=60):
@@ -122,6 +117,25 @@ def test_helpers_come_also_after_they_have_slept(crews):
         assert words(call_with_a_helper(crews, released=True))[STARTED] == 1
 
 
+def test_a_helper_that_falls_asleep_while_a_call_begins_is_woken(crews, monkeypatch):
+    def lead_after_a_while(*arguments):
+        time.sleep(0.005)  # much longer than a helper waits on its core
+        return lead(*arguments)
+
+    lead = crew.lead
+    monkeypatch.setattr(crew, "lead", lead_after_a_while)
+    for _ in range(20):
+        call_with_a_helper(crews, released=True)
+
+
+def test_a_helper_comes_however_long_it_had_nothing_to_do(crews):
+    for turn in range(300):
+        end = time.perf_counter() + 6e-6 * turn  # it falls asleep after something between half and all of that
+        while time.perf_counter() < end:
+            pass
+        call_with_a_helper(crews, released=True)
+
+
 def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_context(crews):
     held = call_with_a_helper(crews)
     assert words(held)[COMPLETED] == 1
@@ -135,7 +149,6 @@ def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_contex
     words(held)[RELEASED] = 1
     until(lambda: words(held)[COMPLETED] == 2)
     assert words(held)[SUM] == EXPECTED
-    until(lambda: crews._all[0].is_free)
     assert words(call_with_a_helper(crews, released=True))[STARTED] == 1
 
 
@@ -158,15 +171,10 @@ def test_calls_from_several_threads_at_once_have_crews_of_their_own(crews):
 
 
 def test_calls_within_a_call_of_another_thread_get_a_crew(crews):
-    for _ in range(20):
-        held = new_context()
-        caller = threading.Thread(target=crews.run, args=(address(hold_helpers), held, 2))
-        caller.start()
-        until(lambda held=held, caller=caller: words(held)[STARTED] or not caller.is_alive())
-        if words(held)[STARTED]:
-            break
-        words(held)[RELEASED] = 1
-    assert words(held)[STARTED] == 1
+    held = new_context()
+    caller = threading.Thread(target=crews.run, args=(address(hold_helpers), held, 2))
+    caller.start()
+    until(lambda: words(held)[STARTED])
     context = new_context()
     crews.run(address(add), context, 4)
     assert words(context)[SUM] == EXPECTED

@@ -10,17 +10,7 @@ import pytest
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from polytune.schedule.abreast import Abreast
-from tests.schedule.kernels import polybench_case
-
-
-def three_behind(steps, A, B):
-    for _t in range(steps):
-        for i in range(3, A.shape[0] - 1):
-            for j in range(1, A.shape[1] - 1):
-                B[i, j] = A[i - 1, j] + A[i + 1, j] - B[i - 3, j]
-        for i in range(3, A.shape[0] - 1):
-            for j in range(1, A.shape[1] - 1):
-                A[i, j] = B[i - 1, j] + B[i, j + 1] - B[i + 1, j]
+from tests.schedule.kernels import polybench_case, three_behind
 
 
 def one_behind(steps, A, B):
