@@ -38,13 +38,20 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondi
                     if condition.side == "lower"
                     else f"goes past the end of axis {condition.dimension}"
                 )
-                text = f"array '{condition.array}': {where} {how}, for shape {shape}"
+                sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
+                text = f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}"
                 writer.line(f"raise ArgumentError({_f_string(text)})")
     writer.line()
     writer.line()
 
 
+def mentions(condition: isl.Set, name: str) -> bool:
+    """Whether the value of a parameter matters to a condition on parameters."""
+    position = condition.find_dim_by_name(isl.dim_type.param, name)
+    return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
+
+
 def _f_string(text: str) -> str:
-    """An f-string literal in which only ``{name.shape}`` is replaced."""
+    """An f-string literal in which only ``{name}`` and ``{name.shape}`` are replaced."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'f"{escaped}"'

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator, Sequence
 from collections.abc import Iterator as Iteration
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -29,7 +29,8 @@ def elements_in_order(operations: Sequence[Operation]) -> Iteration[tuple[Elemen
     """All references in evaluation order, each with whether it is written: the order of ``Statement.accesses``.
 
     An assignment evaluates its value, then writes its target; a branch its condition, its ``then``, its ``otherwise``;
-    a loop its condition and its body.  Within an expression operands come from left to right.
+    a loop its condition and its body.  Within an expression operands come from left to right.  A scalar that the same
+    operations have assigned before, whichever way control took, is read from nowhere else and not a reference.
     """
     for reference in _Collector(None).operations(operations, None, certain=True):
         yield reference.element, reference.kind is not AccessKind.READ
@@ -41,38 +42,54 @@ class _Collector:
     def __init__(self, affine: AffineBuilder | None):
         self.affine = affine
 
-    def operations(self, operations: Sequence[Operation], guard: isl.Set | None, certain: bool) -> Iteration[Reference]:
+    def operations(
+        self,
+        operations: Sequence[Operation],
+        guard: isl.Set | None,
+        certain: bool,
+        assigned: frozenset[str] = frozenset(),
+    ) -> Generator[Reference, None, frozenset[str]]:
+        """The references of operations before which some scalars have been ``assigned``; gives the scalars that have
+        been after them."""
         for operation in operations:
             match operation:
                 case Assign(target, value):
-                    yield from self.expression(value, guard)
+                    yield from self.expression(value, guard, assigned)
                     yield Reference(target, AccessKind.MUST_WRITE if certain else AccessKind.MAY_WRITE, guard)
+                    if not target.subscripts:
+                        assigned |= {target.array}
                 case Branch(condition, then, otherwise):
-                    yield from self.expression(condition, guard)
-                    affine = self.is_affine(condition)
-                    yield from self.operations(then, self.restrict(guard, condition), certain and affine)
-                    negated = Unary("not", condition, "bool")
-                    yield from self.operations(otherwise, self.restrict(guard, negated), certain and affine)
+                    yield from self.expression(condition, guard, assigned)
+                    within = certain and self.is_affine(condition)
+                    left = yield from self.operations(then, self.restrict(guard, condition), within, assigned)
+                    negated = self.restrict(guard, Unary("not", condition, "bool"))
+                    right = yield from self.operations(otherwise, negated, within, assigned)
+                    assigned = left & right
                 case While(condition, body):
-                    yield from self.expression(condition, guard)
-                    yield from self.operations(body, guard, certain=False)
+                    yield from self.expression(condition, guard, assigned)
+                    yield from self.operations(body, guard, False, assigned)
+        return assigned
 
-    def expression(self, expression: Expression, guard: isl.Set | None) -> Iteration[Reference]:
+    def expression(
+        self, expression: Expression, guard: isl.Set | None, assigned: frozenset[str]
+    ) -> Iteration[Reference]:
         match expression:
-            case Element():
-                yield Reference(expression, AccessKind.READ, guard)
+            case Element(array):
+                if array not in assigned:
+                    yield Reference(expression, AccessKind.READ, guard)
             case Select(condition, then, otherwise):
-                yield from self.expression(condition, guard)
-                yield from self.expression(then, self.restrict(guard, condition))
-                yield from self.expression(otherwise, self.restrict(guard, Unary("not", condition, "bool")))
+                yield from self.expression(condition, guard, assigned)
+                yield from self.expression(then, self.restrict(guard, condition), assigned)
+                negated = self.restrict(guard, Unary("not", condition, "bool"))
+                yield from self.expression(otherwise, negated, assigned)
             case Logical(operator, operands):
                 for operand in operands:
-                    yield from self.expression(operand, guard)
+                    yield from self.expression(operand, guard, assigned)
                     reached = operand if operator == "and" else Unary("not", operand, "bool")
                     guard = self.restrict(guard, reached)
             case _:
                 for child in _children(expression):
-                    yield from self.expression(child, guard)
+                    yield from self.expression(child, guard, assigned)
 
     def is_affine(self, condition: Expression) -> bool:
         return self.affine is not None and self.affine.is_condition(condition)

@@ -28,7 +28,19 @@ INTEGER_TYPES = ("int32", "int64")
 
 
 class NotAffineError(Exception):
-    """An expression is not affine; the message says why, in words that finish "because it ..."."""
+    """An expression is not affine.
+
+    The message says why, in words that finish "because it ..."; ``remedy`` says what to write instead.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        remedy: str = "use sums of loop variables, integer arguments and shapes, times constants "
+        "(also //, %, min, max, abs)",
+    ):
+        super().__init__(reason)
+        self.remedy = remedy
 
 
 class AffineBuilder:
@@ -126,13 +138,20 @@ class AffineBuilder:
     def _function(self, expression: Expression) -> isl.PwAff:
         match expression:
             case Element(array, ()):
-                raise NotAffineError(f"depends on the variable {array}, whose values are only known at run time")
+                raise NotAffineError(
+                    f"depends on the variable {array}, whose values are only known at run time",
+                    "compute it from loop variables of for loops over range(...), and do not count it up",
+                )
             case Element(array):
-                raise NotAffineError(f"depends on elements of {array}")
+                raise NotAffineError(
+                    f"depends on elements of {array}",
+                    "leave loops over indirect subscripts to NumPy or Numba, and the others to kernels; "
+                    "where there are few values, loop over all of them and compare",
+                )
             case Call(function):
                 raise NotAffineError(f"calls {function}")
         if expression.dtype not in INTEGER_TYPES:
-            raise NotAffineError("is not an integer")
+            raise NotAffineError("is not an integer", "use // in place of /, and an int in place of a float argument")
         match expression:
             case Constant(value):
                 return self.integer(int(value))
@@ -170,7 +189,11 @@ class AffineBuilder:
             case "*":
                 if left.is_cst() or right.is_cst():
                     return left.mul(right)
-                raise NotAffineError("multiplies two values that are only known at run time")
+                raise NotAffineError(
+                    "multiplies two values that are only known at run time",
+                    "give the array a dimension, and write a loop, for each factor: A[i, j], not A[i * n + j] "
+                    "(A.reshape(m, n) is such a view)",
+                )
             case "//" | "%":
                 return self._division(operator, left, right)
         raise NotAffineError("raises a value that is only known at run time to a power")

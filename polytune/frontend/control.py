@@ -32,7 +32,7 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
             node.target,
             "a loop over several variables",
             "a loop counts one integer",
-            "use one loop variable, and compute the others from it",
+            "loop over range(...) with one variable, and subscript the arrays with it: x = A[i]",
         )
     if frame.opaque:
         raise frame.source.refusal(
@@ -93,7 +93,7 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
                 argument,
                 f"the loop bound {frame.source.segment(argument)} is not affine",
                 f"which iterations a loop has must be known without running the program, but the bound {error}",
-                "use sums of loop variables, integer arguments and shapes, times constants (also //, %, min, max, abs)",
+                error.remedy,
             ) from None
     return as_index(start.expression), as_index(stop.expression), step
 

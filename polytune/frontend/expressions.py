@@ -20,7 +20,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.promotion import Value
-from polytune.frontend.refusals import refuse_expression
+from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
 
@@ -152,7 +152,8 @@ def _name(frame: Frame, node: ast.Name) -> Value:
                 node,
                 f"the array {node.id!r} is used like a number",
                 "an operation on a whole array hides the loop that is to be scheduled",
-                f"access an element, as {node.id}[...] with {frame.kernel.arrays[array].ndim} subscripts, in a loop",
+                f"access an element, as {node.id}[...] with "
+                f"{counted(frame.kernel.arrays[array].ndim, 'subscript')}, in a loop",
             )
         case ShapeBinding():
             raise frame.source.refusal(
@@ -187,7 +188,7 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
         raise frame.source.refusal(
             node,
             "a shape is subscripted by something other than the number of a dimension",
-            f"the array has {len(shape)} dimensions, which must be told apart before it runs",
+            f"the array has {counted(len(shape), 'dimension')}, which must be told apart before it runs",
             f"use a constant from 0 to {len(shape) - 1}",
         )
     return shape[position]
@@ -203,7 +204,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
                 node,
                 f"the attribute .{node.attr} of an array",
                 "of an array, a kernel may use elements, .shape, .ndim and .dtype",
-                "compute what is needed from these, or outside the kernel",
+                instead_of(node.attr, "compute what is needed from these, or outside the kernel"),
             )
     value = outside_object(frame, node)
     if value is None:
@@ -262,7 +263,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
             )
         return value
     if not is_known(function):
-        raise _unknown_call(frame, node, f"{name} is called")
+        raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
     plain_arguments(frame, node)
     try:
         return apply(function, [read(frame, argument) for argument in node.args])
@@ -270,13 +271,16 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         raise _unknown_call(frame, node, f"{name}(...) {error}") from None
 
 
-def _unknown_call(frame: Frame, node: ast.Call, what: str) -> UnsupportedSourceError:
+_ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"
+
+
+def _unknown_call(frame: Frame, node: ast.Call, what: str, remedy: str = _ONE_OF_THESE) -> UnsupportedSourceError:
     return frame.source.refusal(
         node,
         what,
         "what a call does must be known: a function of numbers from math or numpy, min, max, abs, int, float, len, "
         "or a function of yours whose source can be inlined",
-        "use one of these, or compute the value before the kernel is called",
+        remedy,
     )
 
 

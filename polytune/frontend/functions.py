@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.promotion import Value, absolute, binary, call, cast, number, truth
+from polytune.frontend.promotion import Value, absolute, binary, call, cast, compare, constant, number, truth
+from polytune.frontend.refusals import counted
 
 CALLS = (
     "sqrt",
@@ -86,9 +87,8 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     """
     least, most, build = _TABLE[function]
     if not least <= len(arguments) <= most:
-        raise ArityError(
-            f"takes {least}" + (f" to {most}" if most != least else "") + f" numbers, not {len(arguments)}"
-        )
+        wanted = counted(most, "number") if least == most else f"{least} to {most} numbers"
+        raise ArityError(f"takes {wanted}, not {len(arguments)}")
     return build([number(argument) if function is not bool else argument for argument in arguments])
 
 
@@ -131,6 +131,24 @@ def _fabs(python: bool, arguments: list[Value]) -> Value:
     return absolute(cast(argument, "float64", weak=python) if python or argument.is_integer else argument)
 
 
+def _is_nan(arguments: list[Value]) -> Value:
+    """NaN alone differs from itself."""
+    argument = arguments[0]
+    return constant(False) if argument.is_integer else compare("!=", argument, argument)
+
+
+def _against_infinity(symbol: str, arguments: list[Value]) -> Value:
+    """The magnitude compared with infinity; NaN is neither infinite nor finite."""
+    argument = arguments[0]
+    return constant(symbol == "<") if argument.is_integer else compare(symbol, absolute(argument), constant(math.inf))
+
+
+def _clipped(arguments: list[Value]) -> Value:
+    """``np.clip(x, low, high)`` is defined as ``np.minimum(high, np.maximum(x, low))``, so that NaN stays NaN."""
+    value, low, high = arguments
+    return _extremum("min", "minimum", [high, _extremum("max", "maximum", [value, low])])
+
+
 def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
     return cast(arguments[0], dtype, weak)
 
@@ -161,7 +179,12 @@ def _table() -> dict[Any, _Rule]:
         np.fmin: (2, 2, partial(_extremum, "min", "fmin")),
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
         np.sign: (1, 1, partial(_function, "sign", False)),
+        np.clip: (3, 3, _clipped),
     }
+    for module in (math, np):
+        table[module.isnan] = (1, 1, _is_nan)
+        table[module.isinf] = (1, 1, partial(_against_infinity, "=="))
+        table[module.isfinite] = (1, 1, partial(_against_infinity, "<"))
     for dtype in (np.int32, np.int64, np.float32, np.float64):
         table[dtype] = (1, 1, partial(_convert, dtype.__name__, False))
     for name in CALLS:

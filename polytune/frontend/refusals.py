@@ -84,6 +84,33 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
 )
 
 
+_LOOP = "write the loop: s += A[i] adds up, s = max(s, A[i]) finds the greatest; both are computed in parallel"
+_FILL = "make an array with np.empty at the top of the kernel and fill it in a loop, or pass it as an argument"
+
+_INSTEAD: dict[str, str] = {
+    **dict.fromkeys(("sum", "mean", "prod", "min", "max", "amin", "amax", "dot", "vdot", "matmul", "einsum"), _LOOP),
+    **dict.fromkeys(("cumsum", "cumprod", "var", "std", "all", "any", "outer", "inner", "fill"), "write the loop"),
+    **dict.fromkeys(("argmin", "argmax"), "write the loop: if A[i] < least: least = A[i] and where = i, in two lines"),
+    **dict.fromkeys(("ones", "full", "ones_like", "full_like", "array", "arange", "linspace", "copy", "eye"), _FILL),
+    **dict.fromkeys(("round", "rint", "around"), "write np.floor(x + 0.5), which rounds halves up"),
+    "where": "write a conditional expression: a if condition else b",
+    "prange": "write range: polytune finds out itself which loops are parallel",
+    "size": "multiply extents, A.shape[0] * A.shape[1]; in a bound, write a loop for each dimension",
+    "T": "swap the subscripts: A[j, i]",
+}
+"""What to write in place of functions and attributes, by the last part of their names."""
+
+
+def instead_of(name: str, otherwise: str) -> str:
+    """What to write in place of a function or attribute that is not compiled; ``otherwise`` where that is not known."""
+    return _INSTEAD.get(name.rpartition(".")[2], otherwise)
+
+
+def counted(number: int, noun: str) -> str:
+    """A number of things, with the noun in singular or plural: ``1 subscript``, ``2 subscripts``."""
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
 def refuse_expression(source: Source, node: ast.expr) -> UnsupportedSourceError:
     """The error for an expression outside the language."""
     for kinds, what, reason, remedy in _EXPRESSIONS:

@@ -10,6 +10,7 @@ from polytune.frontend.expression import Element, Expression
 from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import lookup
 from polytune.frontend.promotion import Value, binary
+from polytune.frontend.refusals import counted
 
 Reader = Callable[[Frame, ast.expr], Value]
 
@@ -42,7 +43,8 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
     if len(subscripts) != array.ndim:
         raise frame.source.refusal(
             node,
-            f"{base.id} has {array.ndim} dimensions and is accessed with {len(subscripts)} subscripts",
+            f"{base.id} has {counted(array.ndim, 'dimension')} and is accessed with "
+            f"{counted(len(subscripts), 'subscript')}",
             "a statement works on single elements",
             f"write {base.id}[{', '.join('ijklmnpq'[: array.ndim])}] with one subscript for each dimension",
         )
@@ -85,6 +87,6 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
             node,
             f"the subscript {frame.source.segment(node)} of {array} is not affine",
             f"which element is accessed must be known without running the program, but the subscript {error}",
-            "use sums of loop variables, integer arguments and shapes, times constants (also //, %, min, max, abs)",
+            error.remedy,
         ) from None
     return as_index(value.expression)

@@ -84,7 +84,8 @@ def _type_of(name: str, value: Any) -> ArgumentType:
         remedy = f"pass an array, for example numpy.array({name}); a list is not updated in place"
     else:
         remedy = "pass a NumPy array, an int or a float"
-    raise ArgumentError(f"argument {name!r}: {kind.__module__}.{kind.__qualname__} cannot be used; {remedy}")
+    what = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+    raise ArgumentError(f"argument {name!r}: a value of type {what} cannot be used; {remedy}")
 
 
 def _array_type(name: str, array: np.ndarray) -> ArrayType:

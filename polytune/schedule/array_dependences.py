@@ -1,7 +1,8 @@
 """Dependences through one array, as exactly as isl can find them within its budget.
 
-There are three ways, each a superset of the one before it, so that a schedule that respects the dependences of any of
-them respects the exact ones:
+Where no two instances touch the same element, one of them writing, there are none, and no dataflow analysis is needed
+to know that.  Else there are three ways, each a superset of the one before it, so that a schedule that respects the
+dependences of any of them respects the exact ones:
 
 1. *value-based*, by exact dataflow analysis: from the last write that must have happened before an access, and from
    all that came after that write (Feautrier, "Dataflow Analysis of Array and Scalar References", IJPP 1991).  Sets are
@@ -78,7 +79,7 @@ def array_dependences(
         if statement.reduction is not None
         for reference in (statement.reduction.read, statement.reduction.write)
     }
-    for way in (_value_based, _memory_based) if exact else (_memory_based,):
+    for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         try:
             work = partial(way, accesses, scop, owner, relax_reductions)
             found = within_budget(scop.context.get_ctx(), OPERATIONS, work)
@@ -89,6 +90,26 @@ def array_dependences(
         if found is not None:
             return found
     return _order_based(accesses, scop, owner, relax_reductions)
+
+
+def _without_conflicts(
+    accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
+) -> ArrayDependences | None:
+    """No dependences, where instances have all that they write to themselves; else None.
+
+    With A, B two references of which one writes, each of ``{ s -> t : A(s) = B(t) }`` has to be a part of the identity.
+    The times of instances do not matter, so that this stays easy where domains are unions of many pieces, of which the
+    dataflow analysis subtracts each from each.
+    """
+    for source, sink in _conflicting(accesses):
+        same_element = source.relation.apply_range(sink.relation.reverse())
+        own = isl.Map.identity(same_element.get_space()) if source.statement == sink.statement else None
+        if not (same_element.is_empty() if own is None else same_element.is_subset(own)):
+            return None
+    empty = isl.UnionMap.empty(scop.context.get_space())
+    # Whatever is read was there before.
+    tagged = None if any(not access.is_write for access in accesses) else empty
+    return ArrayDependences(Precision.VALUE_BASED, empty, empty, empty, tagged, tagged)
 
 
 def _value_based(

@@ -136,6 +136,29 @@ def branch_around_loops(A, B, limit):
                 A[i, j] = 0.0
 
 
+def exchanged_by_data(A, B):
+    """Variables that only live within one statement, and one (x) that on one way has the value of the turn before."""
+    x = 0.0
+    for i in range(1, len(A)):
+        if A[i - 1] > A[i]:
+            A[i - 1], A[i] = A[i], A[i - 1]
+        if A[i] > 0.5:
+            if B[i] > 0.5:
+                x = A[i]
+                y = x + 1.0
+            else:
+                y = 2.0 * x
+            B[i] = y
+            B[i] += x
+
+
+def unordered_values(A, B):
+    for i in range(len(A)):
+        if math.isnan(A[i]) or np.isinf(B[i]):
+            A[i] = 0.0
+        B[i] = np.clip(A[i] * 4.0, 0.5, 2.5) if np.isfinite(A[i]) and not math.isinf(i) else -1.0
+
+
 def newton(A, B):
     for i in range(len(A)):
         guess = A[i] + 1.0

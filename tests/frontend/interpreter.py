@@ -131,7 +131,10 @@ class Run:
             case ir.Element(array):
                 assert self.memory[array].dtype == node.dtype
                 index = self._index(node)
-                self.reads.add((self._instance, array, index))
+                access = (self._instance, array, index)
+                # A variable that the instance itself has assigned has no value from before.
+                if index or access not in self.writes:
+                    self.reads.add(access)
                 return self.memory[array][index]
             case ir.Unary(operator, operand):
                 value = self._value(operand)

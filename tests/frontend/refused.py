@@ -36,7 +36,7 @@ def unknown_mathematical_function(A):
         A[i] = math.gamma(A[i])
 
 
-@refused("math.sqrt(...) takes 1 numbers, not 2", "math.sqrt(A[i], 2.0)")
+@refused("math.sqrt(...) takes 1 number, not 2", "math.sqrt(A[i], 2.0)")
 def wrong_number_of_arguments(A):
     for i in range(len(A)):
         A[i] = math.sqrt(A[i], 2.0)
@@ -282,7 +282,7 @@ def wide_integer(A):
     A[0] = 99999999999999999999
 
 
-@refused("A has 2 dimensions and is accessed with 1 subscripts", "A[i]")
+@refused("A has 2 dimensions and is accessed with 1 subscript", "A[i]")
 def wrong_rank(A: "float64[:, ::1]"):
     for i in range(3):
         A[i] = 1.0
@@ -578,3 +578,9 @@ def nothing(A):
 def numpy_function_on_an_array(A, B):
     for i in range(len(B)):
         B[i] = np.sum(A) + A[i]
+
+
+@refused("the attribute .size of an array", "A.size")
+def number_of_elements(A):
+    for i in range(A.size):
+        A[i] = 1.0

@@ -30,6 +30,24 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
     assert "\n    " + " " * place.column + "^" * len(at) in str(error)
 
 
+@pytest.mark.parametrize(
+    ("function", "remedy"),
+    [
+        (refused.product_in_a_subscript, "A[i, j], not A[i * n + j]"),
+        (refused.data_in_a_subscript, "leave loops over indirect subscripts to NumPy or Numba"),
+        (refused.changing_variable_in_a_subscript, "do not count it up"),
+        (refused.floating_point_bound, "use // in place of /, and an int in place of a float argument"),
+        (refused.numpy_function_on_an_array, "write the loop: s += A[i] adds up"),
+        (refused.number_of_elements, "multiply extents, A.shape[0] * A.shape[1]"),
+        (refused.loop_over_pairs, "x = A[i]"),
+    ],
+)
+def test_a_remedy_is_that_of_the_reason(function: Callable[..., Any], remedy: str) -> None:
+    with pytest.raises(UnsupportedSourceError) as caught:
+        analyse(function, infer_signature(function))
+    assert remedy in caught.value.remedy
+
+
 def test_every_reason_has_a_text_of_its_own() -> None:
     assert len({function.__name__ for function, _, _ in REFUSED}) == len(REFUSED) > 60
 

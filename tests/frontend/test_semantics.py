@@ -62,6 +62,10 @@ CASES: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
     features.data_branch: [(matrix(8), matrix(8), 0.5)],
     features.data_choice: [(matrix(6), matrix(6))],
     features.branch_around_loops: [(matrix(6, 4), matrix(6), 0.5)],
+    features.exchanged_by_data: [(matrix(9), matrix(9)[::-1].copy()), (matrix(1), matrix(1))],
+    features.unordered_values: [
+        (np.array([0.1, np.nan, np.inf, 0.5, -np.inf, 9.0]), np.array([np.nan, 1.0, 2.0, -np.inf, np.inf, 3.0]))
+    ],
     features.newton: [(matrix(4), matrix(4))],
     features.swapped: [(matrix(4), matrix(5), 2.0, 3.0)],
     features.several_targets: [(matrix(4), matrix(5))],

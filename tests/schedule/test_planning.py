@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import islpy as isl
 import pytest
 
-from polytune.pipeline import make_plans, order_plans
+from polytune.frontend import infer_signature
+from polytune.pipeline import Stages, make_plans, order_plans
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, RegionKind
 from polytune.schedule.unions import domain_of
@@ -45,6 +49,37 @@ def test_every_instance_is_in_exactly_one_region(name: str) -> None:
         assert union.intersect_params(case.stages.scop.context).is_equal(
             everything.intersect_params(case.stages.scop.context)
         ), plan.name
+
+
+def sorted_rows(A, passes: int):
+    n, m = A.shape
+    for i in range(n):
+        for _ in range(passes):
+            for j in range(m - 1):
+                if A[i, j] > A[i, j + 1]:
+                    A[i, j], A[i, j + 1] = A[i, j + 1], A[i, j]
+
+
+def escapes(out, iterations: int):
+    n, m = out.shape
+    for i in range(n):
+        for j in range(m):
+            x = 0.0
+            count = 0
+            for _ in range(iterations):
+                if x <= 4.0:
+                    t = x * x + out[i, j]
+                    x = t
+                    count += 1
+            out[i, j] = count
+
+
+@pytest.mark.parametrize("function", [sorted_rows, escapes])
+def test_variables_of_one_branch_do_not_serialise_loops(function: Callable[..., Any]) -> None:
+    """What a branch on data assigns before it reads it has no value from before."""
+    plans = Stages(function, infer_signature(function)).plans
+    parallel = {plan.name: plan for plan in plans}["parallel"]
+    assert [region.kind for region in parallel.regions] == [RegionKind.PARALLEL]
 
 
 @pytest.mark.parametrize("name", [*SMALL, *POLYBENCH])
