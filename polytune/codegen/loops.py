@@ -142,10 +142,12 @@ class Buffer:
 
 @dataclass(frozen=True)
 class PrivateSum:
-    """An array, or a scalar, of which every worker has a copy to add up in, and the elements that are added to:
-    ``lower <= a < upper``, expressions of parameters and outer loops; None for a scalar."""
+    """An array, or a scalar, of which every worker has a copy to add up in, the operator (``+``, ``min`` or ``max``),
+    and the elements that are added to: ``lower <= a < upper``, expressions of parameters and outer loops; None for a
+    scalar."""
 
     array: str
+    operator: str
     elements: TiledMember | None
 
 

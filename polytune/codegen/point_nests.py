@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
@@ -22,7 +22,7 @@ class PointNest:
 
     Attributes:
         rows, columns: the loops; there may be none over rows.
-        parts: statements, and loops over statements.
+        parts: statements, and loops over statements and further loops, whose bounds are the same for all points.
         own: the scalars of which each point has its own.
         dtype: the type of everything that is computed.
         contiguous: tells how arrays lie in memory.
@@ -81,10 +81,15 @@ def point_nest_of(
         shared: arrays of which points may not be run side by side, as they use them one after another.
         contiguous: tells how arrays lie in memory.
     """
-    children = columns.body.children if isinstance(columns.body, Block) else (columns.body,)
+    children = children_of(columns.body)
     parts = [part for part in children if isinstance(part, Compute | For)]
     loops = [part for part in parts if isinstance(part, For)]
-    if len(parts) != len(children) or not loops or any(not _is_simple(loop, columns.variable) for loop in loops):
+    points = {columns.variable} if rows is None else {columns.variable, rows.variable}
+    if (
+        len(parts) != len(children)
+        or not loops
+        or not all(_is_simple(loop, columns.variable, points) for loop in loops)
+    ):
         return None
     assignments = [assignment for part in parts for assignment in assignments_below(part)]
     if None in assignments:
@@ -132,11 +137,33 @@ def _some() -> Range:
     return from_first(Constant(0, "int64"), 2)
 
 
-def _is_simple(loop: For, column: str) -> bool:
-    """Whether a loop is the same for all columns, and has nothing but statements inside."""
-    children = loop.body.children if isinstance(loop.body, Block) else (loop.body,)
-    same = not mentions(loop.start, column) and not mentions(loop.stop, column)
-    return same and loop.step == 1 and all(isinstance(child, Compute) for child in children)
+def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
+    """Whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are the
+    same for all points."""
+    if loop.step != 1 or mentions(loop.start, column) or mentions(loop.stop, column):
+        return False
+    return all(
+        isinstance(child, Compute)
+        or (
+            isinstance(child, For)
+            and not any(mentions(end, variable) for end in (child.start, child.stop) for variable in points)
+            and _is_simple(child, column, points)
+        )
+        for child in children_of(loop.body)
+    )
+
+
+def children_of(body: Node) -> tuple[Node, ...]:
+    """The nodes of a loop's body, in order."""
+    return body.children if isinstance(body, Block) else (body,)
+
+
+def variables_below(node: Node) -> Iteration[str]:
+    """The variables of a loop and of those inside."""
+    if isinstance(node, For):
+        yield node.variable
+        for child in children_of(node.body):
+            yield from variables_below(child)
 
 
 def assignments_below(node: Node) -> Iteration[Assign | None]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from polytune.codegen.loops import PrivateSum
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -41,12 +43,13 @@ class PrivateSums:
             self.writer.line("$claimed = 0")
 
     def clear(self) -> None:
-        """Zeros in all copies, if there is a ticket."""
+        """What adds nothing in all copies, if there is a ticket: zeros, or what any other number is less, or greater,
+        than."""
         if not self.sums:
             return
         with self.writer.indented("if $ticket < $base + $total:"):
             for number, own in enumerate(self.sums):
-                zero = f"$np.{self.scop.array(own.array).dtype}(0)"
+                zero = _neutral(own.operator, self.scop.array(own.array).dtype)
                 if own.elements is None:
                     self.writer.line(f"{summed_name(own.array)}[0] = {zero}")
                     continue
@@ -73,7 +76,7 @@ class PrivateSums:
         if own.elements is None:
             place, added = f"{shared_name(own.array)}[0]", f"{summed_name(own.array)}[0]"
             with self.writer.indented("if $piece == 0:"):
-                self.writer.line(f"{place} = {place} + {added}")
+                self.writer.line(f"{place} = {_joined(own.operator, place, added)}")
             return
         first, last = (
             f"$from_{number} + $quotient(($to_{number} - $from_{number}) * {piece}, $pieces($workers))"
@@ -81,4 +84,23 @@ class PrivateSums:
         )
         with self.writer.indented(f"for $element in $range({first}, {last}):"):
             place = f"{own.array}[$element]"
-            self.writer.line(f"{place} = {place} + {summed_name(own.array)}[$element]")
+            added = f"{summed_name(own.array)}[$element]"
+            self.writer.line(f"{place} = {_joined(own.operator, place, added)}")
+
+
+def _neutral(operator: str, dtype: str) -> str:
+    """The number of a type that changes no result of an operator."""
+    if operator == "+":
+        return f"$np.{dtype}(0)"
+    if dtype.startswith("float"):
+        return f"$np.{dtype}({'' if operator == 'min' else '-'}$np.inf)"
+    limits = np.iinfo(dtype)
+    # The least number of 64 bits is no literal, but the negative of one that does not fit.
+    return f"$np.{dtype}({limits.max if operator == 'min' else f'{limits.min + 1} - 1'})"
+
+
+def _joined(operator: str, first: str, second: str) -> str:
+    """An operation on what is in an element and what a copy has collected for it."""
+    if operator == "+":
+        return f"{first} + {second}"
+    return f"${'least' if operator == 'min' else 'greatest'}({first}, {second})"

@@ -15,6 +15,7 @@ from polytune.codegen.windows import Names, ast_build, constrain, range_of, rang
 from polytune.frontend.scop import Scop
 from polytune.schedule.early_updates import early_updates_first
 from polytune.schedule.planning import in_point_order
+from polytune.schedule.private_sums import summed_by
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.unions import sets_of, union_of
 
@@ -184,9 +185,15 @@ def _matrices(region: Region, plan: Plan) -> frozenset[str]:
 
 def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: Names) -> PrivateSum:
     """The elements of an array that some instances add to, which are all those between the least and the greatest."""
+    inside = {part.get_tuple_name() for part in sets_of(domain)}
+    (operator,) = {
+        statement.reduction.operator
+        for statement in scop.statements
+        if statement.reduction is not None and statement.name in inside and summed_by(statement) == array
+    }
     if not scop.array(array).ndim:
-        return PrivateSum(array, None)
+        return PrivateSum(array, operator, None)
     accesses = [access for statement in scop.statements for access in statement.accesses]
     writes = (isl.UnionMap.from_map(each.relation) for each in accesses if each.array == array and each.is_write)
     elements = isl.Set.from_union_set(domain.apply(union_of(writes, scop))).coalesce()
-    return PrivateSum(array, range_of(elements, domain.params(), names))
+    return PrivateSum(array, operator, range_of(elements, domain.params(), names))

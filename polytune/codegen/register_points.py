@@ -6,9 +6,9 @@ In a nest ``for u: for v:``, or in ``for v:`` alone, around statements and loops
     for k: t = t + A[u, k] * B[k, v]
     C[u, v] = t
 
-a variable such as t, which no two points share, becomes a vector for each row and vector of columns of a block, and
-what is loaded in an iteration of k serves several of them.  So does an element that all iterations of a loop update, if
-nothing else in them is of its array.
+with one loop over k or several inside one another, as those of a convolution, a variable such as t, which no two points
+share, becomes a vector for each row and vector of columns of a block, and what is loaded in an iteration of k serves
+several of them.  So does an element that all iterations of a loop update, if nothing else in them is of its array.
 
 Points may lie across the rows of arrays, as in
 
@@ -36,8 +36,8 @@ from polytune.codegen.ast_conversion import Part, add_constant, block, integer, 
 from polytune.codegen.block_loops import BlockLoops, Row
 from polytune.codegen.chains import Link, links_of
 from polytune.codegen.lane_operations import in_lanes, lane_operands
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
-from polytune.codegen.point_nests import Judge, PointNest, assignments_below
+from polytune.codegen.loops import Compute, For, If, Let, Node, Store
+from polytune.codegen.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
 from polytune.codegen.register_blocks import Box, Names, Shape, largest_shape, maximum, minimum
 from polytune.codegen.target import Target
 from polytune.codegen.vector_expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
@@ -144,7 +144,8 @@ class _Points:
         elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
         for target in dict.fromkeys(assignment.target for assignment in assignments):
             alone = all(part == target for part in elements if part.array == target.array)
-            if alone and target.array not in self.nest.own and not mentions(target, loop.variable):
+            moves = any(mentions(target, variable) for variable in variables_below(loop))
+            if alone and target.array not in self.nest.own and not moves:
                 for row in range(len(self.rows)):
                     for vector in range(self.vectors):
                         self.kept[target, row, vector] = Variable(self.names.new("s"), VECTOR)
@@ -172,7 +173,9 @@ class _Points:
         starts, stops = mentions(loop.start, row_variable), mentions(loop.stop, row_variable)
         if not (starts or stops) or self.box.rows is None:
             assignments = [part for part in assignments_below(loop.body) if part is not None]
-            links = links_of(assignments, loop.variable, self.nest.own) if self.box.rows is None else ()
+            single = not any(isinstance(part, For) for part in children_of(loop.body))
+            linked = single and self.box.rows is None
+            links = links_of(assignments, loop.variable, self.nest.own) if linked else ()
             if links:
                 return [self.chain(loop, links)]
             return [For(loop.variable, loop.start, loop.stop, 1, self.iteration(loop.body, everything))]
@@ -195,16 +198,19 @@ class _Points:
 
     def iteration(self, body: Node, rows: Sequence[int], linked: frozenset[Element] = frozenset()) -> Node:
         """One iteration of a loop; what is loaded in it is loaded once, if nothing is stored to its array meanwhile."""
-        parts = body.children if isinstance(body, Block) else (body,)
         assignments = [part for part in assignments_below(body) if part is not None]
         kept = {target for target, _, _ in self.kept} | self.nest.own
         loads = _Loads(frozenset(part.target.array for part in assignments if part.target not in kept))
         elements = [part for assignment in assignments for part in walk(assignment.value) if isinstance(part, Element)]
         again = linked.union(elements)
         self.latest.clear()
-        nodes = [
-            node for part in parts if isinstance(part, Compute) for node in self.statements(part, rows, loads, again)
-        ]
+        nodes: list[Node] = []
+        for part in children_of(body):
+            if isinstance(part, For):
+                nodes.append(For(part.variable, part.start, part.stop, 1, self.iteration(part.body, rows)))
+                self.latest.clear()
+            elif isinstance(part, Compute):
+                nodes += self.statements(part, rows, loads, again)
         return block(*loads.known.values(), *nodes)
 
     def statements(

@@ -9,7 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from polytune.errors import SourceLocation, UnsupportedSourceError
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Operation, Select, Unary, walk
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Branch,
+    Compare,
+    Element,
+    Expression,
+    Operation,
+    Select,
+    Unary,
+    walk,
+)
 from polytune.frontend.program import For, Guard, Node, Perform
 
 
@@ -45,15 +56,37 @@ def branch_on_data(
 
 
 def _branch(condition: Expression, then: tuple[Operation, ...], otherwise: tuple[Operation, ...]) -> Operation | None:
-    """A branch; where both sides assign one and the same element, a single assignment of a choice."""
+    """A branch; where both sides assign one and the same element, a single assignment of a choice, and where it keeps
+    the lesser or the greater of two numbers, an assignment of ``min`` or ``max``."""
     match then, otherwise:
         case (Assign(target, left),), (Assign(other, right),) if target == other:
             return Assign(target, Select(condition, left, right, target.dtype))
+        case (Assign(target, value),), ():
+            extremum = _extremum(condition, target, value)
+            if extremum is not None:
+                return Assign(target, extremum)
         case (), ():
             return None
         case (), _:
             return Branch(Unary("not", condition, "bool"), otherwise)
     return Branch(condition, then, otherwise)
+
+
+def _extremum(condition: Expression, target: Element, value: Expression) -> Binary | None:
+    """``if value < target: target = value`` as ``min(target, value)``, and its like; None for any other branch.
+
+    They agree for NaN too: Python's ``min(x, y)`` is ``y if y < x else x``.
+    """
+    if not isinstance(condition, Compare) or condition.operator not in ("<", ">"):
+        return None
+    less, more = condition.left, condition.right
+    if condition.operator == ">":
+        less, more = more, less
+    if (less, more) == (value, target):
+        return Binary("min", more, value, target.dtype)
+    if (less, more) == (target, value):
+        return Binary("max", less, value, target.dtype)
+    return None
 
 
 def _contains_loop(nodes: Iterable[Node]) -> bool:

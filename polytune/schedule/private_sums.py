@@ -2,7 +2,8 @@
 
 In ``for i: for j: y[j] = y[j] + A[i, j] * x[i]`` every iteration of i updates all of y, so that no two of them may run
 at once.  But a worker may add what its iterations have to add to a copy of y that begins with zeros, and the copies may
-be added to y when all workers are done.
+be added to y when all workers are done.  The same is so of a least or greatest element, ``y = max(y, e)``, with copies
+that begin with what is greater, or less, than all else: such an update is a *sum* here too.
 """
 
 from __future__ import annotations
@@ -15,6 +16,9 @@ from polytune.schedule.dependences import Dependences
 from polytune.schedule.tree import statements_of
 from polytune.schedule.unions import joined, maps_of
 
+SUMS = ("+", "min", "max")
+"""The operators of updates that workers may collect in copies."""
+
 MOST_DIMENSIONS = 1
 """Of arrays of which workers may have copies to add up in.  Rows that all iterations update are little beside the
 matrix that they are computed from; copies of a matrix are not."""
@@ -24,10 +28,10 @@ def summable(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[str]
     """The arrays of which workers may have copies to add up in, all through the executions of a band node.
 
     An array y is such a one if all that the instances of the node do with it is to be updated by sums
-    ``y[f(x)] = y[f(x)] + e(x)`` with y not in e, sums that may be reassociated.  What the node adds to an element then
-    is the same in whatever order, and in however many parts, it is added up: no instance sees a value of y but to add
-    to it.  The dependences among the updates of one statement, which are relaxed, then bind nobody; all others still
-    do.
+    ``y[f(x)] = y[f(x)] + e(x)`` with y not in e, sums that may be reassociated, or all by ``min``, or all by ``max``.
+    What the node adds to an element then is the same in whatever order, and in however many parts, it is added up: no
+    instance sees a value of y but to add to it.  The dependences among the updates of one statement, which are relaxed,
+    then bind nobody; all others still do.
 
     The elements ``{ P -> y[a] }`` that an execution P of the node updates have to be all those between the least and
     the greatest: elements that nothing is added to are not touched.
@@ -44,6 +48,8 @@ def _is_summable(array: str, inside: list[Statement], node: isl.ScheduleNode, sc
     dimensions = scop.array(array).ndim
     around = node.get_schedule_depth()
     touching = [statement for statement in inside if any(access.array == array for access in statement.accesses)]
+    if len({statement.reduction.operator for statement in touching if statement.reduction is not None}) > 1:
+        return False
     for statement in touching:
         if summed_by(statement) != array or len([a for a in statement.accesses if a.array == array]) != 2:
             return False
@@ -54,9 +60,10 @@ def _is_summable(array: str, inside: list[Statement], node: isl.ScheduleNode, sc
 
 
 def summed_by(statement: Statement) -> str | None:
-    """The array that a statement adds to in every instance, as a step of a sum; None where it is no such step."""
+    """The array that a statement adds to in every instance, as a step of a sum, a minimum or a maximum; None where it
+    is no such step."""
     own = statement.reduction
-    if own is None or own.operator != "+":
+    if own is None or own.operator not in SUMS:
         return None
     write = next(access for access in statement.accesses if access.reference == own.write)
     return write.array if write.kind is AccessKind.MUST_WRITE else None

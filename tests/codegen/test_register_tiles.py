@@ -139,6 +139,56 @@ def within_a_triangle(C, A, B):
                 C[i, j] += A[i, k] * B[j, k]
 
 
+def convolution(out, image, K):
+    """Loops in loops of a point, of which the rows of a block share nothing but K."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for a in range(K.shape[0]):
+                for b in range(K.shape[1]):
+                    s += image[i + a, j + b] * K[a, b]
+            out[i, j] = s
+
+
+def nested_triangle(out, image, K):
+    """An inner bound that follows an outer loop, statements before and behind the inner loop, an element kept."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 1.0
+            for a in range(K.shape[0]):
+                s = s * 0.5 + K[a, 0]
+                for b in range(a):
+                    out[i, j] += s * image[i + a, j + b] - K[a, b]
+                s -= image[i, j + a]
+            out[i, j] += s
+
+
+def stored_in_nested_loops(out, image, K):
+    """What an outer iteration has stored changes in a loop inside, and is read again behind it."""
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for a in range(K.shape[0]):
+                image[a, j + 4 * i] = s + K[a, 0]
+                for b in range(K.shape[1]):
+                    image[a, j + 4 * i] = image[a, j + 4 * i] * 0.5 + K[a, b]
+                s += image[a, j + 4 * i]
+            out[i, j] = s
+
+
+@pytest.mark.parametrize("function", [convolution, nested_triangle, stored_in_nested_loops])
+@pytest.mark.parametrize("shape", [(1, 1), (3, 10)])
+@pytest.mark.parametrize("window", [(0, 3), (3, 2)])
+def test_loops_in_loops_of_points(function: Callable, shape: tuple[int, int], window: tuple[int, int]) -> None:
+    generator = np.random.default_rng(sum(shape))
+    image = generator.random((shape[0] + window[0] + 4, 4 * shape[0] + shape[1] + 5))
+    arguments = [generator.random(shape), image, generator.random((window[0], window[1] + 1))]
+    stages = stages_of(function, arguments, strict=True)
+    if function is not stored_in_nested_loops:
+        assert with_vectors(stages)
+    check_versions(function, stages, arguments, versions=with_vectors(stages), tiles=[(3, 7), (64,)])
+
+
 def whole_numbers(generator: np.random.Generator, *shape: int) -> np.ndarray:
     """Of these every sum is exact, so that its order does not matter."""
     return generator.integers(-4, 5, shape).astype(float)

@@ -152,6 +152,23 @@ def exchanged_by_data(A, B):
             B[i] += x
 
 
+def extremes(A, B):
+    """Branches that keep the lesser or the greater number, also beside NaN, and some that only look like them."""
+    low = A[0]
+    for i in range(len(A)):
+        if A[i] < low:
+            low = A[i]
+        if B[i] > A[i]:
+            A[i] = B[i]
+        if B[0] < A[i]:
+            B[0] = A[i]
+        if A[i] > B[1]:
+            A[i] = B[1]
+        if low < A[i]:
+            B[i] = A[i]
+    B[2] = low
+
+
 def unordered_values(A, B):
     for i in range(len(A)):
         if math.isnan(A[i]) or np.isinf(B[i]):

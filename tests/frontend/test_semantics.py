@@ -63,6 +63,11 @@ CASES: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
     features.data_choice: [(matrix(6), matrix(6))],
     features.branch_around_loops: [(matrix(6, 4), matrix(6), 0.5)],
     features.exchanged_by_data: [(matrix(9), matrix(9)[::-1].copy()), (matrix(1), matrix(1))],
+    features.extremes: [
+        (matrix(7), matrix(7)[::-1].copy()),
+        (np.array([0.1, np.nan, 0.3, -1.0]), np.array([np.nan, 0.2, np.nan, 3.0])),
+        (np.array([np.nan, 2.0, 0.0]), np.array([1.0, np.inf, np.nan])),
+    ],
     features.unordered_values: [
         (np.array([0.1, np.nan, np.inf, 0.5, -np.inf, 9.0]), np.array([np.nan, 1.0, 2.0, -np.inf, np.inf, 3.0]))
     ],

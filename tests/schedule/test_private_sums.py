@@ -99,7 +99,41 @@ def of_a_scalar(A, x, y, t):
     y[0] = total
 
 
+def greatest(A, x, y, t):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            y[j] = max(y[j], A[i, j] * t[i])
+
+
+def extremes_of_all(A, x, y, t):
+    """A branch that keeps the lesser or the greater number is a minimum or a maximum."""
+    low = t[0]
+    high = t[0]
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            if A[i, j] < low:
+                low = A[i, j]
+            if high < A[i, j]:
+                high = A[i, j]
+            y[j] += A[i, j] * t[i]
+    x[0] = low
+    x[1] = high
+
+
+def largest_change(A, x, y, t):
+    """As in an iteration that goes on until nothing changes any more."""
+    for _ in range(2):
+        y[0] = 0
+        for i in range(A.shape[0]):
+            for j in range(A.shape[1]):
+                A[i, j] = A[i, j] - x[j]
+                y[0] = max(y[0], abs(A[i, j]))
+
+
 SHARED_OUT = [
+    greatest,
+    extremes_of_all,
+    largest_change,
     row_after_row,
     both_products,
     fused_products,
@@ -133,10 +167,12 @@ def begun_on_the_way(A, x, y, t):
             y[j] += A[i, j] * x[j]
 
 
-def greatest(A, x, y, t):
+def sums_and_greatest(A, x, y, t):
+    """Copies for both would have to begin with two different numbers."""
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
             y[j] = max(y[j], A[i, j] * t[i])
+            y[j] += A[i, j]
 
 
 def of_a_matrix(A, x, y, t):
@@ -153,7 +189,7 @@ def along_rows(A, x, y, t):
             t[i] += A[i, j] * x[j]
 
 
-ALONE = [every_second, seen_on_the_way, begun_on_the_way, greatest, of_a_matrix, along_rows]
+ALONE = [every_second, seen_on_the_way, begun_on_the_way, sums_and_greatest, of_a_matrix, along_rows]
 
 
 def arguments(rows: int = 7, columns: int = 9, dtype: str = "float64") -> list[np.ndarray]:
@@ -177,8 +213,10 @@ def summed(stages: Stages) -> list[Any]:
 @pytest.mark.parametrize("dtype", ["float64", "int32"])
 @pytest.mark.parametrize("rows, columns", [(7, 9), (1, 1), (2, 5), (13, 4), (0, 4), (8, 8)])
 def test_workers_add_up_what_the_source_does(function: Callable, dtype: str, rows: int, columns: int) -> None:
-    if not rows and function in (of_a_scalar, in_steps):
+    if not rows and function in (of_a_scalar, in_steps, extremes_of_all):
         pytest.skip("reads the first row")
+    if columns == 1 and function is extremes_of_all:
+        pytest.skip("writes to the second column")
     initial = arguments(rows, columns, dtype)
     stages = stages_of(function, dtype)
     (program,) = summed(stages)
@@ -194,6 +232,22 @@ def test_workers_add_up_what_the_source_does(function: Callable, dtype: str, row
         for wanted, got in zip(expected, values, strict=True):
             # Sums of small whole numbers are exact in any order.
             assert np.array_equal(wanted, got), (seed, tile)
+
+
+@pytest.mark.parametrize("first", [np.nan, -np.inf, 0.0])
+def test_nan_is_the_greatest_where_it_is_in_the_source(first: float) -> None:
+    """Python's maximum keeps what it has if that is NaN, and else leaves NaN out."""
+    stages = stages_of(greatest)
+    (program,) = summed(stages)
+    initial = arguments()
+    initial[0][1:5, ::2] = np.nan
+    initial[0][:, 3] = -np.inf
+    initial[2][::3] = first
+    initial[3][:] = 1.0
+    expected = [value.copy() for value in initial]
+    greatest(*expected)
+    Interpreter(stages.source).run({"version": program.name, "threads": 3, "tile_0": 2}, initial, 1)
+    np.testing.assert_array_equal(initial[2], expected[2])
 
 
 @pytest.mark.parametrize("function", ALONE)
