@@ -160,7 +160,8 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
     partial = node.band_get_partial_schedule()
     others = tuple(index for index in range(node.band_n_member()) if index != member)
     below = node.child(0).get_subtree_schedule_union_map()
-    same = below.apply_range(below.reverse())
+    # Of a domain of several pieces each is related to each, which multiplies at every further step.
+    same = below.apply_range(below.reverse()).coalesce()
     if others:
         same = same.eq_at_multi_union_pw_aff(select_members(partial, others))
     if node.get_schedule_depth():
@@ -176,8 +177,8 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
             .set_constant_val(isl.Val.one(context))
         )
     )
-    next_to = line.apply_range(isl.UnionMap.from_map(step)).apply_range(line.reverse())
-    return same.intersect(next_to)
+    next_to = line.apply_range(isl.UnionMap.from_map(step)).apply_range(line.reverse()).coalesce()
+    return same.intersect(next_to).coalesce()
 
 
 def _is_contiguous(offset: isl.Set, axis: int) -> bool:
