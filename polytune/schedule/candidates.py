@@ -20,6 +20,7 @@ from polytune.schedule.splitting import split_source
 from polytune.schedule.step_blocks import block_steps
 from polytune.schedule.transposition import transpose_arrays
 from polytune.schedule.unions import domain_of, maps_of, union_of
+from polytune.schedule.unskewing import unskewed
 
 OPERATIONS = 4_000_000
 """isl's budget for one schedule, in its own basic operations: a few seconds, and three times what any kernel of
@@ -217,7 +218,7 @@ def compute_schedule(
         constraints = constraints.set_proximity(everything if near is None else everything.union(near))
         if reorder_live_ranges and not dependences.tagged_order.is_empty():
             constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
-        return constraints.compute_schedule()
+        return unskewed(constraints.compute_schedule())
 
     context = scop.context.get_ctx()
     with _settings(context, strategy):
