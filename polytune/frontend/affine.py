@@ -117,23 +117,37 @@ class AffineBuilder:
             case Select(condition, then, otherwise, "bool"):
                 chosen = self.condition(condition)
                 return (chosen & self.condition(then)) | (chosen.complement() & self.condition(otherwise))
+            case Compare("<" | "<=" as operator, left, right):
+                return self.less(left, right, strictly=operator == "<")
+            case Compare(">" | ">=" as operator, left, right):
+                return self.less(right, left, strictly=operator == ">")
             case Compare(operator, left, right):
-                return self._comparison(operator, self.function(left), self.function(right))
+                functions = self.function(left), self.function(right)
+                return functions[0].eq_set(functions[1]) if operator == "==" else functions[0].ne_set(functions[1])
         raise NotAffineError("is no comparison of integers")
 
-    def _comparison(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.Set:
-        match operator:
-            case "<":
-                return left.lt_set(right)
-            case "<=":
-                return left.le_set(right)
-            case ">":
-                return left.gt_set(right)
-            case ">=":
-                return left.ge_set(right)
-            case "==":
-                return left.eq_set(right)
-        return left.ne_set(right)
+    def less(self, left: Expression, right: Expression, *, strictly: bool) -> isl.Set:
+        """``[p] -> { : left < right }``, or with ``<=``.
+
+        What is less than a minimum is less than both numbers, and so on: that is one convex set, where comparing with
+        the minimum as a piecewise function would give one for each of its pieces.
+
+        Raises:
+            NotAffineError: a side is not affine.
+        """
+        for side, of_both in ((left, "max"), (right, "min")):
+            extremum = _extremum(side)
+            if extremum is not None:
+                operator, *numbers = extremum
+                first, second = (
+                    self.less(number, right, strictly=strictly)
+                    if side is left
+                    else self.less(left, number, strictly=strictly)
+                    for number in numbers
+                )
+                return first.intersect(second) if operator == of_both else first.union(second)
+        functions = self.function(left), self.function(right)
+        return functions[0].lt_set(functions[1]) if strictly else functions[0].le_set(functions[1])
 
     def _function(self, expression: Expression) -> isl.PwAff:
         match expression:
@@ -216,6 +230,26 @@ class AffineBuilder:
     @staticmethod
     def _choice(condition: isl.Set, then: isl.PwAff, otherwise: isl.PwAff) -> isl.PwAff:
         return then.intersect_params(condition).union_add(otherwise.intersect_params(condition.complement()))
+
+
+def _extremum(expression: Expression) -> tuple[str, Expression, Expression] | None:
+    """An expression as ``min`` or ``max`` of two others, also where something is added to it, or it is subtracted; None
+    for any other."""
+    match expression:
+        case Binary("min" | "max" as operator, left, right):
+            return operator, left, right
+        case Binary("+" | "-" as sign, left, right, dtype):
+            within = _extremum(left)
+            if within is not None:
+                operator, first, second = within
+                return operator, Binary(sign, first, right, dtype), Binary(sign, second, right, dtype)
+            within = _extremum(right)
+            if within is not None:
+                operator, first, second = within
+                if sign == "-":
+                    operator = "min" if operator == "max" else "max"
+                return operator, Binary(sign, left, first, dtype), Binary(sign, left, second, dtype)
+    return None
 
 
 def as_index(expression: Expression) -> Expression:

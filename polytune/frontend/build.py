@@ -102,12 +102,11 @@ class ModelBuilder:
 
     def _iterations(self, node: For) -> isl.Set:
         """``{ : start <= i < stop and (i - start) mod step = 0 }``, and its mirror image for a negative step."""
-        iterator = self.affine.symbol(node.iterator)
-        start, stop = self.affine.function(node.start), self.affine.function(node.stop)
+        iterator, less = Iterator(node.iterator), self.affine.less
         if node.step > 0:
-            values = iterator.ge_set(start).intersect(iterator.lt_set(stop))
+            values = less(node.start, iterator, strictly=False).intersect(less(iterator, node.stop, strictly=True))
         else:
-            values = iterator.le_set(start).intersect(iterator.gt_set(stop))
+            values = less(iterator, node.start, strictly=False).intersect(less(node.stop, iterator, strictly=True))
         if abs(node.step) > 1:
             step: Expression = Constant(abs(node.step), "int64")
             distance = Binary("-", Iterator(node.iterator), node.start, "int64")

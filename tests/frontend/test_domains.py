@@ -60,6 +60,35 @@ def test_steps_of_either_sign() -> None:
     assert times["S1"].is_equal(downward)
 
 
+def banded(A, low: int, high: int):
+    n = len(A)
+    for i in range(n):
+        for j in range(max(0, i - low), min(n, i + high + 1)):
+            for k in range(max(0, max(i, j) - low), min(n, min(i, j) + high + 1)):
+                if k <= 2 - max(-j, 3 - i):
+                    A[i] += A[k]
+            for k in range(min(i, j), max(i, j), 2):
+                A[k] = 0.0
+            for k in range(min(i + 5, n) - 1, max(j, i - 5), -1):
+                A[k] = 1.0
+
+
+def test_bounds_by_minima_and_maxima_are_convex() -> None:
+    """A domain of many pieces costs isl seconds, and code for each of them."""
+    scop = analysed(banded)
+    around = "0 <= i < n and 0 <= j < n and i - low <= j <= i + high"
+    inside = "0 <= k < n and i - low <= k <= i + high and j - low <= k <= j + high and k <= 2 + j and k <= i - 1"
+    assert domain_is(scop, "S0", f"[n, low, high] -> {{ S0[i, j, k] : {around} and {inside} }}")
+    assert len(scop.statement("S0").domain.get_basic_sets()) == 1
+    # Only the reverse, from the least to the greatest, takes several.
+    ends = "(k >= i or k >= j) and (k < i or k < j)"
+    step = "exists s : (k = i + 2s and i <= j) or (k = j + 2s and j <= i)"
+    assert domain_is(scop, "S1", f"[n, low, high] -> {{ S1[i, j, k] : {around} and {ends} and {step} }}")
+    downward = "k < i + 5 and k < n and k > j and k > i - 5"
+    assert domain_is(scop, "S2", f"[n, low, high] -> {{ S2[i, j, k] : {around} and {downward} }}")
+    assert len(scop.statement("S2").domain.get_basic_sets()) == 1
+
+
 def test_conditions_become_constraints() -> None:
     scop = analysed(features.chains)
     inner = "1 <= i < n - 1 and j <= 4 and j != 2"
