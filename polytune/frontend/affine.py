@@ -139,12 +139,8 @@ class AffineBuilder:
             extremum = _extremum(side)
             if extremum is not None:
                 operator, *numbers = extremum
-                first, second = (
-                    self.less(number, right, strictly=strictly)
-                    if side is left
-                    else self.less(left, number, strictly=strictly)
-                    for number in numbers
-                )
+                pairs = [(number, right) if side is left else (left, number) for number in numbers]
+                first, second = (self.less(*pair, strictly=strictly) for pair in pairs)
                 return first.intersect(second) if operator == of_both else first.union(second)
         functions = self.function(left), self.function(right)
         return functions[0].lt_set(functions[1]) if strictly else functions[0].le_set(functions[1])
@@ -241,14 +237,14 @@ def _extremum(expression: Expression) -> tuple[str, Expression, Expression] | No
         case Binary("+" | "-" as sign, left, right, dtype):
             within = _extremum(left)
             if within is not None:
-                operator, first, second = within
-                return operator, Binary(sign, first, right, dtype), Binary(sign, second, right, dtype)
+                extreme, first, second = within
+                return extreme, Binary(sign, first, right, dtype), Binary(sign, second, right, dtype)
             within = _extremum(right)
             if within is not None:
-                operator, first, second = within
+                extreme, first, second = within
                 if sign == "-":
-                    operator = "min" if operator == "max" else "max"
-                return operator, Binary(sign, left, first, dtype), Binary(sign, left, second, dtype)
+                    extreme = "min" if extreme == "max" else "max"
+                return extreme, Binary(sign, left, first, dtype), Binary(sign, left, second, dtype)
     return None
 
 
