@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator as Iteration
 from collections.abc import Mapping, Set
 from dataclasses import dataclass, field
+from math import inf
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.chains import is_chain
@@ -14,6 +15,11 @@ from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.target import BYTES
 from polytune.codegen.vector_expressions import Apart
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
+
+
+MOST_UNROLLED = 32
+"""Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost
+then, and they make vectors of it that take half the time of blocks, which go through such loops again and again."""
 
 
 @dataclass(frozen=True)
@@ -91,6 +97,8 @@ def point_nest_of(
         or not all(_is_simple(loop, columns.variable, points) for loop in loops)
     ):
         return None
+    if all(_iterations(loop) <= MOST_UNROLLED for loop in loops):
+        return None
     assignments = [assignment for part in parts for assignment in assignments_below(part)]
     if None in assignments:
         return None
@@ -151,6 +159,16 @@ def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
         )
         for child in children_of(loop.body)
     )
+
+
+def _iterations(node: Node) -> float:
+    """How many iterations a loop and those inside have together; infinitely many where that is no constant."""
+    if not isinstance(node, For):
+        return 1
+    inside = max((_iterations(child) for child in children_of(node.body)), default=1)
+    if not (isinstance(node.start, Constant) and isinstance(node.stop, Constant)):
+        return inf
+    return max(0, node.stop.value - node.start.value) * inside
 
 
 def children_of(body: Node) -> tuple[Node, ...]:

@@ -497,3 +497,18 @@ def test_kernels_of_the_suite(name: str) -> None:
             for wanted, got in zip(expected, values, strict=True):
                 precision = 1e-5 if np.asarray(wanted).dtype == np.float32 else 1e-9
                 np.testing.assert_allclose(got, wanted, precision, precision, err_msg=f"{version} {tiles}")
+
+
+def fixed_window(out, image):
+    for i in range(out.shape[0]):
+        for j in range(out.shape[1]):
+            s = 0.0
+            for a in range(3):
+                for b in range(3):
+                    s += image[i + a, j + b]
+            out[i, j] = s
+
+
+def test_loops_that_compilers_unroll_are_left_to_them() -> None:
+    stages = stages_of(fixed_window, [np.zeros((3, 4)), np.zeros((5, 6))], strict=True)
+    assert not with_vectors(stages)
