@@ -16,7 +16,6 @@ from polytune.codegen.target import BYTES
 from polytune.codegen.vector_expressions import Apart
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
 
-
 MOST_UNROLLED = 32
 """Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost
 then, and they make vectors of it that take half the time of blocks, which go through such loops again and again."""
