@@ -23,8 +23,8 @@ def others(A, B, s):
     for i in range(1, len(B)):
         A[0] *= B[i]
         A[0] = min(A[0], B[i])
-        A[0] = max(B[i], A[0])
-        A[0] = max(B[i], A[0], s)
+        A[0] = max(A[0], B[i])
+        A[0] = max(A[0], B[i], s)
         A[0] = s * B[i] * A[0]
 
 
@@ -41,6 +41,12 @@ def none(A, B, s):
         A[0] = np.maximum(A[0], B[i])
 
 
+def forgetful(A, B, s):
+    for i in range(1, len(B)):
+        A[0] = max(B[i], A[0])
+        A[0] = min(s, A[0], B[i])
+
+
 def operators(statements: tuple[Statement, ...]) -> list[str | None]:
     return [statement.reduction.operator if statement.reduction else None for statement in statements]
 
@@ -51,6 +57,13 @@ def test_sums() -> None:
 
 def test_products_and_extrema() -> None:
     assert operators(analysed(others).statements) == ["*", "min", "max", "max", "*"]
+
+
+def test_what_is_kept_comes_first_in_extrema_of_floating_point_numbers() -> None:
+    """``max(NaN, x)`` is NaN in Python and ``max(e, NaN)`` is e, so the result is another one in another order."""
+    assert operators(analysed(forgetful).statements) == [None, None]
+    whole = analysed(forgetful, A="int64[:]", B="int64[:]", s="int64")
+    assert operators(whole.statements) == ["max", "min"]
 
 
 @pytest.mark.parametrize("position", range(9))
