@@ -75,15 +75,18 @@ class Setting:
         """The setting that `to_json` wrote; further fields are passed over.
 
         Raises:
-            KeyError, TypeError, ValueError: the document is something else.
+            KeyError, TypeError, ValueError, OverflowError: the document is something else.
         """
+        distribution = tuple(float(value) for value in document["distribution"])
+        if not distribution or not all(1 <= value < math.inf for value in distribution):
+            raise ValueError("the distribution is no list of slowdowns")
         return cls(
             str(document["space"]),
             str(document["device"]),
             float(document["optimum"]),
             int(document["configurations"]),
             int(document["failed"]),
-            tuple(float(value) for value in document["distribution"]),
+            distribution,
             str(document["fingerprint"]),
             int(document["seed"]),
             str(document["options"]),

@@ -5,12 +5,13 @@ Each of them holds all that `polytune compare` needs; the log is JSON lines, a `
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import fields, replace
 from pathlib import Path
 from types import TracebackType
@@ -24,6 +25,8 @@ from polytune.replay.results import Results, Setting
 from polytune.replay.run import Run, Task
 
 _FAILED = "-"
+_NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, OverflowError)
+_LONGEST_CELL = (1 << 31) - 1
 _SETTING_COLUMNS = (*(field.name for field in fields(Setting) if field.name != "distribution"), "distribution")
 _RUN_COLUMNS = ("search", "budget", "repeat", "slowdown", "evaluations", "slowdowns")
 
@@ -125,7 +128,7 @@ def read_results(path: Path) -> Results:
         return _from_log(file)  # a log of which no run has been made yet
     try:
         return Results.ordered(Setting.from_json(document), map(Run.from_json, document["runs"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except _NOT_AS_WRITTEN as error:
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate' ({_what(error)})") from None
 
 
@@ -162,7 +165,7 @@ def _from_log(file: TextFile) -> Results:
                 setting = Setting.from_json(document)
             else:
                 runs.append(Run.from_json(document))
-        except (KeyError, TypeError, ValueError) as error:  # of which JSON's error is one
+        except _NOT_AS_WRITTEN as error:  # JSON's error is one of them
             if setting is not None and number == len(lines) and not file.text.endswith("\n"):
                 warn_of_cut(file, number, len(runs))
                 break
@@ -189,7 +192,11 @@ def _to_csv(results: Results) -> str:
 
 
 def _from_csv(file: TextFile) -> Results:
-    rows = list(csv.DictReader(io.StringIO(file.text)))
+    with _cells_of_any_length():
+        try:
+            rows = list(csv.DictReader(io.StringIO(file.text)))
+        except csv.Error as error:
+            raise RecordingError(f"{file.name}: this is no table in CSV ({error})") from None
     if not rows or not set(_RUN_COLUMNS + _SETTING_COLUMNS) <= rows[0].keys():
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate', which begin with a header")
     runs: list[Run] = []
@@ -198,9 +205,19 @@ def _from_csv(file: TextFile) -> Results:
         for row in rows:
             slowdowns = [None if value == _FAILED else float(value) for value in row["slowdowns"].split()]
             runs.append(Run.from_json({**row, "slowdowns": slowdowns}))
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, *_NOT_AS_WRITTEN) as error:
         raise Line(file.name, len(runs) + 2).error(f"this is no run ({_what(error)})") from None
     return Results.ordered(setting, runs)
+
+
+@contextlib.contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Have the module csv read cells of more than 128 KiB, which runs of some ten thousand evaluations need."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _documents(runs: Iterable[Run]) -> list[dict[str, Any]]:

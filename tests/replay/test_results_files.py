@@ -110,6 +110,23 @@ def test_something_else(write, text):
         read_results(write("r.json", text))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("distribution", []), ("distribution", [0.5]), ("optimum", 10**400), ("seed", float("inf"))]
+)
+def test_a_setting_that_cannot_be(results, tmp_path, name, value):
+    path = tmp_path / "r.json"
+    write_results(path, results)
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    with pytest.raises(RecordingError, match=r"r\.json: these are no results of 'polytune simulate'"):
+        read_results(path)
+
+
+def test_a_table_has_runs_of_any_length(results, tmp_path):
+    long = replace(results.runs[0], slowdowns=(1.234567,) * 20_000)
+    write_results(tmp_path / "r.csv", Results(results.setting, (long,)))
+    assert read_results(tmp_path / "r.csv").runs == (long,)
+
+
 def test_bad_runs_in_a_log_name_the_line(results, tmp_path):
     path = tmp_path / "log"
     with RunLog(path, results.setting, resume=False) as log:
