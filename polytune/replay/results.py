@@ -77,20 +77,20 @@ class Setting:
         Raises:
             KeyError, TypeError, ValueError, OverflowError: the document is something else.
         """
-        distribution = tuple(float(value) for value in document["distribution"])
-        if not distribution or not all(1 <= value < math.inf for value in distribution):
-            raise ValueError("the distribution is no list of slowdowns")
-        return cls(
+        setting = cls(
             str(document["space"]),
             str(document["device"]),
             float(document["optimum"]),
             int(document["configurations"]),
             int(document["failed"]),
-            distribution,
+            tuple(float(value) for value in document["distribution"]),
             str(document["fingerprint"]),
             int(document["seed"]),
             str(document["options"]),
         )
+        if not setting.distribution or not all(1 <= value < math.inf for value in setting.distribution):
+            raise ValueError("the distribution is no list of slowdowns")
+        return setting
 
 
 @dataclass(frozen=True)

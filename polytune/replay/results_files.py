@@ -12,7 +12,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -22,7 +22,7 @@ from polytune.replay.early_end import warn_of_cut
 from polytune.replay.files import TextFile, read
 from polytune.replay.place import Line
 from polytune.replay.results import Results, Setting
-from polytune.replay.run import Run, Task
+from polytune.replay.run import Run
 
 _FAILED = "-"
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, OverflowError)
@@ -130,27 +130,6 @@ def read_results(path: Path) -> Results:
         return Results.ordered(Setting.from_json(document), map(Run.from_json, document["runs"]))
     except _NOT_AS_WRITTEN as error:
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate' ({_what(error)})") from None
-
-
-def merge(results: Iterable[Results]) -> list[Results]:
-    """One for each space, with the runs of all files about it; a run that is in several of them counts once.
-
-    Runs of different seeds are different runs: their repeats are numbered on.
-    """
-    of_space: dict[str, dict[int, list[Results]]] = {}
-    for result in results:
-        of_space.setdefault(result.setting.fingerprint, {}).setdefault(result.setting.seed, []).append(result)
-    merged = []
-    for seeds in of_space.values():
-        runs: dict[Task, Run] = {}
-        for of_seed in seeds.values():
-            first = max((task.repeat for task in runs), default=-1) + 1
-            for run in (run for result in of_seed for run in result.runs):
-                task = replace(run.task, repeat=first + run.task.repeat)
-                runs[task] = replace(run, task=task)
-        setting = next(iter(seeds.values()))[0].setting
-        merged.append(Results.ordered(setting, runs.values()))
-    return merged
 
 
 def _from_log(file: TextFile) -> Results:
