@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 Point = TypeVar("Point")
+_NUMBERS = (float, int, np.floating, np.integer)
 
 
 class Searcher(Protocol[Point]):
@@ -32,6 +36,16 @@ class Searcher(Protocol[Point]):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that `state` returned."""
+
+
+def is_number(cost: Any) -> bool:
+    """Whether something is a real number, of Python's or of NumPy's, an infinity among them but not NaN."""
+    return isinstance(cost, _NUMBERS) and not math.isnan(cost)
+
+
+def is_measurement(cost: Any) -> bool:
+    """Whether something is a number that a measurement can give: finite, and not negative."""
+    return isinstance(cost, _NUMBERS) and bool(0 <= cost < math.inf)
 
 
 def cost_to_json(cost: float) -> float | None:

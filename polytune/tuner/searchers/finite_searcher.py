@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
 from polytune.errors import MeasurementError
 from polytune.tuner.finite import FiniteSpace
-from polytune.tuner.searcher import cost_from_json, cost_to_json
+from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
 
 _ANSWERS_FROM_MEMORY = 40  # within one `ask`, so that asking stays quick
 
@@ -32,6 +32,9 @@ class FiniteSearcher(ABC):
         rng: where random choices come from; the search is a function of it and of what is told.
         budget: how many evaluations there will be, where that is known; methods may plan for it.
     """
+
+    needs_counters: ClassVar[bool] = False
+    """Whether the method cannot be made without performance counters, which are settings of it."""
 
     def __init__(self, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None):
         self.space = space
@@ -91,12 +94,14 @@ class FiniteSearcher(ABC):
         Raises:
             MeasurementError: the cost is negative or not a number, or there is no such row.
         """
-        if not 0 <= index < len(self.space):
-            raise MeasurementError(f"row {index} cannot have a cost: the space has the rows 0 to {len(self.space) - 1}")
-        if math.isnan(cost) or cost < 0:
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.space):
             raise MeasurementError(
-                f"the configuration {self.space.configuration(index)} cannot have the cost {cost}: a cost is at least "
-                "0, and infinite where the configuration is infeasible"
+                f"row {index!r} cannot have a cost: the space has the rows 0 to {len(self.space) - 1}"
+            )
+        if not is_number(cost) or cost < 0:
+            raise MeasurementError(
+                f"the configuration {self.space.configuration(index)} cannot have the cost {cost!r}: a cost is a "
+                "number of at least 0, and infinite where the configuration is infeasible"
             )
         index, cost = int(index), min(float(cost), self._costs.get(index, math.inf))
         self._costs[index] = cost

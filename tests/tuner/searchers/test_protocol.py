@@ -138,11 +138,11 @@ def test_what_is_told_without_being_asked_for_is_known(name):
 def test_costs_that_cannot_be(name):
     search = make(name)
     asked = search.ask()
-    for cost in (math.nan, -1.0, -math.inf):
+    for cost in (math.nan, -1.0, -math.inf, "3", None):
         with pytest.raises(MeasurementError, match="cannot have the cost"):
             search.tell(asked, cost)
-    for index in (-1, len(SPACE)):
-        with pytest.raises(MeasurementError, match=f"row {index} cannot have a cost"):
+    for index in (-1, len(SPACE), "0", 0.5):
+        with pytest.raises(MeasurementError, match=f"row {index!r} cannot have a cost"):
             search.tell(index, 1.0)
     assert search.ask() == asked and not search.costs
     search.tell(asked, 0.0)
