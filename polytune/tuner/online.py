@@ -211,11 +211,10 @@ class OnlineTuner:
         """
         configuration = as_configuration(configuration)
         with self._lock:
-            for duration, what in ((seconds, "a call"), (compile_seconds, "compiling")):
-                if not is_measurement(duration):
-                    raise MeasurementError(
-                        f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
-                    )
+            if not is_measurement(seconds):
+                raise _no_time("a call", seconds)
+            if compile_seconds != 0.0 and not is_measurement(compile_seconds):
+                raise _no_time("compiling", compile_seconds)
             is_default = configuration == self._default
             if is_default:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
@@ -418,3 +417,7 @@ class OnlineTuner:
         """Write everything learned to the store now; without a store, nothing."""
         if self._persistence is not None:
             self._persistence.flush()
+
+
+def _no_time(what: str, seconds: object) -> MeasurementError:
+    return MeasurementError(f"{what} cannot have taken {seconds!r}: a time is a finite number of seconds, from zero up")

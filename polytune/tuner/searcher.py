@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 Point = TypeVar("Point")
+_INFINITY = math.inf
 _NUMBERS = (float, int, np.floating, np.integer)
 
 
@@ -45,7 +46,7 @@ def is_number(cost: Any) -> bool:
 
 def is_measurement(cost: Any) -> bool:
     """Whether something is a number that a measurement can give: finite, and not negative."""
-    return isinstance(cost, _NUMBERS) and bool(0 <= cost < math.inf)
+    return isinstance(cost, _NUMBERS) and bool(0 <= cost < _INFINITY)
 
 
 def cost_to_json(cost: float) -> float | None:
