@@ -20,7 +20,7 @@ from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration, as_configuration
 from polytune.tuner.leftovers import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.samples import Samples
-from polytune.tuner.searcher import is_measurement
+from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.space import Space
 from polytune.tuner.standings import Standings
 from polytune.tuner.subspace import restored_point
@@ -339,6 +339,7 @@ class HierarchicalTuner:
         """The whole search as JSON keeps it; `restore` on a tuner over the same space continues exactly from there."""
         pending = self._pending
         return {
+            "space": self.space.fingerprint,
             "walk": self._walk.state(),
             "starts": [dict(start) for start in self._starts],
             "postponed": [dict(configuration) for configuration in self._postponed],
@@ -348,15 +349,18 @@ class HierarchicalTuner:
             "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
             and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
-            "rng": self._rng.bit_generator.state,
+            "rng": generator_to_json(self._rng),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state that `state` returned, of a tuner over the same space with the same settings.
 
         Raises:
-            ValueError: other values were refused then, so that the searches had other arms.
+            ValueError: the state is of another space, or other values were refused then, so that the searches had other
+                arms.
         """
+        if state.get("space") != self.space.fingerprint:
+            raise SpaceError("the state is not one of a search of this space")
         if sorted(map(repr, state["refused"])) != sorted(
             repr([name, value]) for name, values in self._refused.items() for value in values
         ):

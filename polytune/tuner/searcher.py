@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -47,6 +48,18 @@ def is_number(cost: Any) -> bool:
 def is_measurement(cost: Any) -> bool:
     """Whether something is a number that a measurement can give: finite, and not negative."""
     return isinstance(cost, _NUMBERS) and bool(0 <= cost < _INFINITY)
+
+
+def generator_to_json(rng: np.random.Generator) -> dict[str, Any]:
+    """The state of a random generator as JSON has it; every bit generator takes it back in this form."""
+    state: dict[str, Any] = _plain(rng.bit_generator.state)
+    return state
+
+
+def _plain(state: Any) -> Any:
+    if isinstance(state, Mapping):
+        return {key: _plain(value) for key, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state
 
 
 def cost_to_json(cost: float) -> float | None:

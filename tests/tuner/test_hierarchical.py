@@ -289,3 +289,17 @@ def test_what_is_set_aside_waits_until_it_is_resumed_also_in_a_restored_search()
         for _ in range(3):
             each.tell(b, 0.5)
         assert each.best == (b, 0.5) and not each.postponed
+
+
+def test_a_state_of_another_space_is_refused():
+    state = tuner().state()
+    with pytest.raises(SpaceError, match="not one of a search of this space"):
+        tuner(Space([Nominal("version", ("a", "b"))])).restore(state)
+
+
+def test_any_generator_of_random_numbers_can_be_kept():
+    first, second = (HierarchicalTuner(SPACE, rng=np.random.Generator(np.random.MT19937(seed))) for seed in (1, 2))
+    for _ in range(9):
+        first.tell(first.ask(), 1.0)
+    second.restore(json.loads(json.dumps(first.state())))
+    assert second.state() == first.state()

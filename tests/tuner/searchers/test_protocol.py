@@ -76,6 +76,14 @@ def test_it_continues_exactly_from_its_state(name, before):
     assert other.state() == search.state()
 
 
+def test_the_state_of_another_search_is_refused():
+    state = make("genetic").state()
+    with pytest.raises(SearchError, match="its search is 'Genetic', not 'Annealing'"):
+        make("annealing").restore(state)
+    with pytest.raises(SearchError, match=f"its rows is {len(SPACE)}, not 3"):
+        make("genetic", FiniteSpace.from_space(Space([Integer("a", 1, 3)]))).restore(state)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_state_does_not_change_with_its_search(name):
     search = make(name, seed=3, budget=45)
