@@ -83,8 +83,6 @@ def _sentence(error: Exception) -> str:
         return f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
-    if isinstance(error, MemoryError):
-        return f"there is not enough memory{f': {error}' if str(error) else ''}"
     return f"{type(error).__name__}: {error}\nThis is a defect of polytune; --debug shows where."
 
 
