@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, progress, results
+from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 
 if TYPE_CHECKING:
@@ -30,7 +30,8 @@ def compare(
     Files of the same space are taken together. The effect is the probability that a run of the search beats a run of
     the baseline; the score is 0 for the baseline and 1 for the optimum, see docs/replay.md.
     """
-    from polytune.replay.results_files import merge, read_results
+    from polytune.replay.merging import merge
+    from polytune.replay.results_files import read_results
     from polytune.replay.score import aggregate
     from polytune.replay.statistics import compare as compare_search
 
@@ -63,9 +64,9 @@ def compare(
         )
         return
     for space in spaces:
-        results.print(_table(space.setting.space, [c for c in comparisons if c.space == space.setting.space], baseline))
+        print_table(_table(space.setting.space, [c for c in comparisons if c.space == space.setting.space], baseline))
         results.print()
-    results.print(_scores(scores, len(spaces)))
+    print_table(_scores(scores, len(spaces)))
     for file in figures:
         results.print(Text(str(file)))
 
@@ -85,11 +86,11 @@ def check_baseline(space: Results, baseline: str) -> None:
 
 
 def _table(space: str, comparisons: list[Comparison], baseline: str) -> Table:
-    table = Table(box=None, pad_edge=False, title=Text(space), title_justify="left")
+    table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0), title=Text(space), title_justify="left")
     table.add_column("budget", justify="right")
-    table.add_column("search")
+    table.add_column("search", no_wrap=True)
     for column in ("runs", "mean", "median", "% of optimum", "speedup", "effect", "p", "score", "pays after"):
-        table.add_column(column, justify="right")
+        table.add_column(column, justify="right", overflow="fold")
     for c in comparisons:
         against = ("", "", "") if c.search == baseline else (_number(c.speedup), f"{c.effect:.2f}", _p_value(c))
         table.add_row(
@@ -101,7 +102,7 @@ def _table(space: str, comparisons: list[Comparison], baseline: str) -> Table:
             f"{c.percentage_of_optimum:.1f}",
             *against,
             _number(c.score),
-            f"{c.calls_to_pay:.0f} calls" if math.isfinite(c.calls_to_pay) else "never",
+            f"{c.calls_to_pay:.0f}" if math.isfinite(c.calls_to_pay) else "never",
         )
     return table
 

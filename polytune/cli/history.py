@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, results
+from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import Measurement, Store, default_store
@@ -92,10 +92,10 @@ def history(
     elif not entries:
         results.print(Text(f"{store.path}: nothing has been measured yet"))
     elif kernel is None:
-        results.print(_overview(entries))
+        print_table(_overview(entries))
     else:
         for entry in entries:
-            results.print(_measurements(entry))
+            print_table(_measurements(entry))
 
 
 def chosen(entries: Sequence[Entry], kernel: str | None) -> list[Entry]:

@@ -15,8 +15,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, progress, results
+from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.options import Debug, Json
+from polytune.errors import SearchError
 
 if TYPE_CHECKING:
     from polytune.replay.results import Results, Setting
@@ -102,7 +103,7 @@ def simulate(
     if as_json:
         print_json(found.summary())
     elif found.runs:
-        results.print(_table(found))
+        print_table(_table(found))
     if len(found.runs) < wanted:
         where = f", they are in {output}: --resume goes on" if output is not None else ""
         progress.print(Text(f"interrupted: {len(found.runs)} of {wanted} runs were made{where}"), soft_wrap=True)
@@ -139,6 +140,10 @@ def _run(
                     bar.advance(line)
             except KeyboardInterrupt:
                 bar.update(line, description="interrupted")
+            except SearchError as error:
+                if output is None:
+                    raise
+                raise SearchError(f"{error}; --resume goes on with the {len(runs)} runs in {log_path}") from None
     found = Results.ordered(setting, runs, plan.searches)
     wanted = len(made) + len(missing)
     if output is not None and log_path is not None:
@@ -163,7 +168,7 @@ def _table(found: Results) -> Table:
     device = f", {setting.device}" if setting.device else ""
     title = f"{setting.space}{device}: {setting.configurations} configurations, {setting.failed} of them failed"
     table = Table(box=None, pad_edge=False, title=Text(title), title_justify="left")
-    table.add_column("search")
+    table.add_column("search", no_wrap=True)
     for column in ("budget", "repeats", "mean slowdown", "median slowdown", "evaluations"):
         table.add_column(column, justify="right")
     for row in found.summary()["results"]:

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, results
+from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import load_kernel
 
@@ -59,7 +59,7 @@ def tune(
     if as_json:
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
     else:
-        results.print(_table(outcome))
+        print_table(_table(outcome))
         results.print(Text(_summary(outcome)))
 
 

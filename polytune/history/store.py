@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
@@ -139,13 +140,13 @@ class Store:
         """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
         statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
-        return [_measurement(row) for row in rows]
+        return _measurements(rows)
 
     def best(self, kernel: str, shape: str, machine: str) -> Measurement | None:
         """The fastest configuration by its median; None where none has run."""
-        statement = schema.SELECT + " and status = 'ok' order by median_seconds limit 1"
+        statement = schema.SELECT + " and status = 'ok' order by median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
-        return _measurement(rows[0]) if rows else None
+        return next(iter(_measurements(rows)), None)
 
     def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
         """Keep the state of a search, any JSON document, in place of the one before."""
@@ -155,7 +156,7 @@ class Store:
     def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
         """The state last saved; None where there is none."""
         rows = self._database.execute(schema.LOAD_SEARCH, {"kernel": kernel, "shape": shape, "machine": machine})
-        return json.loads(rows[0][0]) if rows else None
+        return _read(rows[0][0]) if rows else None
 
     def clear(self, kernel: str | None = None) -> int:
         """Forget everything, or everything about one kernel; how many records of configurations that were."""
@@ -201,6 +202,21 @@ def default_directory() -> Path:
     return Path(platformdirs.user_cache_dir("polytune"))
 
 
-def _measurement(row: tuple) -> Measurement:
-    kernel, shape, machine, configuration, *rest = row
-    return Measurement(kernel, shape, machine, json.loads(configuration), *rest)
+def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
+    """The records in rows; what is not as `Store.record` writes it, because someone has changed the file, is none."""
+    found = []
+    for kernel, shape, machine, text, count, best, median, *rest in rows:
+        configuration = _read(text)
+        times = [seconds for seconds in (best, median) if seconds is not None]
+        if configuration is not None and all(isinstance(s, (float, int)) and 0 <= s < math.inf for s in times):
+            found.append(Measurement(kernel, shape, machine, configuration, count, best, median, *rest))
+    return found
+
+
+def _read(text: Any) -> dict[str, Any] | None:
+    """An object of JSON; None where the text is something else."""
+    try:
+        document = json.loads(text)
+    except (TypeError, ValueError):
+        return None
+    return document if isinstance(document, dict) else None

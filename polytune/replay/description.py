@@ -12,12 +12,12 @@ import ast
 import json
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from polytune.errors import RecordingError, SpaceError
 from polytune.replay.files import TextFile
-from polytune.replay.place import Line
+from polytune.replay.place import Line, Place, json_list, json_object, text
 from polytune.tuner.condition import Value
 from polytune.tuner.constraint import Constraint
 from polytune.tuner.parameters import Nominal, Ordinal, Parameter, parameter_from_json
@@ -48,17 +48,33 @@ def read_description(file: TextFile) -> Space:
     described = document.get("ConfigurationSpace") if isinstance(document, dict) else None
     if not isinstance(described, dict) or not isinstance(described.get("TuningParameters"), list):
         raise RecordingError(f"{file.name}: there are no 'TuningParameters', so that this is no T1 description")
+    conditions = Field(file.name, "Conditions")
     try:
-        parameters = [_parameter(entry) for entry in described["TuningParameters"]]
+        parameters = [
+            _parameter(entry, Field(file.name, f"TuningParameters.{number}"))
+            for number, entry in enumerate(described["TuningParameters"])
+        ]
         constraints = [
-            Constraint(condition["Expression"], condition.get("Reason", ""))
-            for condition in described.get("Conditions", ())
+            _constraint(entry, conditions.at(str(number)))
+            for number, entry in enumerate(json_list(described.get("Conditions", []), conditions))
         ]
         return Space(_with_valid_defaults(parameters, constraints), constraints)
     except SpaceError as error:
         raise RecordingError(f"{file.name}: {error}") from None
-    except (KeyError, TypeError) as error:
-        raise RecordingError(f"{file.name}: a parameter or a condition lacks the field {error}") from None
+
+
+@dataclass(frozen=True)
+class Field(Place):
+    """A field of a description, which is small enough to be found without its line."""
+
+    file: str
+    path: str
+
+    def __str__(self) -> str:
+        return f"{self.file}, field {self.path!r}"
+
+    def at(self, field: str) -> Field:
+        return Field(self.file, f"{self.path}.{field}")
 
 
 def _with_valid_defaults(parameters: list[Parameter], constraints: list[Constraint]) -> list[Parameter]:
@@ -88,17 +104,30 @@ def _with_valid_defaults(parameters: list[Parameter], constraints: list[Constrai
     return [replace(parameter, default=chosen[parameter.name]) for parameter in parameters]  # type: ignore[arg-type]
 
 
-def _parameter(entry: Mapping[str, Any]) -> Parameter:
-    if isinstance(entry.get("Parameter"), dict):  # with its kind, range and condition, see `polytune.tuner.t1`
-        return parameter_from_json(entry["Parameter"])
-    values = entry["Values"]
-    if isinstance(values, str):
-        values = evaluate_list(values)
+def _parameter(entry: Any, place: Place) -> Parameter:
+    fields = json_object(entry, place)
+    if isinstance(fields.get("Parameter"), dict):  # with its kind, range and condition, see `polytune.tuner.t1`
+        return parameter_from_json(fields["Parameter"])
+    for name in ("Name", "Values"):
+        if name not in fields:
+            raise place.error(f"the parameter lacks the field {name!r}")
+    name, values = text(fields["Name"], place.at("Name")), fields["Values"]
+    values = evaluate_list(values) if isinstance(values, str) else json_list(values, place.at("Values"))
+    for value in values:
+        if not isinstance(value, (str, int, float)):
+            raise place.at("Values").error(f"{value!r} is no value of a parameter; text, numbers, true and false are")
     distinct = tuple(dict.fromkeys(values))
-    default: Any = entry.get("Default") if entry.get("Default") in distinct else None
+    default: Any = fields.get("Default") if fields.get("Default") in distinct else None
     if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in distinct):
-        return Ordinal(entry["Name"], tuple(sorted(distinct)), default=default)
-    return Nominal(entry["Name"], distinct, default=default)
+        return Ordinal(name, tuple(sorted(distinct)), default=default)
+    return Nominal(name, distinct, default=default)
+
+
+def _constraint(entry: Any, place: Place) -> Constraint:
+    fields = json_object(entry, place)
+    if "Expression" not in fields:
+        raise place.error("the condition lacks the field 'Expression'")
+    return Constraint(text(fields["Expression"], place.at("Expression")), str(fields.get("Reason") or ""))
 
 
 def evaluate_list(text: str) -> list[Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 
 from polytune.errors import RecordingWarning
+from polytune.replay.csv_table import Table
 from polytune.replay.files import TextFile
 from polytune.replay.json_document import Document
 
@@ -15,9 +16,23 @@ def warn_of_early_end(file: TextFile, document: Document, complete: int) -> None
         warn_of_cut(file, document.cut_line, complete)
 
 
+def warn_of_cut_table(file: TextFile, table: Table, complete: int) -> None:
+    """Warn if the last line of a table is cut off, or may be."""
+    if table.cut_line is None:
+        return
+    if not table.lacks_newline:
+        warn_of_cut(file, table.cut_line, complete)
+        return
+    _warn(
+        f"{file.name}:{table.cut_line}: no newline follows, so that this line may have been cut off; the {complete} "
+        "before it are used. If it is whole, end it with a newline"
+    )
+
+
 def warn_of_cut(file: TextFile, line: int, complete: int) -> None:
     """Warn that a file ends in the middle of a line."""
-    warnings.warn(
-        RecordingWarning(f"{file.name}:{line}: the file ends within this entry; the {complete} before it are used"),
-        stacklevel=2,
-    )
+    _warn(f"{file.name}:{line}: the file ends within this entry; the {complete} before it are used")
+
+
+def _warn(sentence: str) -> None:
+    warnings.warn(RecordingWarning(sentence), stacklevel=3)

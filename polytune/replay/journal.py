@@ -27,6 +27,7 @@ from polytune.replay.units import seconds_per, unit_of
 
 MARK = "polytune_recording"
 VERSION = 1
+_NO_RECORDING = "this is no recording of polytune's: its first line has no 'polytune_recording'"
 
 
 @dataclass(frozen=True)
@@ -75,11 +76,12 @@ class Journal:
     def __init__(self, path: Path, header: Header):
         self.recorded: list[dict[str, Any]] = []
         self._path = path
-        if path.exists() and path.stat().st_size > 0:
+        begun = path.exists() and path.stat().st_size > 0
+        if begun:
             self._continue(header)
-            self._stream: IO[str] = path.open("a", encoding="utf-8")
-        else:
-            self._stream = path.open("w", encoding="utf-8")
+        # To its end, wherever that is: another process may be writing to the same file.
+        self._stream: IO[str] = path.open("a", encoding="utf-8")
+        if not begun:
             self._write(header.to_json())
 
     def __enter__(self) -> Journal:
@@ -158,7 +160,9 @@ def _lines(file: TextFile) -> _Lines:
         try:
             line = json.loads(text)
         except json.JSONDecodeError as error:
-            if number > 1 and number == len(texts) and (file.cut or not file.text.endswith("\n")):
+            if number == 1:
+                raise place.error(_NO_RECORDING) from None
+            if number == len(texts) and (file.cut or not file.text.endswith("\n")):
                 return _Lines(first, entries, number)
             raise place.error(f"this is no JSON: {error.msg}; remove the line") from None
         if number == 1:
@@ -173,7 +177,7 @@ def _lines(file: TextFile) -> _Lines:
 def _header(file: TextFile, lines: _Lines) -> Header:
     first, place = lines.first, Line(file.name, 1)
     if not isinstance(first, dict) or MARK not in first:
-        raise place.error("this is no recording of polytune's: its first line has no 'polytune_recording'")
+        raise place.error(_NO_RECORDING)
     if first[MARK] != VERSION:
         raise place.at(MARK).error(f"the format is {first[MARK]!r}, and this polytune reads {VERSION}; update polytune")
     names = first.get("parameters")

@@ -123,6 +123,10 @@ class Document:
         """Where a top-level field stands; the beginning of the file if there is none of this name."""
         return self.place(self._positions.get(name, 0), name)
 
+    def title(self, name: str, default: str = "") -> str:
+        """The text in a top-level field that names something for people; the default where there is none."""
+        return str(self.fields.get(name) or default)
+
     @cached_property
     def _line_ends(self) -> list[int]:
         return [match.start() for match in re.finditer("\n", self._text)]
@@ -131,8 +135,10 @@ class Document:
 
     def _read(self) -> None:
         try:
-            self._walk(0, self._read_field)
+            end = self._skip(self._walk(0, self._read_field))
             self.closed = True
+            if end < len(self._text):
+                raise json.JSONDecodeError("the object has ended before", self._text, end)
         except _Cut as cut:
             # A file that only lacks its closing braces is whole: tuners write them when they end.
             self.cut_line = None if cut.position is None else self.place(cut.position).line

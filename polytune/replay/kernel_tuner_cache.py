@@ -13,7 +13,7 @@ from typing import Any
 from polytune.replay.early_end import warn_of_early_end
 from polytune.replay.files import TextFile
 from polytune.replay.json_document import Document, Entry
-from polytune.replay.place import duration
+from polytune.replay.place import duration, json_list, text
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per
 from polytune.tuner.condition import same_value
@@ -31,17 +31,21 @@ def read_kernel_tuner_cache(file: TextFile) -> RecordedSpace:
     document = Document(file, "cache")
     names = document.fields.get("tune_params_keys")
     values = document.fields.get("tune_params")
-    if not isinstance(names, list) or not isinstance(values, dict) or sorted(names) != sorted(values):
+    listed = names if isinstance(names, list) and all(isinstance(name, str) for name in names) else []
+    if not isinstance(names, list) or not isinstance(values, dict) or sorted(listed) != sorted(values):
         raise document.field_place("tune_params_keys").error(
             "'tune_params_keys' must list the parameters and 'tune_params' their values; this file was not written by "
             "Kernel Tuner, or has been changed"
         )
+    for name in names:
+        json_list(values[name], document.field_place("tune_params").at(f"tune_params.{name}"))
     objective = document.fields.get("objective", "time")
     if isinstance(objective, list):
         if len(objective) != 1:
             raise document.field_place("objective").error(f"there are {len(objective)} objectives, and one is wanted")
         objective = objective[0]
-    recorder = Recorder(document.fields.get("kernel_name", file.stem), document.fields.get("device_name", ""), names)
+    objective = text(objective, document.field_place("objective"))
+    recorder = Recorder(document.title("kernel_name", file.stem), document.title("device_name"), names)
     for entry in document.entries:
         _read_entry(entry, names, values, objective, recorder)
     warn_of_early_end(file, document, len(recorder))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 
 from polytune.replay.csv_table import parameter_values, read_table
-from polytune.replay.early_end import warn_of_cut
+from polytune.replay.early_end import warn_of_cut_table
 from polytune.replay.files import TextFile
 from polytune.replay.place import Line, duration, real_number
 from polytune.replay.recording import OK, RecordedSpace, Recorder
@@ -60,8 +60,7 @@ def read_ktt_csv(file: TextFile) -> RecordedSpace:
             {name: real_number(row.cells[name], row.place.at(name)) for name in counters},
             place=row.place,
         )
-    if table.cut_line is not None:
-        warn_of_cut(file, table.cut_line, len(recorder))
+    warn_of_cut_table(file, table, len(recorder))
     return recorder.build(file.name)
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from polytune.replay.early_end import warn_of_early_end
 from polytune.replay.files import TextFile
 from polytune.replay.json_document import Document, Entry, same_parameters
-from polytune.replay.place import duration, real_number
+from polytune.replay.place import duration, json_list, json_object, real_number, text
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per, unit_of
 
@@ -26,7 +27,7 @@ def read_ktt_json(file: TextFile) -> RecordedSpace:
     configurations = [_configuration(entry) for entry in document.entries]
     names = list(configurations[0]) if configurations else []
     kernel = next((entry.value.get("KernelName") for entry in document.entries), None) or file.stem
-    recorder = Recorder(kernel, metadata.get("Device", ""), names)
+    recorder = Recorder(str(kernel), str(metadata.get("Device") or ""), names)
     for entry, configuration in zip(document.entries, configurations, strict=True):
         same_parameters(entry, configuration, configurations[0], "Configuration")
         status = entry.value.get("Status")
@@ -53,18 +54,22 @@ def _configuration(entry: Entry) -> dict[str, Any]:
 
 def _counters(entry: Entry) -> dict[str, float]:
     """The sizes, the compiler's figures and the profiling counters of the only kernel function of a configuration."""
-    results = entry.value.get("ComputationResults", ())
+    results = json_list(entry.value.get("ComputationResults", []), entry.place("ComputationResults"))
     if len(results) != 1:
         return {}
-    result = results[0]
+    place = entry.place("ComputationResults", 0)
+    result = json_object(results[0], place)
     counters = {}
     for name, field in (("Global size", "GlobalSize"), ("Local size", "LocalSize")):
         if field in result:
-            size = result[field]
-            counters[name] = float(size["X"] * size["Y"] * size["Z"])
-    for name, value in result.get("CompilationData", {}).items():
-        counters[name] = real_number(value, entry.place("ComputationResults", 0, "CompilationData", name))
-    for number, counter in enumerate(result.get("ProfilingData", {}).get("Counters", ())):
-        place = entry.place("ComputationResults", 0, "ProfilingData", "Counters", number)
-        counters[counter["Name"]] = real_number(counter["Value"], place)
+            size = json_object(result[field], place.at(field))
+            counters[name] = math.prod(real_number(size.get(axis), place.at(field).at(axis)) for axis in "XYZ")
+    compiled, profiled = place.at("CompilationData"), place.at("ProfilingData")
+    for name, value in json_object(result.get("CompilationData", {}), compiled).items():
+        counters[name] = real_number(value, compiled.at(name))
+    measured = json_object(result.get("ProfilingData", {}), profiled).get("Counters", [])
+    for number, counter in enumerate(json_list(measured, profiled.at("Counters"))):
+        here = entry.place("ComputationResults", 0, "ProfilingData", "Counters", number)
+        fields = json_object(counter, here)
+        counters[text(fields.get("Name"), here.at("Name"))] = real_number(fields.get("Value"), here.at("Value"))
     return counters

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import re
 
-from polytune.replay.csv_table import Row, Table, parameter_values, read_table
-from polytune.replay.early_end import warn_of_cut
+from polytune.replay.csv_table import Table, parameter_values, read_table
+from polytune.replay.early_end import warn_of_cut_table
 from polytune.replay.files import TextFile, device_by_name
 from polytune.replay.place import Line, duration
 from polytune.replay.recording import OK, RecordedSpace, Recorder
@@ -32,7 +32,7 @@ def read_measured_csv(file: TextFile, time: str | None = None, unit: str | None 
     Raises:
         RecordingError: no column is the time's, or a cell has a value that cannot be.
     """
-    table = read_table(file)
+    table = read_table(file, {"status": (OK,)})
     header = Line(file.name, 1)
     time = _time_column(table, header) if time is None else time
     if time not in table.columns:
@@ -41,16 +41,11 @@ def read_measured_csv(file: TextFile, time: str | None = None, unit: str | None 
     names = [name for name in table.columns if name != time and name not in _ABOUT_THE_TIME]
     values = parameter_values(table, names)
     recorder = Recorder(file.stem, device_by_name(file), names)
-    cut_line = table.cut_line
     for number, row in enumerate(table.rows):
         status = row.cells.get("status", OK)
-        if cut_line is None and number == len(table.rows) - 1 and _is_cut(file, row, status, table):
-            cut_line = row.place.line
-            break
         times = [duration(row.cells[time], row.place.at(time), scale)] if status == OK else []
         recorder.add({name: values[name][number] for name in names}, times, status, place=row.place)
-    if cut_line is not None:
-        warn_of_cut(file, cut_line, len(recorder))
+    warn_of_cut_table(file, table, len(recorder))
     return recorder.build(file.name)
 
 
@@ -70,9 +65,3 @@ def _unit_by_name(column: str) -> str:
     if stated:
         return stated[1] or stated[2]
     return "ms" if column == "time" else "s"
-
-
-def _is_cut(file: TextFile, row: Row, status: str, table: Table) -> bool:
-    """Whether the last line, which has all its cells, ends within the last of them, the status."""
-    known = {OK, *(earlier.cells.get("status") for earlier in table.rows[:-1])}
-    return table.columns[-1] == "status" and not file.text.endswith("\n") and status not in known

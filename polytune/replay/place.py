@@ -1,8 +1,9 @@
-"""Where in a file something stands, and reading numbers there: what every reader says when it refuses."""
+"""Where in a file something stands, and reading values there: what every reader says when it refuses."""
 
 from __future__ import annotations
 
 import math
+import reprlib
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import Any
@@ -71,11 +72,48 @@ def real_number(value: Any, place: Place) -> float:
     Raises:
         RecordingError: it is something else.
     """
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        return float(value)
-    if isinstance(value, str):
+    if isinstance(value, (int, float, str)) and not isinstance(value, bool):
         try:
             return float(value)
         except ValueError:
             pass
-    raise place.error(f"{value!r} stands where a number belongs")
+        except OverflowError:
+            raise place.error(f"{reprlib.repr(value)} is larger than any number that is read here") from None
+    raise _misplaced(value, "a number", place)
+
+
+def json_object(value: Any, place: Place) -> dict[str, Any]:
+    """An object of JSON.
+
+    Raises:
+        RecordingError: it is something else.
+    """
+    if isinstance(value, dict):
+        return value
+    raise _misplaced(value, "an object", place)
+
+
+def json_list(value: Any, place: Place) -> list[Any]:
+    """A list of JSON.
+
+    Raises:
+        RecordingError: it is something else.
+    """
+    if isinstance(value, list):
+        return value
+    raise _misplaced(value, "a list", place)
+
+
+def text(value: Any, place: Place) -> str:
+    """A text.
+
+    Raises:
+        RecordingError: it is something else.
+    """
+    if isinstance(value, str):
+        return value
+    raise _misplaced(value, "text", place)
+
+
+def _misplaced(value: Any, wanted: str, place: Place) -> RecordingError:
+    return place.error(f"{reprlib.repr(value)} stands where {wanted} belongs")

@@ -75,9 +75,9 @@ class Setting:
         """The setting that `to_json` wrote; further fields are passed over.
 
         Raises:
-            KeyError, TypeError, ValueError: the document is something else.
+            KeyError, TypeError, ValueError, OverflowError: the document is something else.
         """
-        return cls(
+        setting = cls(
             str(document["space"]),
             str(document["device"]),
             float(document["optimum"]),
@@ -88,6 +88,9 @@ class Setting:
             int(document["seed"]),
             str(document["options"]),
         )
+        if not setting.distribution or not all(1 <= value < math.inf for value in setting.distribution):
+            raise ValueError("the distribution is no list of slowdowns")
+        return setting
 
 
 @dataclass(frozen=True)

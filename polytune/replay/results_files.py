@@ -5,13 +5,14 @@ Each of them holds all that `polytune compare` needs; the log is JSON lines, a `
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import io
 import json
 import math
 import os
-from collections.abc import Iterable
-from dataclasses import fields, replace
+from collections.abc import Iterable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -21,9 +22,11 @@ from polytune.replay.early_end import warn_of_cut
 from polytune.replay.files import TextFile, read
 from polytune.replay.place import Line
 from polytune.replay.results import Results, Setting
-from polytune.replay.run import Run, Task
+from polytune.replay.run import Run
 
 _FAILED = "-"
+_NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, OverflowError)
+_LONGEST_CELL = (1 << 31) - 1
 _SETTING_COLUMNS = (*(field.name for field in fields(Setting) if field.name != "distribution"), "distribution")
 _RUN_COLUMNS = ("search", "budget", "repeat", "slowdown", "evaluations", "slowdowns")
 
@@ -125,29 +128,8 @@ def read_results(path: Path) -> Results:
         return _from_log(file)  # a log of which no run has been made yet
     try:
         return Results.ordered(Setting.from_json(document), map(Run.from_json, document["runs"]))
-    except (KeyError, TypeError, ValueError) as error:
+    except _NOT_AS_WRITTEN as error:
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate' ({_what(error)})") from None
-
-
-def merge(results: Iterable[Results]) -> list[Results]:
-    """One for each space, with the runs of all files about it; a run that is in several of them counts once.
-
-    Runs of different seeds are different runs: their repeats are numbered on.
-    """
-    of_space: dict[str, dict[int, list[Results]]] = {}
-    for result in results:
-        of_space.setdefault(result.setting.fingerprint, {}).setdefault(result.setting.seed, []).append(result)
-    merged = []
-    for seeds in of_space.values():
-        runs: dict[Task, Run] = {}
-        for of_seed in seeds.values():
-            first = max((task.repeat for task in runs), default=-1) + 1
-            for run in (run for result in of_seed for run in result.runs):
-                task = replace(run.task, repeat=first + run.task.repeat)
-                runs[task] = replace(run, task=task)
-        setting = next(iter(seeds.values()))[0].setting
-        merged.append(Results.ordered(setting, runs.values()))
-    return merged
 
 
 def _from_log(file: TextFile) -> Results:
@@ -162,7 +144,7 @@ def _from_log(file: TextFile) -> Results:
                 setting = Setting.from_json(document)
             else:
                 runs.append(Run.from_json(document))
-        except (KeyError, TypeError, ValueError) as error:  # of which JSON's error is one
+        except _NOT_AS_WRITTEN as error:  # JSON's error is one of them
             if setting is not None and number == len(lines) and not file.text.endswith("\n"):
                 warn_of_cut(file, number, len(runs))
                 break
@@ -189,7 +171,11 @@ def _to_csv(results: Results) -> str:
 
 
 def _from_csv(file: TextFile) -> Results:
-    rows = list(csv.DictReader(io.StringIO(file.text)))
+    with _cells_of_any_length():
+        try:
+            rows = list(csv.DictReader(io.StringIO(file.text)))
+        except csv.Error as error:
+            raise RecordingError(f"{file.name}: this is no table in CSV ({error})") from None
     if not rows or not set(_RUN_COLUMNS + _SETTING_COLUMNS) <= rows[0].keys():
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate', which begin with a header")
     runs: list[Run] = []
@@ -198,9 +184,19 @@ def _from_csv(file: TextFile) -> Results:
         for row in rows:
             slowdowns = [None if value == _FAILED else float(value) for value in row["slowdowns"].split()]
             runs.append(Run.from_json({**row, "slowdowns": slowdowns}))
-    except (AttributeError, TypeError, ValueError) as error:
+    except (AttributeError, *_NOT_AS_WRITTEN) as error:
         raise Line(file.name, len(runs) + 2).error(f"this is no run ({_what(error)})") from None
     return Results.ordered(setting, runs)
+
+
+@contextlib.contextmanager
+def _cells_of_any_length() -> Iterator[None]:
+    """Have the module csv read cells of more than 128 KiB, which runs of some ten thousand evaluations need."""
+    before = csv.field_size_limit(_LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def _documents(runs: Iterable[Run]) -> list[dict[str, Any]]:

@@ -76,7 +76,7 @@ class Run:
         """The run that `to_json` wrote.
 
         Raises:
-            KeyError, TypeError, ValueError: the document is something else.
+            KeyError, TypeError, ValueError, OverflowError: the document is something else.
         """
         task = Task(str(document["search"]), int(document["budget"]), int(document["repeat"]))
         slowdowns = tuple(math.inf if value is None else float(value) for value in document["slowdowns"])

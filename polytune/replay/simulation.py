@@ -8,6 +8,7 @@ import os
 import signal
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 
 from polytune.errors import SearchError
@@ -83,7 +84,11 @@ def simulate(
 def make_runs(
     recorded: RecordedSpace, tasks: Collection[Task], seed: int, jobs: int = 1, settings: Settings = NO_SETTINGS
 ) -> Iterator[Run]:
-    """The runs, each as soon as it is made, in any order."""
+    """The runs, each as soon as it is made, in any order.
+
+    Raises:
+        SearchError: a process was killed; the runs made before are there.
+    """
     if jobs == 1 or len(tasks) <= 1:
         for task in tasks:
             yield make_run(recorded, task, seed, settings)
@@ -98,6 +103,11 @@ def make_runs(
         try:
             for done in as_completed([pool.submit(_work, task) for task in tasks]):
                 yield done.result()
+        except BrokenProcessPool:
+            raise SearchError(
+                "one of the processes that run the searches was killed, perhaps because memory ran out; fewer of them "
+                "(jobs) need less"
+            ) from None
         finally:
             pool.shutdown(wait=True, cancel_futures=True)
 

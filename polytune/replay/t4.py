@@ -11,7 +11,7 @@ from polytune.errors import SpaceError
 from polytune.replay.early_end import warn_of_early_end
 from polytune.replay.files import TextFile, device_by_name
 from polytune.replay.json_document import Document, Entry, same_parameters
-from polytune.replay.place import duration
+from polytune.replay.place import Place, duration, json_list, json_object
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per, unit_of
 from polytune.tuner.space import Space
@@ -56,7 +56,7 @@ def _file_unit(document: Document) -> str | None:
     text = metadata.get("timeunit") if isinstance(metadata, dict) else None
     if text is None:
         return None
-    return unit_of(str(text), document.field_place("metadata").at("metadata.timeunit"))
+    return unit_of(text, document.field_place("metadata").at("metadata.timeunit"))
 
 
 def _configuration(entry: Entry) -> dict[str, Any]:
@@ -68,16 +68,26 @@ def _configuration(entry: Entry) -> dict[str, Any]:
 
 def _times(entry: Entry, file_unit: str | None) -> list[float]:
     """The single run times if they are there, else the objective's measurement; in seconds."""
-    objectives = entry.value.get("objectives") or ["time"]
-    measurements = entry.value.get("measurements", ())
+    objectives = json_list(entry.value.get("objectives") or ["time"], entry.place("objectives"))
+    measurements = [
+        json_object(measured, entry.place("measurements", number))
+        for number, measured in enumerate(_list(entry.value, "measurements", entry.place("measurements")))
+    ]
     number = next((n for n, measured in enumerate(measurements) if measured.get("name") == objectives[0]), None)
     scale = seconds_per(_unit(entry, number, file_unit))
-    runtimes = entry.value.get("times", {}).get("runtimes")
+    times = json_object(entry.value.get("times") or {}, entry.place("times"))
+    runtimes = _list(times, "runtimes", entry.place("times", "runtimes"))
     if runtimes:
         return [duration(t, entry.place("times", "runtimes", n), scale) for n, t in enumerate(runtimes)]
     if number is None:
         raise entry.place().error(f"the result has neither run times nor a measurement of {objectives[0]!r}")
     return [duration(measurements[number].get("value"), entry.place("measurements", number, "value"), scale)]
+
+
+def _list(fields: dict[str, Any], name: str, place: Place) -> list[Any]:
+    """The list in a field; an empty one where the field is missing or null."""
+    value = fields.get(name)
+    return [] if value is None else json_list(value, place)
 
 
 def _unit(entry: Entry, number: int | None, file_unit: str | None) -> str:

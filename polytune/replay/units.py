@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from polytune.replay.place import Place
+from typing import Any
+
+from polytune.replay.place import Place, text
 
 _SECONDS = {
     "s": 1.0,
@@ -20,15 +22,15 @@ _SPELLINGS = {
 }
 
 
-def unit_of(text: str, place: Place) -> str:
+def unit_of(name: Any, place: Place) -> str:
     """The unit's symbol: ``s``, ``ms``, ``us`` or ``ns``.
 
     Raises:
-        RecordingError: the text names no unit of time.
+        RecordingError: the name is no text, or none of a unit of time.
     """
-    unit = _SPELLINGS.get(text.strip().lower())
+    unit = _SPELLINGS.get(text(name, place).strip().lower())
     if unit is None:
-        raise place.error(f"{text!r} is no unit of time; s, ms, us and ns are")
+        raise place.error(f"{name!r} is no unit of time; s, ms, us and ns are")
     return unit
 
 

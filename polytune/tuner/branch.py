@@ -112,12 +112,11 @@ class FiniteArms(EpsilonGreedy):
         self._finite: FiniteSearcher = make_search(method, table, own, budget=self._visits_left)
 
     def _choose(self) -> int:
-        if self._visits_left and not self._finite.converged:
+        while self._visits_left and not self._finite.converged:
             arm = self._arm_of_row[self._finite.ask()]
             if self._open[arm]:
                 return arm
             self._finite.tell(self._row_of_arm[arm], math.inf)  # closed from outside: not worth a visit
-            return self._choose()
         return super()._choose()
 
     def tell(self, point: int, cost: float) -> None:

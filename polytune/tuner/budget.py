@@ -8,6 +8,7 @@ import sys
 from dataclasses import dataclass
 
 from polytune.errors import SpaceError
+from polytune.tuner.condition import plain_value
 from polytune.tuner.ledger import Ledger
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
@@ -102,6 +103,7 @@ class Budget:
             return cls()
         if isinstance(text, Budget):
             return text
+        text = plain_value(text)
         if isinstance(text, int) and not isinstance(text, bool):
             return cls.of_calls(text)
         found = _WRITTEN.fullmatch(text) if isinstance(text, str) else None
@@ -112,6 +114,8 @@ class Budget:
             )
         amount, unit = float(found[1]), found[2]
         if unit.startswith("call"):
+            if not amount.is_integer():
+                raise SpaceError(f"{text!r} is no budget: calls are counted in whole numbers")
             return cls.of_calls(int(amount))
         return cls.promise(amount / 100) if unit == "%" else cls.of_seconds(amount * _UNITS[unit])
 

@@ -76,3 +76,8 @@ class Configuration(Mapping[str, Value]):
         if not isinstance(values, dict) or not all(isinstance(v, (str, int, float)) for v in values.values()):
             raise SpaceError(f"not a configuration: {text[:200]!r} is not an object of strings, numbers and booleans")
         return cls(values)
+
+
+def as_configuration(values: Mapping[str, Value]) -> Configuration:
+    """The configuration that a caller names by any mapping; a configuration as it is, and nothing is checked."""
+    return values if isinstance(values, Configuration) else Configuration(dict(values))

@@ -13,6 +13,7 @@ from typing import Any
 from polytune.errors import SpaceError
 from polytune.tuner.condition import Value
 
+_SHOWN = 200  # characters of an expression that cannot be read
 _FUNCTIONS = {"min": min, "max": max, "abs": abs}
 _GLOBALS = {"__builtins__": {}, **_FUNCTIONS}
 
@@ -43,10 +44,14 @@ class Constraint:
     reason: str = ""
 
     def __post_init__(self) -> None:
+        if not isinstance(self.expression, str):
+            raise SpaceError(f"a constraint is an expression written as text, not {self.expression!r}")
         try:
             tree = ast.parse(self.expression.strip(), mode="eval")
         except (SyntaxError, ValueError) as error:
-            raise SpaceError(f"constraint {self.expression!r} is not an expression: {error}") from None
+            raise SpaceError(f"constraint {self.expression[:_SHOWN]!r} is not an expression: {error}") from None
+        except (MemoryError, RecursionError):  # what Python's parser raises
+            raise SpaceError(f"constraint {self.expression[:_SHOWN]!r}... is nested too deeply") from None
         called = {id(node.func) for node in ast.walk(tree) if isinstance(node, ast.Call)}
         for node in ast.walk(tree):
             if not isinstance(node, _ALLOWED):
@@ -85,7 +90,7 @@ class Constraint:
         """
         try:
             return bool(eval(self._code, _GLOBALS, values))
-        except (ArithmeticError, TypeError) as error:
+        except (ArithmeticError, TypeError, ValueError, MemoryError) as error:
             used = {name: values[name] for name in sorted(self.names)}
             raise SpaceError(f"constraint {self.expression!r} cannot be computed for {used}: {error}") from error
 

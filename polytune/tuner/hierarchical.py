@@ -17,9 +17,10 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.arms import Order
 from polytune.tuner.condition import Value
-from polytune.tuner.configuration import Configuration
+from polytune.tuner.configuration import Configuration, as_configuration
 from polytune.tuner.leftovers import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.samples import Samples
+from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.space import Space
 from polytune.tuner.standings import Standings
 from polytune.tuner.subspace import restored_point
@@ -76,7 +77,7 @@ class HierarchicalTuner:
 
     Raises:
         SpaceError: `searchers` names something that the space does not have.
-        SearchError: a search method is unknown.
+        SearchError: a search method is unknown, or needs performance counters.
     """
 
     def __init__(
@@ -182,40 +183,57 @@ class HierarchicalTuner:
 
     # ---- telling
 
-    def tell(self, configuration: Configuration, seconds: float) -> None:
+    def tell(self, configuration: Mapping[str, Value], seconds: float) -> None:
         """One measurement of a configuration, asked for or not.
 
         Raises:
             MeasurementError: the cost is not a finite number from zero up, or the configuration is not of the space.
         """
-        if not (isinstance(seconds, (int, float)) and 0 <= seconds < math.inf):
+        if not is_measurement(seconds):
             raise MeasurementError(
                 f"{seconds!r} is no measurement of {configuration!r}: it must be a finite number of seconds, not "
                 "negative; call fail() for a configuration that did not run"
             )
+        configuration = as_configuration(configuration)
         if self._standings.tell_race(configuration, float(seconds)):
             self._end_race()
             return
         pending = self._pending
         is_pending = pending is not None and pending.configuration == configuration
-        if configuration not in self.measurements and not is_pending and not self.space.contains(configuration):
-            raise MeasurementError(f"{configuration!r} was measured, but it is not a configuration of the space")
+        if not is_pending:
+            self._see_to_membership(configuration, "was measured")
         self._standings.tell(configuration, float(seconds))
         if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
             self._conclude(pending)
+
+    def _see_to_membership(self, configuration: Configuration, what: str) -> None:
+        if configuration in self.measurements or configuration in self._infeasible:
+            return
+        try:
+            self.space.validate(configuration)
+        except SpaceError as error:
+            raise MeasurementError(
+                f"{configuration!r} {what}, but it is not a configuration of the space: {error}"
+            ) from None
 
     def _end_race(self) -> None:
         """Tell the searchers what a race has shown that is over."""
         for contender, samples in self._standings.end_race().items():
             self._walk.learn(contender, samples.estimate)
 
-    def fail(self, configuration: Configuration, reason: str) -> None:
+    def fail(self, configuration: Mapping[str, Value], reason: str) -> None:
         """The configuration cannot be run: it is never asked for again.
 
         Args:
             configuration: what was tried.
             reason: why it failed, for people.
+
+        Raises:
+            MeasurementError: the configuration is not of the space.
         """
+        configuration = as_configuration(configuration)
+        if self._pending is None or self._pending.configuration != configuration:
+            self._see_to_membership(configuration, "failed")
         self._failures[configuration] = reason
         self._infeasible[configuration] = reason
         self._standings.drop(configuration)
@@ -321,6 +339,7 @@ class HierarchicalTuner:
         """The whole search as JSON keeps it; `restore` on a tuner over the same space continues exactly from there."""
         pending = self._pending
         return {
+            "space": self.space.fingerprint,
             "walk": self._walk.state(),
             "starts": [dict(start) for start in self._starts],
             "postponed": [dict(configuration) for configuration in self._postponed],
@@ -330,15 +349,18 @@ class HierarchicalTuner:
             "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
             and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
-            "rng": self._rng.bit_generator.state,
+            "rng": generator_to_json(self._rng),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Continue from a state that `state` returned, of a tuner over the same space with the same settings.
 
         Raises:
-            ValueError: other values were refused then, so that the searches had other arms.
+            ValueError: the state is of another space, or other values were refused then, so that the searches had other
+                arms.
         """
+        if state.get("space") != self.space.fingerprint:
+            raise SpaceError("the state is not one of a search of this space")
         if sorted(map(repr, state["refused"])) != sorted(
             repr([name, value]) for name, values in self._refused.items() for value in values
         ):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -9,8 +10,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.tuner.budget import Budget
+from polytune.tuner.condition import plain_value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.searcher import is_measurement
 from polytune.tuner.space import Space
 
 
@@ -46,7 +50,7 @@ def tune(
     function: Callable[[Configuration], float | None],
     space: Space,
     *,
-    budget: int = 100,
+    budget: int | str = 100,
     seed: int = 0,
     reject: Reject | None = None,
     order: Order | None = None,
@@ -59,16 +63,17 @@ def tune(
 
     Args:
         function: called with a configuration.  It returns the cost, not negative, or None: then its run time is the
-            cost.  An exception makes the configuration infeasible; Ctrl-C ends the tuning and keeps what was found.
+            cost.  An exception makes the configuration infeasible, and so does a cost that is infinite, NaN, negative
+            or no number; Ctrl-C ends the tuning and keeps what was found.
         space: the configurations.
-        budget: how many calls to make at most.
+        budget: how many calls to make at most; or a time such as ``"30 s"`` or ``"5 min"``, after which none begins.
         seed: makes the search reproducible.
         reject, order, starts, searchers, repeats: as for `HierarchicalTuner`.
         stop_when_converged: whether to leave the rest of the budget when the search has come to its end; otherwise
             the rest goes to configurations not measured yet.
 
     Raises:
-        SpaceError: no configuration could be run.
+        SpaceError: no configuration could be run, or the budget is neither a number of calls nor a time.
 
     >>> from polytune.tuner import Integer, Space, tune
     >>> space = Space([Integer("tile", 1, 1024, powers_of_two=True)])
@@ -85,13 +90,15 @@ def tune(
         searchers=searchers,
         repeats=repeats,
     )
+    calls, seconds = _limits(budget)
+    end = time.perf_counter() + seconds
     trials: list[Trial] = []
     interrupted = False
     try:
-        while len(trials) < budget:
+        while len(trials) < calls and time.perf_counter() < end:
             configuration = search.ask()
-            if search.converged and stop_when_converged:
-                break
+            if search.converged and stop_when_converged and search.best is not None:
+                break  # where nothing has run yet, what is left may
             trials.append(_evaluate(function, configuration))
             if trials[-1].cost is None:
                 search.fail(configuration, trials[-1].reason)
@@ -106,7 +113,7 @@ def tune(
         why = (
             f"all {len(trials)} calls failed, the first with {failed.reason}"
             if failed
-            else f"the budget is {budget} calls"
+            else f"the budget is {budget}{' calls' if isinstance(budget, int) else ''}"
         )
         raise SpaceError(f"nothing could be tuned: {why}")
     best, cost = search.best
@@ -116,7 +123,25 @@ def tune(
 def _evaluate(function: Callable[[Configuration], float | None], configuration: Configuration) -> Trial:
     started = time.perf_counter()
     try:
-        cost = function(configuration)
+        cost = plain_value(function(configuration))
     except Exception as error:
         return Trial(configuration, None, f"{type(error).__name__}: {error}")
-    return Trial(configuration, time.perf_counter() - started if cost is None else float(cost))
+    if cost is None:
+        return Trial(configuration, time.perf_counter() - started)
+    if not is_measurement(cost):
+        return Trial(configuration, None, f"the cost {cost!r}, which is not a finite number from zero up")
+    return Trial(configuration, float(cost))
+
+
+def _limits(budget: int | str) -> tuple[float, float]:
+    """The calls and the seconds that there are at most.
+
+    Raises:
+        SpaceError: the budget is something else.
+    """
+    limits = Budget.of(budget) if budget is not None else None
+    if limits is not None and limits.seconds is not None:
+        return math.inf, limits.seconds
+    if limits is not None and limits.limit is not None:
+        return limits.limit, math.inf
+    raise SpaceError(f'{budget!r} is no budget of calls made for tuning alone: write a number of calls, or "30 s"')

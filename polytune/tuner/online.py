@@ -14,18 +14,17 @@ from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.condition import Value
-from polytune.tuner.configuration import Configuration
+from polytune.tuner.configuration import Configuration, as_configuration
 from polytune.tuner.drift import DriftDetector
 from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.ledger import Ledger, Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
+from polytune.tuner.searcher import is_measurement
 from polytune.tuner.space import Space
 
 Result = TypeVar("Result")
 
-_NEVER = float("inf")
-_NUMBERS = (float, int, np.floating, np.integer)
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 _SEEDS_AFTER_DRIFT = 8
 
@@ -191,7 +190,7 @@ class OnlineTuner:
 
     def report(
         self,
-        configuration: Configuration,
+        configuration: Mapping[str, Value],
         seconds: float,
         *,
         compile_seconds: float = 0.0,
@@ -210,12 +209,12 @@ class OnlineTuner:
         Raises:
             MeasurementError: a time is negative or not finite, or the configuration is not of the space.
         """
+        configuration = as_configuration(configuration)
         with self._lock:
-            for duration, what in ((seconds, "a call"), (compile_seconds, "compiling")):
-                if not (isinstance(duration, _NUMBERS) and 0 <= duration < _NEVER):
-                    raise MeasurementError(
-                        f"{what} cannot have taken {duration!r}: a time is a finite number of seconds, from zero up"
-                    )
+            if not is_measurement(seconds):
+                raise _no_time("a call", seconds)
+            if compile_seconds != 0.0 and not is_measurement(compile_seconds):
+                raise _no_time("compiling", compile_seconds)
             is_default = configuration == self._default
             if is_default:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
@@ -272,7 +271,7 @@ class OnlineTuner:
         best = self._search.best
         self._ledger.add_trial(lost, best[1] if best is not None and weighed else None)
 
-    def fail(self, configuration: Configuration, reason: str, *, compile_seconds: float = 0.0) -> None:
+    def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.
 
         Args:
@@ -280,6 +279,7 @@ class OnlineTuner:
             reason: why it failed, for people; it is kept with the measurements.
             compile_seconds: what the attempt took, charged to the tuning.
         """
+        configuration = as_configuration(configuration)
         with self._lock:
             self._search.fail(configuration, reason)
             self._ledger.compile_seconds += compile_seconds
@@ -290,8 +290,9 @@ class OnlineTuner:
                 self._settled = None
             self._changed(configuration)
 
-    def abandon(self, configuration: Configuration) -> None:
+    def abandon(self, configuration: Mapping[str, Value]) -> None:
         """A call ended without a measurement, through no fault of its configuration; it may be chosen again."""
+        configuration = as_configuration(configuration)
         with self._lock:
             if configuration == self._trial:
                 self._trial = None
@@ -416,3 +417,7 @@ class OnlineTuner:
         """Write everything learned to the store now; without a store, nothing."""
         if self._persistence is not None:
             self._persistence.flush()
+
+
+def _no_time(what: str, seconds: object) -> MeasurementError:
+    return MeasurementError(f"{what} cannot have taken {seconds!r}: a time is a finite number of seconds, from zero up")

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -47,6 +47,11 @@ class _Listed:
 
     def __post_init__(self) -> None:
         _check_name(self.name)
+        if isinstance(self.values, (str, set, frozenset)) or not isinstance(self.values, Iterable):
+            raise SpaceError(
+                f"parameter {self.name!r}: the values must be listed in an order, as ('a', 'b') or range(4), not given "
+                f"as {self.values!r}"
+            )
         values = tuple(plain_value(value) for value in self.values)
         object.__setattr__(self, "values", values)
         if not values:
@@ -264,6 +269,26 @@ _KINDS: dict[str, Any] = {kind.kind: kind for kind in (Nominal, Ordinal, Integer
 def is_active(parameter: Parameter, values: Mapping[str, Value]) -> bool:
     """Whether the parameter exists under the values of the earlier ones."""
     return parameter.when is None or parameter.when.holds(values)
+
+
+def distinguished(parameter: Parameter, conditions: Iterable[Condition]) -> dict[Value, int]:
+    """The levels of a discrete parameter as far as conditions can tell them apart, and how many each stands for.
+
+    Every level that some condition tests for stands for itself, and the first of the others for all of them.
+    """
+    levels: Sequence[Value] = parameter.levels  # type: ignore[union-attr]
+    named = dict.fromkeys(
+        value
+        for condition in conditions
+        for test in condition.tests()
+        if test.name == parameter.name
+        for value in test.values
+        if parameter.accepts(value)
+    )
+    found = dict.fromkeys(named, 1)
+    if len(levels) > len(named):
+        found[next(level for level in levels if level not in named)] = len(levels) - len(named)
+    return found
 
 
 def _document(parameter: Any, **fields: Any) -> dict[str, Any]:

@@ -19,7 +19,7 @@ from polytune.tuner.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
-_STATE_VERSION = 3
+_STATE_VERSION = 4
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,12 @@ class Persistence:
         _WRITER.schedule(self)
 
     def flush(self) -> None:
-        """Write what has not been written yet, and read what others have written."""
+        """Write what has not been written yet, waiting for what is being written, and read what others have written."""
+        with _WRITER.writing:
+            self.write()
+
+    def write(self) -> None:
+        """As `flush`, for whoever sees to it that one thread writes at a time."""
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
@@ -150,11 +155,15 @@ def take_over(search: HierarchicalTuner, records: Sequence[tuple[Configuration, 
 
 
 class _Writer:
-    """Writes for all tuners of the process, from a thread that lives only as long as there is something to write."""
+    """Writes for all tuners of the process, from a thread that lives only as long as there is something to write.
+
+    Attributes:
+        writing: held while something is written, so that states are written in the order in which they were taken.
+    """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._writing = threading.Lock()
+        self.writing = threading.Lock()
         self._waiting: set[Persistence] = set()
         self._thread: threading.Thread | None = None
         self._last = time.monotonic()
@@ -162,8 +171,8 @@ class _Writer:
         if hasattr(os, "register_at_fork"):
             # A fork waits for the write under way: a child must not inherit a lock that the writing thread, which does
             # not live on in it, would have to release.
-            release = self._writing.release
-            os.register_at_fork(before=self._writing.acquire, after_in_parent=release, after_in_child=release)
+            release = self.writing.release
+            os.register_at_fork(before=self.writing.acquire, after_in_parent=release, after_in_child=release)
 
     def schedule(self, persistence: Persistence) -> None:
         """Write this one's news with the next batch."""
@@ -182,11 +191,11 @@ class _Writer:
 
     def write(self) -> None:
         """Write everything that waits."""
-        with self._writing:
+        with self.writing:
             with self._lock:
                 waiting, self._waiting = self._waiting, set()
             for persistence in waiting:
-                persistence.flush()
+                persistence.write()
 
 
 _WRITER = _Writer()

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
+import numpy as np
+
 Point = TypeVar("Point")
+_INFINITY = math.inf
+_NUMBERS = (float, int, np.floating, np.integer)
 
 
 class Searcher(Protocol[Point]):
@@ -32,6 +38,28 @@ class Searcher(Protocol[Point]):
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take over a state that `state` returned."""
+
+
+def is_number(cost: Any) -> bool:
+    """Whether something is a real number, of Python's or of NumPy's, an infinity among them but not NaN."""
+    return isinstance(cost, _NUMBERS) and not math.isnan(cost)
+
+
+def is_measurement(cost: Any) -> bool:
+    """Whether something is a number that a measurement can give: finite, and not negative."""
+    return isinstance(cost, _NUMBERS) and bool(0 <= cost < _INFINITY)
+
+
+def generator_to_json(rng: np.random.Generator) -> dict[str, Any]:
+    """The state of a random generator as JSON has it; every bit generator takes it back in this form."""
+    state: dict[str, Any] = _plain(rng.bit_generator.state)
+    return state
+
+
+def _plain(state: Any) -> Any:
+    if isinstance(state, Mapping):
+        return {key: _plain(value) for key, value in state.items()}
+    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state
 
 
 def cost_to_json(cost: float) -> float | None:

@@ -27,7 +27,7 @@ from polytune.tuner.constraint import Constraint
 from polytune.tuner.counting import count
 from polytune.tuner.graph import SpaceGraph, decompose
 from polytune.tuner.parameters import Nominal, Ordinal, Parameter, Ratio, is_active, parameter_from_json
-from polytune.tuner.validation import check_conditions, check_constraints, check_names
+from polytune.tuner.validation import check_conditions, check_constraints, check_kinds, check_names
 
 _SAMPLING_ATTEMPTS = 100
 _CHANGES_PER_PARAMETER = 20
@@ -63,8 +63,12 @@ class Space:
     constraints: tuple[Constraint, ...] = ()
 
     def __init__(self, parameters: Iterable[Parameter], constraints: Iterable[Constraint] = ()):
+        for given, what in ((parameters, "parameters"), (constraints, "constraints")):
+            if isinstance(given, str) or not isinstance(given, Iterable):
+                raise SpaceError(f"the {what} of a space must be a list of them, not {given!r}")
         object.__setattr__(self, "parameters", tuple(parameters))
         object.__setattr__(self, "constraints", tuple(constraints))
+        check_kinds(self.parameters, self.constraints)
         check_names(self.parameters)
         check_conditions(self.parameters)
         check_constraints(self.parameters, self.constraints)

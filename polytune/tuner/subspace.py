@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,13 +12,13 @@ from polytune.tuner.condition import Value
 from polytune.tuner.configuration import Configuration
 from polytune.tuner.coordinates import Axis, axis_of
 from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.numeric_table import table_around
 from polytune.tuner.parameters import Parameter, Ratio
 from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
 from polytune.tuner.searchers import NelderMead, make_search
 from polytune.tuner.space import Space
 
 _FIRST_STEP = 0.25  # of an axis's extent: far enough to see a difference, not so far as to leave the good region
-_GRID = 33  # values that stand for a real parameter in a finite search
 _EVALUATIONS_PER_AXIS = 24
 _GAIN = 0.005  # less than this share of the cost is no progress: it is not worth the measurements
 _MOVES_WITHOUT_GAIN = 4
@@ -33,7 +32,7 @@ class Subspace:
 
     All of them form one space: parameters whose conditions hold together cannot be tuned apart (Pfaffe et al.,
     ICS 2019, section 3.1.1).  By default they are searched by a simplex in mirrored coordinates; another method, of
-    `polytune.tuner.searchers.SEARCHES`, gets the table of all their values, points being rows of it.
+    `polytune.tuner.searchers.SEARCHES`, gets the table of their values (`table_around`), points being rows of it.
 
     It ends where the search has converged.  A simplex also ends where it has gained less than half a percent in the
     last moves, as it may follow a flat valley for long; another method, which looks everywhere, ends with its budget.
@@ -73,17 +72,17 @@ class Subspace:
         else:
             names = set(self._names)
             constraints = [constraint for constraint in space.constraints if constraint.names <= names]
-            alone: list[Parameter] = []
-            for parameter, _ in free:
-                default: Any = start[parameter.name]
-                alone.append(replace(parameter, when=None, default=default))
-            table = Space(alone, constraints)
-            self._table = FiniteSpace.from_space(table, levels=_GRID)
+            self._table = table_around([parameter for parameter, _ in free], constraints, start)
             budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
             own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
             self._searcher = make_search(self._method, self._table, own, budget=budget)
             self._patience = math.inf
-            self._first = self._table.nearest([_level(p, axis, start[p.name]) for p, axis in free])
+            self._first = self._table.nearest(
+                [
+                    _level(parameter, axis, start[parameter.name], levels)
+                    for (parameter, axis), levels in zip(free, self._table.levels, strict=True)
+                ]
+            )
 
     def configuration(self, point: Any) -> Configuration:
         """The configuration that a point of the search stands for; it may break a constraint of the space."""
@@ -140,11 +139,11 @@ def restored_point(point: Sequence[float] | int) -> tuple[float, ...] | int:
     return point if isinstance(point, int) else tuple(point)
 
 
-def _level(parameter: Parameter, axis: Axis, value: Value) -> float:
-    """Where a value lies among the levels of a table."""
+def _level(parameter: Parameter, axis: Axis, value: Value, levels: Sequence[Value]) -> float:
+    """Where a value lies among the levels of a table; between two of them, for a real parameter."""
     if isinstance(parameter, Ratio):
-        return (_GRID - 1) * axis.encode(value) / axis.extent
-    return float(parameter.levels.index(value))
+        return (len(levels) - 1) * axis.encode(value) / axis.extent
+    return float(levels.index(value))
 
 
 def _first_step(extent: float, at: float) -> float:

@@ -18,6 +18,7 @@ from polytune.tuner.space import Space
 
 __all__ = ["to_t1"]
 
+_LISTED = 1024  # whole numbers that are listed; more of them are written as a range
 _GRID = 11  # values that stand for a real parameter
 _TYPES = {bool: "bool", int: "int", float: "float", str: "string"}
 
@@ -47,12 +48,13 @@ def to_t1(space: Space, name: str) -> str:
 
 
 def _parameter(parameter: Parameter) -> dict[str, Any]:
-    values = list(parameter.grid(_GRID) if isinstance(parameter, Ratio) else parameter.levels)
-    kinds = {type(value) for value in values}
+    values = parameter.grid(_GRID) if isinstance(parameter, Ratio) else parameter.levels
+    is_long_range = isinstance(values, range) and len(values) > _LISTED
+    kinds = {int} if is_long_range else {type(value) for value in values}
     entry: dict[str, Any] = {
         "Name": parameter.name,
         "Type": _TYPES[kinds.pop()] if len(kinds) == 1 else "string",
-        "Values": repr(values),
+        "Values": f"[i for i in {values!r}]" if is_long_range else repr(list(values)),
         "Default": parameter.default,
     }
     if parameter.when is not None:

@@ -3,11 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from polytune.errors import SpaceError
-from polytune.tuner.condition import Value
+from polytune.tuner.condition import Condition, Value
 from polytune.tuner.constraint import Constraint
-from polytune.tuner.parameters import Parameter, is_active
+from polytune.tuner.parameters import Integer, Nominal, Ordinal, Parameter, Ratio, distinguished, is_active
+
+
+def check_kinds(parameters: Sequence[Any], constraints: Sequence[Any]) -> None:
+    """Everything is a parameter, a condition or a constraint.
+
+    Raises:
+        SpaceError: something is not.
+    """
+    for parameter in parameters:
+        if not isinstance(parameter, (Nominal, Ordinal, Integer, Ratio)):
+            raise SpaceError(f"{parameter!r} is no parameter; Nominal, Ordinal, Integer and Ratio make some")
+        if not isinstance(parameter.when, (Condition, type(None))):
+            raise SpaceError(
+                f"parameter {parameter.name!r}: {parameter.when!r} is no condition; Is('name', value), &, | and ~ make "
+                "some"
+            )
+    for constraint in constraints:
+        if not isinstance(constraint, Constraint):
+            raise SpaceError(f"{constraint!r} is no constraint; write Constraint('a * b <= 64')")
 
 
 def check_names(parameters: Sequence[Parameter]) -> None:
@@ -50,18 +70,20 @@ def check_conditions(parameters: Sequence[Parameter]) -> None:
                         raise SpaceError(
                             f"{where} tests {test.name!r} for {value!r}, which is not {watched.describe()}"
                         )
-            if not any(condition.holds(values) for values in _choices(condition.names(), earlier)):
+            if not any(condition.holds(values) for values in _choices(condition, earlier)):
                 raise SpaceError(f"parameter {parameter.name!r} can never be active: {condition!r} holds nowhere")
         earlier[parameter.name] = parameter
 
 
-def _choices(names: frozenset[str], earlier: dict[str, Parameter]) -> Iterator[dict[str, Value]]:
-    """All values of the named parameters and of those these depend on."""
-    needed = set(names)
+def _choices(condition: Condition, earlier: dict[str, Parameter]) -> Iterator[dict[str, Value]]:
+    """Values of the named parameters and of those these depend on: all that conditions can tell apart."""
+    needed = set(condition.names())
     for parameter in reversed(earlier.values()):
         if parameter.name in needed and parameter.when is not None:
             needed |= parameter.when.names()
     involved = [parameter for parameter in earlier.values() if parameter.name in needed]
+    conditions = [condition, *(parameter.when for parameter in involved if parameter.when is not None)]
+    levels = {parameter.name: distinguished(parameter, conditions) for parameter in involved}
 
     def extend(index: int, values: dict[str, Value]) -> Iterator[dict[str, Value]]:
         if index == len(involved):
@@ -69,7 +91,7 @@ def _choices(names: frozenset[str], earlier: dict[str, Parameter]) -> Iterator[d
         elif not is_active(involved[index], values):
             yield from extend(index + 1, values)
         else:
-            for value in involved[index].levels:  # type: ignore[union-attr]  # conditions look at discrete ones only
+            for value in levels[involved[index].name]:
                 yield from extend(index + 1, {**values, involved[index].name: value})
 
     return extend(0, {})

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import SearchError
 from polytune.tuner.arms import Arm, Arms, Order
 from polytune.tuner.branch import Branch, FiniteArms
 from polytune.tuner.condition import Value
@@ -82,11 +83,16 @@ class Walk:
         self._root = self._beyond({}, 0)
 
     def _check_searchers(self) -> None:
+        if not isinstance(self._searchers, Mapping):
+            raise SearchError(f"searchers are named by node, as {{'nominal': 'genetic'}}, not {self._searchers!r}")
         for name, method in self._searchers.items():
             if name not in ("nominal", "numeric"):
                 self._space[name]  # raises where there is none
-            if method not in (_BANDIT, SIMPLEX):
-                search_class(method)
+            if method not in (_BANDIT, SIMPLEX) and search_class(method).needs_counters:
+                raise SearchError(
+                    f"the search {method!r} needs performance counters, which no node of a space graph has: use "
+                    "make_search, and a FiniteSpace"
+                )
 
     def _method(self, names: Sequence[str], kind: str, default: str) -> str:
         named = next((self._searchers[name] for name in names if name in self._searchers), None)

@@ -95,3 +95,8 @@ def test_what_is_no_result_is_a_sentence(run, tmp_path):
 
 def test_no_file_is_bad_usage(run):
     assert run("compare").code == 2
+
+
+def test_nothing_is_shortened_where_the_output_is_no_terminal(run, files):
+    ran = run("compare", *files)
+    assert "greedy_restart" in ran.out and "% of optimum" in ran.out and "…" not in ran.out

@@ -113,3 +113,9 @@ def test_help_does_not_load_the_compiler():
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, timeout=60)
     assert (ran.returncode, ran.stderr.strip()) == (0, "")
+
+
+def test_no_memory_is_a_sentence(run, failing):
+    failing(MemoryError("Unable to allocate 728. TiB"))
+    ran = run("doctor")
+    assert (ran.code, ran.err) == (1, "error: there is not enough memory: Unable to allocate 728. TiB\n")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 from polytune.cli.value_lists import repeat_options
+from polytune.errors import SearchError
+from polytune.replay import simulation
 from polytune.replay.results_files import read_results
 
 ROOT = Path(__file__).parents[2]
@@ -107,6 +110,21 @@ def test_interrupt_keeps_the_runs(space, tmp_path):
     kept = len(read_results(file).runs)
     assert kept >= 10
     assert len(read_results(log).runs) == kept
+
+
+def test_a_killed_worker_is_a_sentence_and_costs_no_run(run, space, tmp_path, monkeypatch):
+    file = tmp_path / "r.json"
+    made = simulation.make_runs
+
+    def killed(recorded, tasks, *options):
+        yield from itertools.islice(made(recorded, tasks, *options), 3)
+        raise SearchError("one of the processes that run the searches was killed")
+
+    monkeypatch.setattr(simulation, "make_runs", killed)
+    ran = run("simulate", space, "--search", "random", "--budget", "5", "--repeat", "9", "--jobs", "1", "-o", file)
+    assert ran.code == 1
+    assert "was killed; --resume goes on with the 3 runs in" in ran.err
+    assert len(read_results(file.with_name("r.json.runs")).runs) == 3
 
 
 @pytest.mark.parametrize(

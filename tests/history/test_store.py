@@ -276,3 +276,30 @@ def test_nothing_is_warned_of_when_all_is_well(tmp_path):
         store.record(*KEY, TILED, 0.5)
         store.close()
         assert store.best(*KEY).median_seconds == 0.5
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "update measurements set configuration = '{not json'",
+        "update measurements set configuration = '[1, 2]'",
+        "update measurements set median_seconds = -1.0",
+        "update measurements set median_seconds = 9e999",
+        "update measurements set best_seconds = 'quick'",
+        "update searches set state = '{not json'",
+    ],
+)
+def test_what_someone_has_changed_by_hand_is_passed_over(tmp_path, change):
+    store = Store(tmp_path)
+    store.record(*KEY, TILED, 0.25)
+    store.save_search(*KEY, {"a": 1})
+    store.close()
+    with sqlite3.connect(store.path) as file:
+        file.execute(change)
+    file.close()
+    store.record(*KEY, {"version": "source"}, 0.5)
+    assert {"version": "source"} in [measurement.configuration for measurement in store.all()]
+    assert store.best(*KEY).median_seconds in (0.25, 0.5)
+    assert store.load_search(*KEY) in (None, {"a": 1})
+    touched = change.split()[1]
+    assert (len(store.all()) == 2) == (touched == "searches")

@@ -202,3 +202,54 @@ def test_ktt_json_with_another_unit(write):
     assert load(write("k.json", ktt(ktt_result(8, 50.0), unit="Nanoseconds"))).optimum == pytest.approx(50e-9)
     with pytest.raises(RecordingError, match=r"field 'Metadata\.TimeUnit': 'Moons' is no unit"):
         load(write("k.json", ktt(ktt_result(8, 50.0), unit="Moons")))
+
+
+@pytest.mark.parametrize(
+    ("change", "field", "wanted"),
+    [
+        ({"times": [1.0]}, "times", "an object"),
+        ({"times": {"runtimes": 1.0}}, r"times\.runtimes", "a list"),
+        ({"measurements": {"time": 1.0}}, "measurements", "a list"),
+        ({"measurements": [1.0]}, r"measurements\.0", "an object"),
+        ({"measurements": [{"name": "time", "value": 1.0, "unit": 7}]}, r"measurements\.0\.unit", "text"),
+        ({"objectives": 7}, "objectives", "a list"),
+    ],
+)
+def test_t4_fields_of_other_kinds_are_refused(write, change, field, wanted):
+    with pytest.raises(RecordingError, match=rf"t\.json:\d+, field '{field}': .* stands where {wanted} belongs"):
+        load(write("t.json", t4(result(16, [1.0]), {**result(32, value=2.0), **change})))
+
+
+@pytest.mark.parametrize(
+    ("computed", "field", "wanted"),
+    [
+        ({}, "ComputationResults", "a list"),
+        ([3], r"ComputationResults\.0", "an object"),
+        ([{"GlobalSize": 6}], r"ComputationResults\.0\.GlobalSize", "an object"),
+        ([{"LocalSize": {"X": 1, "Y": 1}}], r"ComputationResults\.0\.LocalSize\.Z", "a number"),
+        ([{"CompilationData": []}], r"ComputationResults\.0\.CompilationData", "an object"),
+        ([{"ProfilingData": {"Counters": 3}}], r"ComputationResults\.0\.ProfilingData\.Counters", "a list"),
+        ([{"ProfilingData": {"Counters": [{"Value": 3}]}}], r".*\.Counters\.0\.Name", "text"),
+    ],
+)
+def test_ktt_fields_of_other_kinds_are_refused(write, computed, field, wanted):
+    with pytest.raises(RecordingError, match=rf"k\.json:\d+, field '{field}': .* stands where {wanted} belongs"):
+        load(write("k.json", ktt(ktt_result(8, 50.0), ktt_result(16, 4.0, ComputationResults=computed))))
+
+
+@pytest.mark.parametrize(
+    ("parameters", "conditions", "message"),
+    [
+        ([3], [], r"d\.json, field 'TuningParameters\.0': 3 stands where an object"),
+        ([{"Name": 3, "Values": "[1]"}], [], r"field 'TuningParameters\.0\.Name': 3 stands where text"),
+        ([{"Name": "block", "Values": 16}], [], r"field 'TuningParameters\.0\.Values': 16 stands where a list"),
+        ([{"Name": "block", "Values": "[[16]]"}], [], r"field 'TuningParameters\.0\.Values': \[16\] is no value"),
+        ([{"Name": "block", "Values": [16]}], [7], r"field 'Conditions\.0': 7 stands where an object"),
+        ([{"Name": "block", "Values": [16]}], [{}], r"field 'Conditions\.0': .* lacks the field 'Expression'"),
+        ([{"Name": "block", "Values": [16]}], [{"Expression": 1}], r"field 'Conditions\.0\.Expression': 1 stands"),
+    ],
+)
+def test_description_fields_of_other_kinds_are_refused(write, parameters, conditions, message):
+    space = {"ConfigurationSpace": {"TuningParameters": parameters, "Conditions": conditions}}
+    with pytest.raises(RecordingError, match=message):
+        load(write("t.json", t4(result(16, [1.0]))), description=write("d.json", json.dumps(space)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import pytest
 
@@ -48,3 +49,8 @@ def test_runs_that_found_nothing_can_be_drawn(recorded, tmp_path):
     results = simulate(recorded, ["random"], [3], 3)
     nothing = [Run(Task("genetic", 3, i), (math.inf,) * 3) for i in range(3)]
     assert len(draw(Results.ordered(results.setting, [*results.runs, *nothing]), tmp_path)) == 5
+
+
+def test_names_are_no_formulas(recorded, tmp_path):
+    space = replace(recorded, name=r"cost $\frac$ of $x_")
+    assert len(draw(simulate(space, ["random"], [5], 3), tmp_path)) == 5

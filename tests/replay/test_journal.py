@@ -106,3 +106,21 @@ def test_the_unit_of_the_file_counts(path, write):
     header, *rows = path.read_text().splitlines()
     text = "\n".join([json.dumps({**json.loads(header), "unit": "ms"}), *rows]) + "\n"
     assert load(write("ms.jsonl", text)).optimum == pytest.approx(0.5e-3)
+
+
+def test_two_may_write_to_one_file(tmp_path):
+    """Whoever began the file does not write over the lines of whoever came later."""
+    path = tmp_path / "gemm.jsonl"
+    with Journal(path, HEADER) as first, Journal(path, HEADER) as second:
+        second.measured({"version": "tiled", "tile": 8}, [0.25])
+        first.measured({"version": "tiled", "tile": 16}, [0.5])
+        second.measured({"version": "source"}, [1.0])
+    assert sorted(load(path).seconds) == [0.25, 0.5, 1.0]
+
+
+def test_a_file_of_another_kind_is_not_touched(tmp_path):
+    path = tmp_path / "kernels.py"
+    path.write_text("import polytune\n")
+    with pytest.raises(RecordingError, match=r"kernels\.py:1: this is no recording of polytune's"):
+        Journal(path, HEADER)
+    assert path.read_text() == "import polytune\n"

@@ -101,3 +101,8 @@ def test_a_document_without_the_container_has_no_entries():
     read = document(json.dumps({"name": 1}))
     assert read.closed
     assert read.entries == []
+
+
+def test_nothing_may_follow_the_object():
+    with pytest.raises(RecordingError, match=r"f\.json:10: .*the object has ended before"):
+        document(WHOLE + "{}")

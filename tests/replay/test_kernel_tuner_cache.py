@@ -102,3 +102,22 @@ def test_another_objective_is_read(write):
     entries = {"16,0": {"block": 16, "unroll": 0, "time": 3.0, "kernel_time": 2.0, "times": [3.0]}}
     text = json.dumps({**HEADER, "objective": "kernel_time", "cache": entries})
     assert load(write("cache.json", text)).optimum == 0.002
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"tune_params": {"block": 16, "unroll": [0, 1]}}, r"field 'tune_params\.block': 16 stands where a list"),
+        ({"tune_params_keys": ["block", 3]}, "'tune_params_keys' must list the parameters"),
+        ({"objective": {"time": 1}}, "field 'objective': {'time': 1} stands where text"),
+    ],
+)
+def test_a_header_of_other_kinds_is_refused(write, change, message):
+    with pytest.raises(RecordingError, match=message):
+        load(write("bad.json", json.dumps({**HEADER, **change, "cache": ENTRIES})))
+
+
+def test_a_time_too_large_for_any_number(write):
+    entries = {**ENTRIES, "32,0": {**ENTRIES["32,0"], "time": 10**400}}
+    with pytest.raises(RecordingError, match=r"field 'time': 1000.* is larger than any number"):
+        load(write("bad.json", finished(entries)))

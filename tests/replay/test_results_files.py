@@ -10,7 +10,7 @@ import pytest
 from polytune.errors import RecordingError, RecordingWarning
 from polytune.replay import simulate
 from polytune.replay.results import Results, Setting
-from polytune.replay.results_files import RunLog, merge, read_results, write_results
+from polytune.replay.results_files import RunLog, read_results, write_results
 
 
 @pytest.fixture
@@ -110,6 +110,23 @@ def test_something_else(write, text):
         read_results(write("r.json", text))
 
 
+@pytest.mark.parametrize(
+    ("name", "value"), [("distribution", []), ("distribution", [0.5]), ("optimum", 10**400), ("seed", float("inf"))]
+)
+def test_a_setting_that_cannot_be(results, tmp_path, name, value):
+    path = tmp_path / "r.json"
+    write_results(path, results)
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: value}))
+    with pytest.raises(RecordingError, match=r"r\.json: these are no results of 'polytune simulate'"):
+        read_results(path)
+
+
+def test_a_table_has_runs_of_any_length(results, tmp_path):
+    long = replace(results.runs[0], slowdowns=(1.234567,) * 20_000)
+    write_results(tmp_path / "r.csv", Results(results.setting, (long,)))
+    assert read_results(tmp_path / "r.csv").runs == (long,)
+
+
 def test_bad_runs_in_a_log_name_the_line(results, tmp_path):
     path = tmp_path / "log"
     with RunLog(path, results.setting, resume=False) as log:
@@ -130,21 +147,3 @@ def test_bad_runs_in_a_table_name_the_line(results, tmp_path):
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(RecordingError, match=r"r\.csv:4: this is no run"):
         read_results(path)
-
-
-def test_files_of_one_space_are_merged(recorded):
-    first = simulate(recorded, ["random"], [5], 3, seed=1)
-    again = simulate(recorded, ["random"], [5], 4, seed=1)
-    other_search = simulate(recorded, ["genetic"], [5], 3, seed=1)
-    other_seed = simulate(recorded, ["random"], [5], 2, seed=2)
-    (merged,) = merge([first, again, other_search, other_seed])
-    assert len(merged.of_search("random", 5)) == 4 + 2
-    assert len(merged.of_search("genetic", 5)) == 3
-    assert merged.slowdowns("random", 5)[:4] == again.slowdowns("random", 5)
-    assert merged.slowdowns("random", 5)[4:] == other_seed.slowdowns("random", 5)
-
-
-def test_different_spaces_stay_apart(recorded):
-    slower = replace(recorded, seconds=recorded.seconds * 1.5)
-    merged = merge([simulate(space, ["random"], [5], 2) for space in (recorded, slower)])
-    assert [len(results.runs) for results in merged] == [2, 2]

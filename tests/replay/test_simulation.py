@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import os
 
 import numpy as np
 import pytest
 
 from polytune.errors import SearchError
-from polytune.replay import simulate
+from polytune.replay import simulate, simulation
 from polytune.replay.run import Run, Task, make_run
 from polytune.replay.simulation import Plan, make_runs
 
@@ -47,6 +48,16 @@ def test_processes_change_nothing(recorded):
     alone = list(make_runs(recorded, tasks, 3, jobs=1))
     together = list(make_runs(recorded, tasks, 3, jobs=2))
     assert sorted(map(repr, together)) == sorted(map(repr, alone))
+
+
+def _is_killed(task):
+    os._exit(9)
+
+
+def test_a_process_that_is_killed_is_a_sentence(recorded, monkeypatch):
+    monkeypatch.setattr(simulation, "_work", _is_killed)
+    with pytest.raises(SearchError, match="one of the processes that run the searches was killed"):
+        list(make_runs(recorded, Plan(["random"], [5], 4).tasks(), 3, jobs=2))
 
 
 def test_random_search_finds_what_it_must(recorded):

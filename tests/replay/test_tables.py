@@ -91,6 +91,26 @@ def test_only_the_newline_is_missing(write, ending, recwarn):
     assert not recwarn.list
 
 
+@pytest.mark.parametrize("ending", ["8,1.79", "8,1.79e-", "8,"])
+def test_a_last_number_that_may_be_cut_off_is_not_believed(write, ending):
+    """Half of 1.79e-10 is a number too, and would be taken for another optimum."""
+    with pytest.warns(RecordingWarning, match=r"t\.csv:3: no newline follows.*; the 1 before it are used"):
+        recorded = load(write("t.csv", "a,time_s\n4,2.5e-10\n" + ending))
+    assert costs(recorded) == {(4,): pytest.approx(2.5e-10)}
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_a_last_number_with_its_newline_is(write, newline, recwarn):
+    text = newline.join(["a,time_s", "4,2.5e-10", "8,1.79"]) + newline
+    assert len(load(write("t.csv", text))) == 2
+    assert not recwarn.list
+
+
+def test_a_last_counter_that_may_be_cut_off_is_not_believed(write):
+    with pytest.warns(RecordingWarning, match=r"k\.csv:3: no newline follows"):
+        assert len(load(write("k.csv", KTT[:-1]))) == 1
+
+
 def test_compression_cut_short_keeps_what_is_there(write):
     rows = "".join(f"{size},0,{size}.5,0,1,0,ok\n" for size in range(1000, 9000))
     whole = gzip.compress((HUB + rows).encode())
@@ -110,6 +130,11 @@ def test_a_stray_carriage_return_is_a_sentence(write):
     path = write("hub.csv", HUB.replace("32,1,1.5", "32,\r1,1.5"))
     with pytest.raises(RecordingError, match=r"hub\.csv:3: the line holds a carriage return"):
         load(path)
+
+
+def test_a_header_with_a_stray_carriage_return_is_a_sentence(write):
+    with pytest.raises(RecordingError, match=r"hub\.csv:1: the line holds a carriage return"):
+        load(write("hub.csv", HUB.replace("block,", '"block"\rx,')))
 
 
 def test_two_columns_of_one_name(write):

@@ -76,6 +76,7 @@ def test_calls_are_counted_exactly():
         ("200 calls", Budget.of_calls(200)),
         ("1 call", Budget.of_calls(1)),
         (12, Budget.of_calls(12)),
+        (np.int64(12), Budget.of_calls(12)),
         ("2.5 s", Budget.of_seconds(2.5)),
         ("30ms", Budget.of_seconds(0.03)),
         ("2 min", Budget.of_seconds(120.0)),
@@ -88,7 +89,7 @@ def test_budgets_are_read(text, budget):
     assert Budget.of(text) == budget
 
 
-@pytest.mark.parametrize("text", ["", "5", "5 per cent", "-3 s", "calls 5", 2.5, True, "1e400 s"])
+@pytest.mark.parametrize("text", ["", "5", "5 per cent", "-3 s", "calls 5", "2.5 calls", 2.5, True, "1e400 s"])
 def test_what_is_no_budget_is_refused(text):
     with pytest.raises(SpaceError, match="budget"):
         Budget.of(text)

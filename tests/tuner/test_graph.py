@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
 
@@ -121,3 +122,10 @@ def test_t1_of_others_is_read_and_written_without_loss():
     for path in sorted(DATA.glob("T1_*.json")):
         space = read_description(TextFile(path.name, path.stem, path.read_text()))
         assert read_description(TextFile("again.json", "again", to_t1(space, path.stem))) == space
+
+
+def test_long_ranges_are_not_listed_in_t1():
+    space = Space([Integer("tile", 2, 10**12, step=2), Integer("width", 1, 3)])
+    tile, width = json.loads(to_t1(space, "x"))["ConfigurationSpace"]["TuningParameters"]
+    assert (tile["Type"], tile["Values"]) == ("int", "[i for i in range(2, 1000000000001, 2)]")
+    assert (width["Type"], width["Values"]) == ("int", "[1, 2, 3]")

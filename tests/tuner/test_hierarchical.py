@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from polytune.errors import MeasurementError, SpaceError
+from polytune.errors import MeasurementError, SearchError, SpaceError
 from polytune.tuner import HierarchicalTuner, Integer, Is, Nominal, Ratio, Space
 from tests.tuner.landscape import SPACE, Machine, cost
 from tests.tuner.spaces import spaces
@@ -163,7 +163,7 @@ def test_a_space_without_parameters_has_one_configuration():
     assert dict(search.best[0]) == {}
 
 
-@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0, None])
+@pytest.mark.parametrize("seconds", [float("nan"), float("inf"), -1.0, None, "1.0", np.float32("nan"), 1j])
 def test_what_is_no_measurement_is_refused(seconds):
     with pytest.raises(MeasurementError, match="no measurement"):
         tuner().tell(SPACE.default(), seconds)
@@ -172,6 +172,52 @@ def test_what_is_no_measurement_is_refused(seconds):
 def test_a_measurement_of_another_space_is_refused():
     with pytest.raises(MeasurementError, match="not a configuration of the space"):
         tuner().tell(Space([Nominal("version", ("other",))]).default(), 1.0)
+
+
+def test_what_is_wrong_with_a_told_configuration_is_said():
+    search = tuner(Space([Nominal("version", ("a", "b")), Integer("tile", 1, 8, when=Is("version", "b"))]))
+    for told, message in [
+        ({"version": "a", "tyle": 3}, "there is no parameter 'tyle'; did you mean 'tile'"),
+        ({"version": "b", "tile": 9}, "tile = 9 is not a whole number from 1 to 8"),
+        ({"version": "a", "tile": 4}, "parameter 'tile' is inactive here"),
+    ]:
+        with pytest.raises(MeasurementError, match=message):
+            search.tell(told, 1.0)
+        with pytest.raises(MeasurementError, match=f"failed, but .*{message}"):
+            search.fail(told, "too large")
+    assert not search.measurements and not search.failures
+
+
+def test_configurations_may_be_told_as_dictionaries_and_costs_in_any_number():
+    search = tuner(Space([Nominal("version", ("a", "b")), Integer("tile", 1, 8, when=Is("version", "b"))]))
+    search.tell({"version": "b", "tile": 4}, np.float32(0.5))
+    search.tell(dict(search.ask()), np.int64(2))
+    search.fail({"version": "b", "tile": 5}, "too large")
+    assert search.best == (search.space.configuration(version="b", tile=4), 0.5)
+    assert list(search.failures) == [search.space.configuration(version="b", tile=5)]
+
+
+@pytest.mark.parametrize("method", ["random", "genetic", "portfolio", "nelder_mead"])
+def test_any_search_takes_numbers_of_any_range(method):
+    """A table of all of them would have 10^14 rows."""
+    space = Space([Integer("a", 1, 10**9, logarithmic=True), Integer("b", 0, 10**5), Ratio("share", 0, 1)])
+    search = tuner(space, searchers={"numeric": method})
+    told = run(search, lambda c: 1 + abs(c["share"] - 0.25) + c["b"] / 10**5 + abs(np.log10(c["a"]) - 4), limit=400)
+    assert len(told) > 50
+    assert search.best[1] < 2  # the default costs 2.25
+
+
+@pytest.mark.parametrize(
+    ("searchers", "message"),
+    [
+        ({"nominal": "profile"}, "'profile' needs performance counters"),
+        ({"numeric": "gentic"}, "did you mean 'genetic'"),
+        (["random"], r"named by node, as \{'nominal': 'genetic'\}, not \['random'\]"),
+    ],
+)
+def test_searchers_that_no_node_can_have(searchers, message):
+    with pytest.raises(SearchError, match=message):
+        tuner(searchers=searchers)
 
 
 def test_the_search_is_a_function_of_the_seed():
@@ -243,3 +289,17 @@ def test_what_is_set_aside_waits_until_it_is_resumed_also_in_a_restored_search()
         for _ in range(3):
             each.tell(b, 0.5)
         assert each.best == (b, 0.5) and not each.postponed
+
+
+def test_a_state_of_another_space_is_refused():
+    state = tuner().state()
+    with pytest.raises(SpaceError, match="not one of a search of this space"):
+        tuner(Space([Nominal("version", ("a", "b"))])).restore(state)
+
+
+def test_any_generator_of_random_numbers_can_be_kept():
+    first, second = (HierarchicalTuner(SPACE, rng=np.random.Generator(np.random.MT19937(seed))) for seed in (1, 2))
+    for _ in range(9):
+        first.tell(first.ask(), 1.0)
+    second.restore(json.loads(json.dumps(first.state())))
+    assert second.state() == first.state()

@@ -115,7 +115,7 @@ def test_the_same_point_is_asked_for_until_it_is_told():
     assert search.ask() == search.ask() == (1.0,)
     with pytest.raises(MeasurementError, match="not asked for"):
         search.tell((7.0,), 1.0)
-    with pytest.raises(MeasurementError, match="NaN"):
+    with pytest.raises(MeasurementError, match="it is nan"):
         search.tell((1.0,), math.nan)
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 
+import numpy as np
 import pytest
 
 from polytune.errors import SpaceError
@@ -70,3 +72,30 @@ def test_when_nothing_runs_the_reason_is_told():
 
 def test_the_same_seed_gives_the_same_trials():
     assert tune(cost, SPACE, seed=3).trials == tune(cost, SPACE, seed=3).trials
+
+
+@pytest.mark.parametrize("cost", [math.nan, math.inf, -1.0, "slow", [1.0, 2.0], np.zeros(2)])
+def test_a_cost_that_cannot_be_makes_its_configuration_infeasible_and_loses_nothing(cost):
+    result = tune(lambda c: cost if c["size"] == 33 else c["size"], SIZES, budget=60)
+    assert result.cost == result.best["size"] < 33
+    reasons = {trial.reason for trial in result.trials if trial.configuration["size"] == 33}
+    assert len(reasons) == 1 and ("not a finite number" in reasons.pop() or isinstance(cost, np.ndarray))
+    with pytest.raises(SpaceError, match="all 3 calls failed, the first with "):
+        tune(lambda c: cost, SIZES, budget=3)
+
+
+@pytest.mark.parametrize("cost", [np.float32(2), np.int64(2), np.array(2.0)])
+def test_a_cost_may_be_a_number_of_numpy(cost):
+    assert tune(lambda c: cost, SIZES, budget=5).cost == 2.0
+
+
+def test_the_budget_may_be_a_time():
+    started = time.perf_counter()
+    result = tune(lambda c: time.sleep(0.01), SIZES, budget="100 ms", stop_when_converged=False)
+    assert 2 <= len(result.trials) <= 10 and time.perf_counter() - started < 5
+
+
+@pytest.mark.parametrize("budget", [None, "5 %", 2.5, "soon"])
+def test_other_budgets_are_refused(budget):
+    with pytest.raises(SpaceError, match="is no budget"):
+        tune(lambda c: 1.0, SIZES, budget=budget)

@@ -6,6 +6,7 @@ import os
 import threading
 import time
 
+import numpy as np
 import pytest
 
 from polytune.errors import MeasurementError, SpaceError
@@ -132,6 +133,15 @@ def test_the_settled_configuration_may_fail():
     tuner.fail(tuner.choose(), "the device is gone")
     assert "b" not in {c["version"] for c in calls(tuner, lambda c: seconds[c["version"]], 50)}
     assert tuner.converged and tuner.choose()["version"] == "c"
+
+
+def test_calls_may_be_reported_as_dictionaries_and_times_in_any_number():
+    tuner = OnlineTuner(SPACE)
+    tuner.report(dict(tuner.choose()), np.float32(0.5))
+    assert tuner.best == (SPACE.default(), 0.5)
+    with pytest.raises(MeasurementError, match="there is no parameter 'colour'"):
+        tuner.report({**SPACE.default(), "colour": 1}, 0.25)
+    assert tuner.statistics().calls == 1
 
 
 def test_a_machine_that_changes_reopens_the_search():

@@ -186,3 +186,20 @@ def test_a_fork_while_the_background_writes_does_not_hang(tmp_path, monkeypatch)
         free = store_lock.acquire(timeout=10)
         os._exit(0 if free else 1)
     assert os.waitpid(child, 0)[1] == 0
+
+
+def test_saving_waits_for_what_is_being_written(tmp_path, monkeypatch):
+    monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
+    writing = threading.Event()
+
+    class SlowStore(Store):
+        def record(self, *arguments, **keywords):
+            writing.set()
+            time.sleep(0.3)
+            super().record(*arguments, **keywords)
+
+    tuner = OnlineTuner(SPACE, key=KEY, store=SlowStore(tmp_path))
+    calls(tuner, cost, 1)
+    assert writing.wait(20)
+    tuner.save()
+    assert Store(tmp_path).all(*KEY) and Store(tmp_path).load_search(*KEY) is not None

@@ -7,7 +7,7 @@ import math
 import pytest
 
 from polytune.history import Store
-from polytune.tuner import Key, OnlineTuner
+from polytune.tuner import Key, OnlineTuner, persistence
 from polytune.tuner.similar import distance, starts_of_similar
 from tests.tuner.landscape import SPACE, cost
 
@@ -41,7 +41,8 @@ def test_what_is_known_of_the_size_itself_has_precedence(tmp_path):
     assert OnlineTuner(SPACE, key=Key("kernel", "n=1001", "machine"), store=store).best[0] == POOR
 
 
-def test_processes_that_tune_at_the_same_time_learn_from_each_other(tmp_path):
+def test_processes_that_tune_at_the_same_time_learn_from_each_other(tmp_path, monkeypatch):
+    monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", math.inf)  # nothing is written but by `save`
     key = Key("kernel", "n=1000", "machine")
     first, second = (OnlineTuner(SPACE, key=key, store=Store(tmp_path)) for _ in range(2))
     for tuner in (first, second):

@@ -196,3 +196,45 @@ def test_samples_are_a_function_of_the_seed():
     assert first == [SPACE.sample(np.random.default_rng(5)) for _ in range(20)]
     rng = np.random.default_rng(5)
     assert len({SPACE.sample(rng) for _ in range(50)}) > 10
+
+
+def test_conditions_on_many_values_are_counted_and_contradictions_found_at_once():
+    numbers = [Integer(name, 1, 100_000) for name in "abc"]
+    one = Is("a", 1) & Is("b", 2, 3) & Is("c", 3)
+    space = Space([*numbers, Nominal("flag", (True, False), when=one)])
+    assert space.size() == 10**15 + 2
+    with pytest.raises(SpaceError, match="can never be active"):
+        Space([*numbers, Nominal("flag", (True, False), when=one & ~Is("a", 1))])
+
+
+def test_what_is_not_tied_together_is_counted_apart():
+    switches = [Integer(f"n{i}", 1, 8) for i in range(12)]
+    space = Space([*switches, *(Nominal(f"f{i}", (1, 2, 3), when=Is(f"n{i}", 1)) for i in range(12))])
+    assert space.size() == 10**12
+
+
+@pytest.mark.parametrize(
+    ("parameters", "constraints", "message"),
+    [
+        (["a"], [], "'a' is no parameter"),
+        (Integer("a", 1, 4), [], "must be a list of them"),
+        ([Integer("a", 1, 4)], ["a > 0"], "'a > 0' is no constraint; write Constraint"),
+        ([Integer("a", 1, 4)], "a > 0", "must be a list of them"),
+        ([Integer("a", 1, 4), Integer("b", 1, 4, when="a == 1")], [], "parameter 'b': 'a == 1' is no condition"),
+    ],
+)
+def test_what_is_no_part_of_a_space_is_a_sentence(parameters, constraints, message):
+    with pytest.raises(SpaceError, match=message):
+        Space(parameters, constraints)
+
+
+@pytest.mark.parametrize("expression", ["(" * 500 + "a" + ")" * 500, "-" * 100_000 + "a", "+".join(["a"] * 20_000), 5])
+def test_constraints_that_no_parser_takes_are_sentences(expression):
+    with pytest.raises(SpaceError, match="constraint"):
+        Constraint(expression)
+
+
+@pytest.mark.parametrize("values", ["xyz", {"x", "y"}, 5])
+def test_values_without_an_order_are_refused(values):
+    with pytest.raises(SpaceError, match="parameter 'a': the values must be listed in an order"):
+        Nominal("a", values)

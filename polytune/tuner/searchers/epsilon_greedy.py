@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import MeasurementError
-from polytune.tuner.searcher import cost_from_json, cost_to_json
+from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
 
 
 class EpsilonGreedy:
@@ -95,8 +95,8 @@ class EpsilonGreedy:
         Raises:
             MeasurementError: the cost is not a number, or there is no such arm.
         """
-        if math.isnan(cost) or not 0 <= point < len(self._costs):
-            raise MeasurementError(f"arm {point} of {len(self._costs)} cannot have the cost {cost}")
+        if not is_number(cost) or not 0 <= point < len(self._costs):
+            raise MeasurementError(f"arm {point} of {len(self._costs)} cannot have the cost {cost!r}")
         self._costs[point] = min(self._cost(point), cost)
         if cost < math.inf and (self._best is None or cost < self._cost(self._best)):
             self._best = point

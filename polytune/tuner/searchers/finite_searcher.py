@@ -6,13 +6,13 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from polytune.errors import MeasurementError
+from polytune.errors import MeasurementError, SearchError
 from polytune.tuner.finite import FiniteSpace
-from polytune.tuner.searcher import cost_from_json, cost_to_json
+from polytune.tuner.searcher import cost_from_json, cost_to_json, generator_to_json, is_number
 
 _ANSWERS_FROM_MEMORY = 40  # within one `ask`, so that asking stays quick
 
@@ -32,6 +32,9 @@ class FiniteSearcher(ABC):
         rng: where random choices come from; the search is a function of it and of what is told.
         budget: how many evaluations there will be, where that is known; methods may plan for it.
     """
+
+    needs_counters: ClassVar[bool] = False
+    """Whether the method cannot be made without performance counters, which are settings of it."""
 
     def __init__(self, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None):
         self.space = space
@@ -91,12 +94,14 @@ class FiniteSearcher(ABC):
         Raises:
             MeasurementError: the cost is negative or not a number, or there is no such row.
         """
-        if not 0 <= index < len(self.space):
-            raise MeasurementError(f"row {index} cannot have a cost: the space has the rows 0 to {len(self.space) - 1}")
-        if math.isnan(cost) or cost < 0:
+        if not isinstance(index, (int, np.integer)) or not 0 <= index < len(self.space):
             raise MeasurementError(
-                f"the configuration {self.space.configuration(index)} cannot have the cost {cost}: a cost is at least "
-                "0, and infinite where the configuration is infeasible"
+                f"row {index!r} cannot have a cost: the space has the rows 0 to {len(self.space) - 1}"
+            )
+        if not is_number(cost) or cost < 0:
+            raise MeasurementError(
+                f"the configuration {self.space.configuration(index)} cannot have the cost {cost!r}: a cost is a "
+                "number of at least 0, and infinite where the configuration is infeasible"
             )
         index, cost = int(index), min(float(cost), self._costs.get(index, math.inf))
         self._costs[index] = cost
@@ -154,13 +159,15 @@ class FiniteSearcher(ABC):
     def state(self) -> dict[str, Any]:
         """Everything that the search has learned, and its random generator, as JSON keeps it."""
         return {
+            "search": type(self).__name__,
+            "rows": len(self.space),
             "costs": [[index, cost_to_json(cost)] for index, cost in self._costs.items()],
             "best": self._best,
             "asked": self._asked,
             "asked_by_rule": self._asked_by_rule,
             "swapped": [[place, row] for place, row in self._swapped.items()],
             "left": self._left,
-            "rng": _plain(self._rng.bit_generator.state),
+            "rng": generator_to_json(self._rng),
             "rule": self._rule_state(),
         }
 
@@ -168,17 +175,16 @@ class FiniteSearcher(ABC):
         """Continue exactly from a state of a search of the same method, settings and space.
 
         The state of the random generator that the search was given is overwritten.
+
+        Raises:
+            SearchError: the state is of another method or of another space.
         """
+        for field, mine in (("search", type(self).__name__), ("rows", len(self.space))):
+            if state.get(field) != mine:
+                raise SearchError(f"this is no state of this search: its {field} is {state.get(field)!r}, not {mine!r}")
         self._costs = {index: cost_from_json(cost) for index, cost in state["costs"]}
         self._best, self._asked, self._asked_by_rule = state["best"], state["asked"], state["asked_by_rule"]
         self._swapped = dict(state["swapped"])
         self._left = state["left"]
         self._rng.bit_generator.state = state["rng"]
         self._restore_rule(state["rule"])
-
-
-def _plain(state: Any) -> Any:
-    """The state of a bit generator without NumPy's types; every bit generator takes it back in this form."""
-    if isinstance(state, Mapping):
-        return {key: _plain(value) for key, value in state.items()}
-    return state.tolist() if isinstance(state, (np.ndarray, np.generic)) else state

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polytune.errors import MeasurementError
-from polytune.tuner.searcher import cost_from_json, cost_to_json
+from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
 
 Coordinates = tuple[float, ...]
 
@@ -69,8 +69,8 @@ class NelderMead:
         Raises:
             MeasurementError: the cost is not a number, or the point is not the one asked for.
         """
-        if math.isnan(cost):
-            raise MeasurementError("a cost must be a number, or infinite for an infeasible point; it is NaN")
+        if not is_number(cost):
+            raise MeasurementError(f"a cost must be a number, or infinite for an infeasible point; it is {cost!r}")
         if tuple(point) != self.ask():
             raise MeasurementError(f"the point {tuple(point)} was not asked for; {self.ask()} was")
         if self._converged:

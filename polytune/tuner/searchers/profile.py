@@ -48,6 +48,8 @@ class ProfileBased(FiniteSearcher):
         MeasurementError: the model, or a profile, lacks counters that the analysis needs.
     """
 
+    needs_counters = True
+
     def __init__(
         self,
         space: FiniteSpace,

@@ -76,6 +76,14 @@ def test_it_continues_exactly_from_its_state(name, before):
     assert other.state() == search.state()
 
 
+def test_the_state_of_another_search_is_refused():
+    state = make("genetic").state()
+    with pytest.raises(SearchError, match="its search is 'Genetic', not 'Annealing'"):
+        make("annealing").restore(state)
+    with pytest.raises(SearchError, match=f"its rows is {len(SPACE)}, not 3"):
+        make("genetic", FiniteSpace.from_space(Space([Integer("a", 1, 3)]))).restore(state)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_a_state_does_not_change_with_its_search(name):
     search = make(name, seed=3, budget=45)
@@ -138,11 +146,11 @@ def test_what_is_told_without_being_asked_for_is_known(name):
 def test_costs_that_cannot_be(name):
     search = make(name)
     asked = search.ask()
-    for cost in (math.nan, -1.0, -math.inf):
+    for cost in (math.nan, -1.0, -math.inf, "3", None):
         with pytest.raises(MeasurementError, match="cannot have the cost"):
             search.tell(asked, cost)
-    for index in (-1, len(SPACE)):
-        with pytest.raises(MeasurementError, match=f"row {index} cannot have a cost"):
+    for index in (-1, len(SPACE), "0", 0.5):
+        with pytest.raises(MeasurementError, match=f"row {index!r} cannot have a cost"):
             search.tell(index, 1.0)
     assert search.ask() == asked and not search.costs
     search.tell(asked, 0.0)
