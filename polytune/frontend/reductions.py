@@ -14,7 +14,7 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
     """The reduction that a statement is a step of, or None.
 
     The target must be one operand of a tree of one operator, in the target's own type, and no other read of the same
-    instance may touch the element that it writes.  ``x = e - x`` is none, for its sign alternates, and of floating-point
+    instance may touch the element that it writes.  ``x = e - x`` is none, for its sign alternates.  Of floating-point
     numbers ``x = min(e, x)`` is none either: in Python it is e where e is NaN, and the next number after that, so that
     the order matters.  ``min(x, e)`` leaves e out where that is NaN, and stays NaN where x is.
 
