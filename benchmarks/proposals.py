@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from polytune.tuner import Constraint, Integer, Is, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers import make_search
+from polytune.tuner.spaces.finite import FiniteSpace
 
 CLASSICAL = (
     "full",

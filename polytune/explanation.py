@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
-from polytune.codegen.abreast import abreast_name
 from polytune.codegen.jamming import jammed_name
-from polytune.codegen.recurrences import scanned_name
-from polytune.codegen.register_tiles import packed_name, registers_name
+from polytune.codegen.registers.tiles import packed_name, registers_name
+from polytune.codegen.vectors.abreast import abreast_name
+from polytune.codegen.vectors.recurrences import scanned_name
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION
-from polytune.schedule.bands import Obstacle
-from polytune.schedule.loop_report import LoopReport, report_loops
+from polytune.schedule.analysis.bands import Obstacle
+from polytune.schedule.analysis.loop_report import LoopReport, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
-from polytune.schedule.transposition import TRANSPOSED
+from polytune.schedule.rewrites.transposition import TRANSPOSED
 from polytune.tuner import Nominal, Space
 
 if TYPE_CHECKING:

@@ -8,36 +8,36 @@ from functools import cached_property, partial
 from types import FunctionType
 from typing import Any
 
-from polytune.codegen.abreast import run_abreast
-from polytune.codegen.accumulation import accumulates
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
-from polytune.codegen.outer_tiles import outer_tiles
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program, with_buffers
-from polytune.codegen.recurrences import scan_program
-from polytune.codegen.register_tiles import packed_name, registers_name, tile_registers
+from polytune.codegen.registers.accumulation import accumulates
+from polytune.codegen.registers.tiles import packed_name, registers_name, tile_registers
 from polytune.codegen.target import Target
-from polytune.codegen.windows import Names
+from polytune.codegen.tiles.outer import outer_tiles
+from polytune.codegen.tiles.windows import Names
+from polytune.codegen.vectors.abreast import run_abreast
+from polytune.codegen.vectors.recurrences import scan_program
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
+from polytune.schedule.analysis.dependences import Dependences, compute_dependences
+from polytune.schedule.analysis.legality import check_legality, is_proven_legal
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import SUMMED, candidate_schedules
-from polytune.schedule.counts import Counts, count
-from polytune.schedule.dependences import Dependences, compute_dependences
-from polytune.schedule.early_updates import updates_inside
-from polytune.schedule.legality import check_legality, is_proven_legal
-from polytune.schedule.partition import choose_plan, partition, splits_of
+from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.planning import plan_parallel, plan_serial
+from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, Region, RegionKind
-from polytune.schedule.splitting import SPLIT
-from polytune.schedule.step_blocks import BLOCKED
-from polytune.schedule.transposition import TRANSPOSED
+from polytune.schedule.rewrites.splitting import SPLIT
+from polytune.schedule.rewrites.step_blocks import BLOCKED
+from polytune.schedule.rewrites.transposition import TRANSPOSED
+from polytune.schedule.tiles.early_updates import updates_inside
 from polytune.schedule.unions import sets_of
 from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
 from polytune.show_c import show_c

@@ -22,12 +22,12 @@ from polytune.codegen.loops import (
 from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.vector_expressions import VectorExpression
-from polytune.codegen.vector_source import vector_text
+from polytune.codegen.vectors.expressions import VectorExpression
+from polytune.codegen.vectors.source import vector_text
 from polytune.frontend.expression import Element
 from polytune.frontend.scop import Scop
+from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences
 
 
 def show_scop(scop: Scop) -> str:

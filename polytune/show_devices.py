@@ -19,9 +19,9 @@ from polytune.frontend.expression import Assign, Element, Expression, Iterator, 
 from polytune.frontend.scop import Scop
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, source_of
-from polytune.schedule.dependences import Dependences
-from polytune.schedule.loop_report import report_loops
-from polytune.schedule.partition import partition, splits_of
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.analysis.loop_report import report_loops
+from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.unions import sets_of
 from polytune.show import show_tree

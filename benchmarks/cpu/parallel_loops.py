@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from polytune.frontend.scop import ArrayRole
 from polytune.pipeline import Stages
-from polytune.schedule.loop_report import LoopReport, report_loops
+from polytune.schedule.analysis.loop_report import LoopReport, report_loops
 
 
 @dataclass(frozen=True)

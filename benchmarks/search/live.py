@@ -25,7 +25,7 @@ from polytune.errors import CompilationError, SpaceError
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.tuner import Configuration, Integer, OnlineTuner, Ratio, Space
-from polytune.tuner.parameters import is_active
+from polytune.tuner.spaces.parameters import is_active
 
 SCRIPT = Path(__file__).with_name("opentuner_live_script.py")
 ITERATIONS = 100

@@ -15,7 +15,7 @@ from polytune.cli.console import progress
 from polytune.cli.tuning import Arguments, random_arguments
 from polytune.errors import PolytuneError, SpaceError
 from polytune.tuner import Configuration, Integer, Ordinal, Ratio, Space
-from polytune.tuner.parameters import Parameter
+from polytune.tuner.spaces.parameters import Parameter
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel

@@ -22,7 +22,7 @@ def write_space(space: Space, name: str, path: Path) -> None:
     Raises:
         typer.BadParameter: the ending is another, or the file cannot be written.
     """
-    from polytune.tuner.t1 import to_t1
+    from polytune.tuner.spaces.t1 import to_t1
 
     if path.suffix not in FORMATS:
         raise typer.BadParameter(f"--picture: the file must end in {', '.join(FORMATS)}, not {path.suffix!r}")

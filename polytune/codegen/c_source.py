@@ -17,7 +17,7 @@ from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.storage import storage_of
-from polytune.codegen.windows import Names, ast_build, schedule_depth
+from polytune.codegen.tiles.windows import Names, ast_build, schedule_depth
 from polytune.frontend.expression import Argument, Assign, Branch, Element, Expression, Extent, Operation, While
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType

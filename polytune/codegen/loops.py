@@ -1,7 +1,7 @@
 """The loop IR: what isl's AST becomes and what every backend prints.
 
 The grammar, in ASDL style (index expressions are ``polytune.frontend.expression`` nodes of type int64, in which a loop
-variable is an ``Iterator``; what is computed of vectors has the nodes of ``polytune.codegen.vector_expressions``):
+variable is an ``Iterator``; what is computed of vectors has the nodes of ``polytune.codegen.vectors.expressions``):
 
     node     = Block(children)
              | For(variable, start, stop, step, body)      -- start <= variable < stop, step > 0
@@ -18,10 +18,10 @@ from collections.abc import Iterator as Iteration
 from collections.abc import Set
 from dataclasses import dataclass
 
-from polytune.codegen.vector_expressions import VECTOR, Apart, VectorExpression
+from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
-from polytune.schedule.expansion import Expansion
+from polytune.schedule.tiles.expansion import Expansion
 
 LARGEST_TILE = 4096
 """The greatest size of a tile along one member."""

@@ -15,7 +15,7 @@ from polytune.codegen.storage import array_types, dynamic_axes, storage_of
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Element
 from polytune.frontend.scop import Array, ArrayRole, Scop
-from polytune.schedule.counts import Counts
+from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
 
 VECTOR_OPERATIONS = (

@@ -35,9 +35,9 @@ from polytune.codegen.storage import (
     used_in,
 )
 from polytune.codegen.target import BYTES
-from polytune.codegen.tile_loops import CLAIM, TileLoops
-from polytune.codegen.vector_expressions import VectorExpression
-from polytune.codegen.vector_source import store_text, vector_text
+from polytune.codegen.tiles.loops import CLAIM, TileLoops
+from polytune.codegen.vectors.expressions import VectorExpression
+from polytune.codegen.vectors.source import store_text, vector_text
 from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import ArrayRole, Scop
 

@@ -15,15 +15,15 @@ from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, Re
 from polytune.codegen.own_names import OWN, own_prefix
 from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.register_tiles import tile_registers
+from polytune.codegen.registers.tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.target import Target
+from polytune.codegen.tiles.windows import Names
 from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
-from polytune.codegen.windows import Names
 from polytune.frontend.expression import Iterator
 from polytune.frontend.scop import Scop
-from polytune.schedule.mapping import map_region
-from polytune.schedule.partition import Split, splits_of
+from polytune.schedule.platforms.mapping import map_region
+from polytune.schedule.platforms.partition import Split, splits_of
 from polytune.schedule.regions import Plan
 
 PARTITIONED = "partitioned"

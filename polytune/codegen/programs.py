@@ -7,16 +7,16 @@ from dataclasses import replace
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
-from polytune.codegen.copies import in_window, with_copies
-from polytune.codegen.interior import interior_of
 from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, RegionCode, TiledMember
 from polytune.codegen.own_names import own_prefix
-from polytune.codegen.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
+from polytune.codegen.tiles.copies import in_window, with_copies
+from polytune.codegen.tiles.interior import interior_of
+from polytune.codegen.tiles.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
 from polytune.frontend.scop import Scop
-from polytune.schedule.early_updates import early_updates_first
 from polytune.schedule.planning import in_point_order
 from polytune.schedule.private_sums import summed_by
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
+from polytune.schedule.tiles.early_updates import early_updates_first
 from polytune.schedule.unions import sets_of, union_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from polytune.codegen.own_names import OWN
-from polytune.codegen.vector_expressions import (
+from polytune.codegen.vectors.expressions import (
     Between,
     Chosen,
     Either,

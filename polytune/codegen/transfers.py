@@ -17,7 +17,7 @@ from polytune.codegen.own_names import OWN, own_prefix
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.windows import Names, constrain, window_context
+from polytune.codegen.tiles.windows import Names, constrain, window_context
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.scop import AccessKind, Scop
 from polytune.schedule.regions import Region

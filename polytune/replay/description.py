@@ -18,10 +18,10 @@ from typing import Any
 from polytune.errors import RecordingError, SpaceError
 from polytune.replay.files import TextFile
 from polytune.replay.place import Line, Place, json_list, json_object, text
-from polytune.tuner.condition import Value
-from polytune.tuner.constraint import Constraint
-from polytune.tuner.parameters import Nominal, Ordinal, Parameter, parameter_from_json
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.constraint import Constraint
+from polytune.tuner.spaces.parameters import Nominal, Ordinal, Parameter, parameter_from_json
+from polytune.tuner.spaces.space import Space
 
 _MAX_VALUES = 1 << 16
 _OPERATORS: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
@@ -106,7 +106,7 @@ def _with_valid_defaults(parameters: list[Parameter], constraints: list[Constrai
 
 def _parameter(entry: Any, place: Place) -> Parameter:
     fields = json_object(entry, place)
-    if isinstance(fields.get("Parameter"), dict):  # with its kind, range and condition, see `polytune.tuner.t1`
+    if isinstance(fields.get("Parameter"), dict):  # with its kind, range and condition, see `polytune.tuner.spaces.t1`
         return parameter_from_json(fields["Parameter"])
     for name in ("Name", "Values"):
         if name not in fields:

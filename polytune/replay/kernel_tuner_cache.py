@@ -16,7 +16,7 @@ from polytune.replay.json_document import Document, Entry
 from polytune.replay.place import duration, json_list, text
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per
-from polytune.tuner.condition import same_value
+from polytune.tuner.spaces.condition import same_value
 
 _UNIT = "ms"
 _ERROR = "__error__"

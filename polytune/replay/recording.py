@@ -13,7 +13,7 @@ import numpy as np
 
 from polytune.errors import RecordingError
 from polytune.replay.place import Place
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 
 OK = "ok"
 

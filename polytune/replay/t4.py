@@ -14,7 +14,7 @@ from polytune.replay.json_document import Document, Entry, same_parameters
 from polytune.replay.place import Place, duration, json_list, json_object
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per, unit_of
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.space import Space
 
 _CORRECT = "correct"
 

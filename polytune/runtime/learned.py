@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from polytune.runtime.invocation import Outcome
 from polytune.tuner import Configuration, OnlineTuner
-from polytune.tuner.condition import Value
 from polytune.tuner.ledger import Statistics
+from polytune.tuner.spaces.condition import Value
 
 if TYPE_CHECKING:
     from polytune.runtime.calls import Case

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import islpy as isl
 
-from polytune.schedule.dependences import Dependences
+from polytune.schedule.analysis.dependences import Dependences
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,15 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.schedule.analysis.dependences import Dependences, compute_dependences
+from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences, compute_dependences
 from polytune.schedule.grouping import group_sweeps, number_of_parts
-from polytune.schedule.legality import is_proven_legal
-from polytune.schedule.row_sweeps import common_reads, row_schedule
-from polytune.schedule.splitting import split_source
-from polytune.schedule.step_blocks import block_steps
-from polytune.schedule.transposition import transpose_arrays
+from polytune.schedule.rewrites.splitting import split_source
+from polytune.schedule.rewrites.step_blocks import block_steps
+from polytune.schedule.rewrites.transposition import transpose_arrays
+from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
 from polytune.schedule.unions import domain_of, maps_of, union_of
 from polytune.schedule.unskewing import unskewed
 

@@ -12,8 +12,8 @@ from collections.abc import Callable
 import islpy as isl
 
 from polytune.frontend.scop import Scop
-from polytune.schedule.bands import analyse_band
-from polytune.schedule.dependences import Dependences
+from polytune.schedule.analysis.bands import analyse_band
+from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.unions import sets_of
 
 Fuse = Callable[[isl.UnionSet], isl.Schedule | None]

@@ -8,17 +8,23 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
-from polytune.schedule.abreast import iterations_abreast
-from polytune.schedule.bands import BandAnalysis, analyse_band, is_contained
+from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.analysis.independence import independent_inside
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.dependences import Dependences
-from polytune.schedule.distribution import distribute_innermost
-from polytune.schedule.early_updates import early_updates
-from polytune.schedule.expansion import expand_points
-from polytune.schedule.independence import independent_inside
-from polytune.schedule.interchange import accumulation_order, point_order, reorder_band, reuse_order, select_members
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
-from polytune.schedule.row_sweeps import RowSweep, distribute_rows, row_sweep_of
+from polytune.schedule.tiles.abreast import iterations_abreast
+from polytune.schedule.tiles.distribution import distribute_innermost
+from polytune.schedule.tiles.early_updates import early_updates
+from polytune.schedule.tiles.expansion import expand_points
+from polytune.schedule.tiles.interchange import (
+    accumulation_order,
+    point_order,
+    reorder_band,
+    reuse_order,
+    select_members,
+)
+from polytune.schedule.tiles.row_sweeps import RowSweep, distribute_rows, row_sweep_of
 from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 

@@ -11,8 +11,8 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.frontend.scop import AccessKind, Scop, Statement
-from polytune.schedule.bands import BandAnalysis, analyse_band, distances, open_dependences, stays
-from polytune.schedule.dependences import Dependences
+from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, distances, open_dependences, stays
+from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.tree import statements_of
 from polytune.schedule.unions import joined, maps_of
 

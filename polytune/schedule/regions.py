@@ -7,11 +7,11 @@ from enum import Enum
 
 import islpy as isl
 
-from polytune.schedule.abreast import Abreast
-from polytune.schedule.bands import Obstacle
-from polytune.schedule.dependences import Dependences
-from polytune.schedule.early_updates import EarlyUpdates
-from polytune.schedule.expansion import Expansion
+from polytune.schedule.analysis.bands import Obstacle
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.tiles.abreast import Abreast
+from polytune.schedule.tiles.early_updates import EarlyUpdates
+from polytune.schedule.tiles.expansion import Expansion
 
 MARK = "region"
 

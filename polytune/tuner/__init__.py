@@ -6,20 +6,20 @@ application keeps calling; `HierarchicalTuner` is the search under both.  `make_
 """
 
 from polytune.tuner.budget import Budget
-from polytune.tuner.condition import Condition, Is
-from polytune.tuner.configuration import Configuration
-from polytune.tuner.constraint import Constraint
-from polytune.tuner.finite import FiniteSpace
-from polytune.tuner.graph import SpaceGraph
-from polytune.tuner.hierarchical import HierarchicalTuner
+from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
 from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
-from polytune.tuner.parameters import Integer, Nominal, Ordinal, Ratio
 from polytune.tuner.searcher import Searcher
 from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, NelderMead, make_search
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.condition import Condition, Is
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.constraint import Constraint
+from polytune.tuner.spaces.finite import FiniteSpace
+from polytune.tuner.spaces.graph import SpaceGraph
+from polytune.tuner.spaces.parameters import Integer, Nominal, Ordinal, Ratio
+from polytune.tuner.spaces.space import Space
 
 __all__ = [
     "SEARCHES",

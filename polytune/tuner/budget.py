@@ -8,8 +8,8 @@ import sys
 from dataclasses import dataclass
 
 from polytune.errors import SpaceError
-from polytune.tuner.condition import plain_value
 from polytune.tuner.ledger import Ledger
+from polytune.tuner.spaces.condition import plain_value
 
 _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(calls?|%|s|ms|us|min)\s*")

@@ -11,11 +11,11 @@ import numpy as np
 
 from polytune.errors import SpaceError
 from polytune.tuner.budget import Budget
-from polytune.tuner.condition import plain_value
-from polytune.tuner.configuration import Configuration
-from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.searcher import is_measurement
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.condition import plain_value
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.space import Space
 
 
 @dataclass(frozen=True)

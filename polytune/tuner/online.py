@@ -13,15 +13,15 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
-from polytune.tuner.condition import Value
-from polytune.tuner.configuration import Configuration, as_configuration
 from polytune.tuner.drift import DriftDetector
-from polytune.tuner.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.ledger import Ledger, Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.searcher import is_measurement
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.configuration import Configuration, as_configuration
+from polytune.tuner.spaces.space import Space
 
 Result = TypeVar("Result")
 

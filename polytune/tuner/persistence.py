@@ -10,12 +10,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polytune.tuner.configuration import Configuration
-from polytune.tuner.hierarchical import HierarchicalTuner
+from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.similar import starts_of_similar
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8

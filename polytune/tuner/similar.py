@@ -6,9 +6,9 @@ import math
 import re
 from collections.abc import Sequence
 
-from polytune.tuner.configuration import Configuration
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
-from polytune.tuner.space import Space
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.space import Space
 
 __all__ = ["distance", "starts_of_similar"]
 

@@ -10,7 +10,7 @@ import pytest
 
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
-from polytune.schedule.legality import is_proven_legal
+from polytune.schedule.analysis.legality import is_proven_legal
 from tests.schedule.kernels import polybench_case
 
 

@@ -12,7 +12,8 @@ import pytest
 from polytune import pipeline
 from polytune.explanation import explain_loops, explain_versions
 from polytune.pipeline import Stages
-from polytune.schedule import array_dependences, candidates, dependences, legality, loop_report, planning
+from polytune.schedule import candidates, planning
+from polytune.schedule.analysis import array_dependences, dependences, legality, loop_report
 from tests.codegen.test_programs import check_all_versions
 from tests.schedule.kernels import SMALL, Case, polybench_case
 

@@ -7,7 +7,7 @@ import pytest
 
 from polytune.frontend import infer_signature
 from polytune.pipeline import Stages
-from polytune.schedule.legality import violation
+from polytune.schedule.analysis.legality import violation
 from polytune.schedule.unskewing import unskewed
 
 

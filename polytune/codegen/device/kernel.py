@@ -10,13 +10,12 @@ from polytune.codegen.ast_conversion import add_constant, convert_expression, co
 from polytune.codegen.loops import Block, Compute, For, If, Node, TiledMember
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.scanning import scan
-from polytune.codegen.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
+from polytune.codegen.tiles.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
 from polytune.frontend.expression import Assign, Binary, Element, Expression, Iterator, Operation
 from polytune.frontend.expression import map_children as map_below
 from polytune.frontend.scop import Scop, Statement
-from polytune.schedule.interchange import select_members
-from polytune.schedule.mapping import Mapping
-from polytune.schedule.promotion import (
+from polytune.schedule.platforms.mapping import Mapping
+from polytune.schedule.platforms.promotion import (
     Accumulator,
     SharedTile,
     Window,
@@ -24,6 +23,7 @@ from polytune.schedule.promotion import (
     find_accumulators,
     find_shared_tiles,
 )
+from polytune.schedule.tiles.interchange import select_members
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.scop import Scop
-from polytune.schedule.promotion import Window
+from polytune.schedule.platforms.promotion import Window
 
 AXES = "XYZ"
 

@@ -28,7 +28,7 @@ from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.fitting import BLOCKS, DEPTHS, HEIGHTS, POINTS, constraints_of, first_shape
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
-from polytune.tuner.condition import Condition
+from polytune.tuner.spaces.condition import Condition
 
 __all__ = ["VERSION", "on_device", "with_devices"]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _NOISE = 0.01
 _EMPHASIS = 2.0

@@ -14,7 +14,7 @@ import numpy as np
 
 from polytune.errors import MeasurementError
 from polytune.tuner.extras import library
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _ABSENT = 1e-3
 """What stands for a parameter that a configuration lacks where all those recorded had it, with values above 0."""

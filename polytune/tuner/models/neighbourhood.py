@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _TABLE = 50_000
 """The largest space whose every configuration is compared with another one."""

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _DEPENDENT = 1e-6
 

@@ -17,10 +17,10 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers.epsilon_greedy import EpsilonGreedy
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.nelder_mead import NelderMead
+from polytune.tuner.spaces.finite import FiniteSpace
 
 __all__ = ["SEARCHES", "EpsilonGreedy", "FiniteSearcher", "NelderMead", "make_search", "search_class"]
 

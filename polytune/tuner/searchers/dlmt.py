@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.additive import AdditiveModel
 from polytune.tuner.models.fedorov import d_optimal_design
 from polytune.tuner.models.neighbourhood import near_rows
@@ -16,6 +15,7 @@ from polytune.tuner.models.response import response
 from polytune.tuner.models.terms import Terms
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _CANDIDATES = 2000
 _PREDICTIONS = 50_000

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.spaces.finite import FiniteSpace
 
 
 class FiniteEpsilonGreedy(FiniteSearcher):

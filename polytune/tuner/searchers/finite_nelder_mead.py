@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polytune.tuner.coordinates import mirror
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.nelder_mead import NelderMead
+from polytune.tuner.spaces.coordinates import mirror
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _FIRST_STEP = 0.25  # of the levels of a parameter, as within a subspace of the hierarchical search
 

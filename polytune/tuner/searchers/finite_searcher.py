@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from polytune.errors import MeasurementError, SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searcher import cost_from_json, cost_to_json, generator_to_json, is_number
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _ANSWERS_FROM_MEMORY = 40  # within one `ask`, so that asking stays quick
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from polytune.errors import SearchError
 from polytune.tuner.extras import library
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _SAMPLES = 100
 

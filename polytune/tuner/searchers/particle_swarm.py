@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searcher import cost_from_json, cost_to_json
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.spaces.finite import FiniteSpace
 
 
 class ParticleSwarm(FiniteSearcher):

@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.greedy import GreedyWithRestart
-from polytune.tuner.surrogate import Surrogate
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _FEASIBLE = 3  # costs that a model needs at least
 _CURIOSITY = 3.0

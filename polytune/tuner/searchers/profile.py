@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import MeasurementError, SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.bottlenecks import wanted_changes
 from polytune.tuner.models.counter_models import CounterModel
 from polytune.tuner.models.counter_names import vocabulary_of
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _CUT_OFF = -0.25
 _EXPONENT = 8

@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from polytune.tuner.extras import library
-from polytune.tuner.finite import FiniteSpace
-from polytune.tuner.kriging import expected_improvement
+from polytune.tuner.models.kriging import expected_improvement
 from polytune.tuner.models.neighbourhood import candidate_rows
 from polytune.tuner.models.response import response
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.spaces.finite import FiniteSpace
 
 _CANDIDATES = 20_000
 _CANDIDATES_EACH_TIME = 2000

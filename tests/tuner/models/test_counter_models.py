@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from polytune.errors import MeasurementError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.counter_models import LeastSquaresCounters, RecordedCounters, TreeCounters
+from polytune.tuner.spaces.finite import FiniteSpace
 
 CONFIGURATIONS = [
     {"block": block, "tile": tile, "padded": padded, "layout": layout}

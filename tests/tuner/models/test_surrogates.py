@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Integer, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.additive import AdditiveModel
 from polytune.tuner.models.neighbourhood import candidate_rows, near_rows
 from polytune.tuner.models.response import response
+from polytune.tuner.spaces.finite import FiniteSpace
 
 SPACE = FiniteSpace.from_space(
     Space([Integer("a", 1, 9), Integer("b", 1, 9), Nominal("v", ("x", "y", "z")), Integer("c", 1, 5)])

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 
 from polytune.tuner import Integer, Is, Nominal, Ordinal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.terms import Terms, independent_columns
-from tests.tuner.spaces import spaces
+from polytune.tuner.spaces.finite import FiniteSpace
+from tests.tuner.random_spaces import spaces
 
 
 def finite(*parameters):

@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Integer, Is, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers import make_search
 from polytune.tuner.searchers.annealing import Annealing
 from polytune.tuner.searchers.genetic import Genetic
 from polytune.tuner.searchers.greedy import Greedy, GreedyWithRestart
 from polytune.tuner.searchers.latin_hypercube import LatinHypercube
 from polytune.tuner.searchers.particle_swarm import ParticleSwarm
+from polytune.tuner.spaces.finite import FiniteSpace
 
 SIDE = 12
 CUBE = FiniteSpace.from_space(Space([Integer(name, 0, SIDE - 1) for name in "abc"]))

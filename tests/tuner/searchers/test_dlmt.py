@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Integer, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
+from polytune.tuner.spaces.finite import FiniteSpace
 from tests.tuner.recordings import recording, slowdowns
 
 pytest.importorskip("statsmodels")

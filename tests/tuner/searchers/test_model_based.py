@@ -11,8 +11,8 @@ import pytest
 
 from polytune.errors import SearchError
 from polytune.tuner import Constraint, Integer, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers import make_search
+from polytune.tuner.spaces.finite import FiniteSpace
 from tests.tuner.recordings import recording, slowdowns
 
 SPACE = FiniteSpace.from_space(

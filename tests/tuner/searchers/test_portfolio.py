@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Constraint, Integer, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
-from polytune.tuner.kriging import Kriging, expected_improvement
+from polytune.tuner.models.kriging import Kriging, expected_improvement
+from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers import make_search
 from polytune.tuner.searchers.portfolio import Portfolio
-from polytune.tuner.surrogate import Surrogate
+from polytune.tuner.spaces.finite import FiniteSpace
 
 KERNEL = FiniteSpace.from_space(
     Space(
@@ -187,5 +187,5 @@ def test_the_model_learns_that_multiples_of_powers_of_two_are_good(monkeypatch):
         return (1 + abs(values["tile"] - 6)) * (1.0 if values["block"] % 64 == 0 else 3.0) * (1 + values["block"] / 512)
 
     with_factors = slowdowns("portfolio", 40, range(8), cost, space).mean()
-    monkeypatch.setattr("polytune.tuner.surrogate._twos", lambda space: [])
+    monkeypatch.setattr("polytune.tuner.models.surrogate._twos", lambda space: [])
     assert with_factors - 1 < 0.6 * (slowdowns("portfolio", 40, range(8), cost, space).mean() - 1)

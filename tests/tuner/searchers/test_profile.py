@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from polytune.errors import MeasurementError, SearchError
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.models.counter_models import RecordedCounters, TreeCounters
 from polytune.tuner.models.counter_names import GLOBAL_SIZE, NSIGHT
 from polytune.tuner.searchers.profile import ProfileBased, relative_difference, weights_of
+from polytune.tuner.spaces.finite import FiniteSpace
 from tests.tuner.recordings import recording
 
 CORES = 4352  # of a GeForce RTX 2080 Ti

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from polytune.errors import MeasurementError, MissingLibraryError, SearchError
 from polytune.tuner import Constraint, Integer, Is, Nominal, Space
-from polytune.tuner.finite import FiniteSpace
 from polytune.tuner.searchers import SEARCHES, make_search, search_class
-from tests.tuner.spaces import spaces
+from polytune.tuner.spaces.finite import FiniteSpace
+from tests.tuner.random_spaces import spaces
 
 NAMES = [name for name in SEARCHES if name != "profile"]  # which asks for counters besides: it has tests of its own
 

@@ -1,0 +1,1 @@
+"""Versions that keep in vector registers what is updated again and again."""

@@ -1,0 +1,207 @@
+"""Accumulations: nests whose statements update elements that do not depend on the innermost loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polytune.codegen.affine_range import coefficient, mentions
+from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.registers.common_factor import scaled
+from polytune.codegen.target import BYTES
+from polytune.codegen.vectors.lane_access import ContiguousAxis, is_consecutive, is_near, may_be_loaded, pays
+from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
+from polytune.frontend.scop import Statement
+
+Fits = Callable[[Element, str, ContiguousAxis], bool]
+"""Whether the elements along a loop variable can be the lanes of a vector."""
+
+
+@dataclass(frozen=True)
+class Term:
+    """What an update adds to its target: ``target = target operator factor * value``; without a factor, the value."""
+
+    operator: str
+    value: Expression
+    factor: Expression | None = None
+
+
+@dataclass(frozen=True)
+class Accumulation:
+    """A nest ``for rows: for columns: for inner: updates`` in which every target is the same for all of ``inner``.
+
+    Attributes:
+        rows: a loop whose iterations update different elements; None where there is none.
+        columns: such a loop, the next one inside.
+        inner: the innermost loop.
+        updates: the statements, as assignments of one type.
+        dtype: that type.
+        sums: lanes are consecutive ``inner``, and the statements add to their targets; else lanes are consecutive
+            ``columns``.
+        rivals: pairs of an element that is updated and another element of the same array that is accessed: where both
+            may be the same, nothing may be kept in registers.
+        terms: of the updates that may be added up apart from their targets what they add; of those that have to be done
+            as they are, None.
+        contiguous: tells how arrays lie in memory.
+    """
+
+    rows: For | None
+    columns: For
+    inner: For
+    statements: tuple[Compute, ...]
+    dtype: str
+    sums: bool
+    rivals: tuple[tuple[Element, Element], ...]
+    terms: tuple[Term | None, ...]
+    contiguous: ContiguousAxis
+
+    @property
+    def updates(self) -> tuple[Assign, ...]:
+        return tuple(_update(statement) for statement in self.statements)
+
+    @property
+    def targets(self) -> tuple[Element, ...]:
+        """What is updated, each element once."""
+        return tuple(dict.fromkeys(update.target for update in self.updates))
+
+
+def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassociate: bool) -> Accumulation | None:
+    """The accumulation that the last loops of a perfect nest are; None where they are none that vectors can do.
+
+    Lanes lie near one another where that can be; else each may take a load of its own, if that pays.
+
+    Args:
+        nest: loops of one permutable band, two or more, the innermost last.
+        contiguous: tells how arrays lie in memory.
+        reassociate: whether sums may be added up in another order.
+    """
+    ways = (_with_lanes(nest, contiguous, reassociate, fits) for fits in (is_near, may_be_loaded))
+    return next((found for found in ways if found is not None), None)
+
+
+def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bool, fits: Fits) -> Accumulation | None:
+    """The accumulation that loops are if what fits is loaded as lanes."""
+    *outer, columns, inner = nest
+    rows = outer[-1] if outer else None
+    statements = _statements(inner.body)
+    if statements is None:
+        return None
+    updates = [_update(statement) for statement in statements]
+    dtype = updates[0].target.dtype
+    if dtype not in BYTES or any(update.target.dtype != dtype for update in updates):
+        return None
+    if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
+        return None
+    if rows is not None and not all(differs(update.target, rows.variable, columns.variable) for update in updates):
+        rows = None
+    row = None if rows is None else rows.variable
+    in_columns = [
+        mentions(update.target, columns.variable)
+        and is_vector(update.target, columns.variable, contiguous, dtype, is_near)
+        and is_vector(update.value, columns.variable, contiguous, dtype, fits)
+        for update in updates
+    ]
+    terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
+    if all(in_columns) and pays(updates, columns.variable, contiguous, dtype, row):
+        # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
+        separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
+        own = [term if separate and term is not None and term.factor is not None else None for term in terms]
+        return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own), contiguous)
+    if not reassociate or not all(coordinate(update.target, columns.variable) for update in updates):
+        return None
+    if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype, fits) for term in terms):
+        return None
+    if not pays(updates, inner.variable, contiguous, dtype, row):
+        return None
+    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
+
+
+def accumulates(statement: Statement) -> bool:
+    """Whether several instances of a statement update one element: only then can anything stay in registers."""
+    return any(
+        isinstance(operation, Assign)
+        and operation.target in walk(operation.value)
+        and not all(mentions(operation.target, iterator) for iterator in statement.iterators)
+        for operation in statement.operations
+    )
+
+
+def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:
+    """What an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update; else
+    None."""
+    match update.value:
+        case Binary("+" | "-" as operator, left, value) if left == update.target:
+            pass
+        case Binary("+" as operator, value, right) if right == update.target:
+            pass
+        case _:
+            return None
+    if any(part in [other.target for other in updates] for part in walk(value)):
+        return None
+    written = {other.target.array for other in updates}
+
+    def is_fixed(part: Expression) -> bool:
+        elements = [leaf for leaf in walk(part) if isinstance(leaf, Element)]
+        return not mentions(part, *loops) and not any(element.array in written for element in elements)
+
+    found = scaled(value, is_fixed) if update.target.dtype.startswith("float") else None
+    return Term(operator, value) if found is None else Term(operator, found.value, found.factor)
+
+
+def _statements(body: Node) -> tuple[Compute, ...] | None:
+    """The statements of an innermost loop, if they are assignments and nothing else is there."""
+    parts = body.children if isinstance(body, Block) else (body,)
+    found = tuple(part for part in parts if isinstance(part, Compute))
+    simple = all(len(part.operations) == 1 and isinstance(part.operations[0], Assign) for part in found)
+    return found if found and simple and len(found) == len(parts) else None
+
+
+def assignments_of(body: Node) -> tuple[Assign, ...] | None:
+    """The statements of an innermost loop as assignments, if that is what they are and nothing else is there."""
+    statements = _statements(body)
+    return None if statements is None else tuple(_update(statement) for statement in statements)
+
+
+def _update(statement: Compute) -> Assign:
+    (operation,) = statement.operations
+    assert isinstance(operation, Assign)
+    return operation
+
+
+def coordinate(element: Element, variable: str) -> list[int]:
+    """The subscripts that move with a loop variable, if each moves by a constant."""
+    own = [axis for axis, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
+    return own if all(coefficient(element.subscripts[axis], variable) for axis in own) else []
+
+
+def differs(element: Element, first: str, second: str) -> bool:
+    """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
+    moves with it and not with the other."""
+    axes = coordinate(element, first), coordinate(element, second)
+    return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
+
+
+def is_vector(
+    node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str, fits: Fits = is_consecutive
+) -> bool:
+    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
+
+    Elements then fit, by default if they lie next to one another, or are one and the same, and everything is of one
+    type.
+    """
+    if not mentions(node, variable):
+        return getattr(node, "dtype", None) == dtype
+    match node:
+        case Element(dtype=own):
+            return own == dtype and fits(node, variable, contiguous)
+    operands = lane_operands(node, dtype)
+    return operands is not None and all(is_vector(part, variable, contiguous, dtype, fits) for part in operands)
+
+
+def _rivals(updates: Sequence[Assign]) -> tuple[tuple[Element, Element], ...]:
+    """Every target with every other element of its array that the statements name."""
+    named = [part for update in updates for part in walk(update) if isinstance(part, Element)]
+    targets = dict.fromkeys(update.target for update in updates)
+    pairs = [(target, other) for target in targets for other in named if other.array == target.array]
+    return tuple(dict.fromkeys(pair for pair in pairs if pair[0] != pair[1]))

@@ -1,0 +1,224 @@
+"""Nests of points: loops of a coincident band around statements and loops over them, as vectors can do them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator as Iteration
+from collections.abc import Mapping, Set
+from dataclasses import dataclass, field
+from math import inf
+
+from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
+from polytune.codegen.loops import Block, Compute, For, Node
+from polytune.codegen.target import BYTES
+from polytune.codegen.vectors.chains import is_chain
+from polytune.codegen.vectors.expressions import Apart
+from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, moves, pays
+from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
+
+MOST_UNROLLED = 32
+"""Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost
+then, and they make vectors of it that take half the time of blocks, which go through such loops again and again."""
+
+
+@dataclass(frozen=True)
+class PointNest:
+    """A nest ``for rows: for columns: parts`` of independent points.
+
+    Attributes:
+        rows, columns: the loops; there may be none over rows.
+        parts: statements, and loops over statements and further loops, whose bounds are the same for all points.
+        own: the scalars of which each point has its own.
+        dtype: the type of everything that is computed.
+        contiguous: tells how arrays lie in memory.
+        strips: by array that only a point uses, which of its axes goes from point to point, and the name of the strip
+            that takes its place.
+    """
+
+    rows: For | None
+    columns: For
+    parts: tuple[Compute | For, ...]
+    own: frozenset[str]
+    dtype: str
+    contiguous: ContiguousAxis
+    strips: Mapping[str, tuple[int, str]] = field(default_factory=dict)
+
+    def apart(self, element: Element) -> Apart | None:
+        """How far consecutive columns of an element are apart; None where they are neighbours."""
+        return apart_of(element, self.columns.variable, self.contiguous)
+
+    @property
+    def is_across(self) -> bool:
+        """Whether lanes lie in rows of their own."""
+        moving = (part for part in self.elements if mentions(part, self.columns.variable))
+        return any(not is_near(part, self.columns.variable, self.contiguous) for part in moving)
+
+    @property
+    def elements(self) -> list[Element]:
+        """Everything that is read or written."""
+        return [part for child in self.parts for part in walk(child) if isinstance(part, Element)]
+
+    def across(self, arrays: frozenset[str]) -> dict[str, int]:
+        """Those of some arrays of which each point uses the part at its own place along one axis, along which they do
+        not lie next to one another in memory; and that axis."""
+        found = {}
+        for array in sorted(arrays):
+            elements = [part for part in self.elements if part.array == array]
+            if not elements or not all(mentions(part, self.columns.variable) for part in elements):
+                continue
+            lanes = {self.apart(part) for part in elements}
+            lane = lanes.pop()
+            if lanes or lane is None or lane.step != 1:
+                continue
+            if len({part.subscripts[lane.axis] for part in elements}) == 1:
+                found[array] = lane.axis
+        return found
+
+
+def point_nest_of(
+    rows: For | None, columns: For, own: frozenset[str], shared: frozenset[str], contiguous: ContiguousAxis
+) -> PointNest | None:
+    """The nest of one or two coincident loops; None where it is none that vectors can do.
+
+    Args:
+        rows, columns: the loops, the second one all of what the first one has inside; there may be none over rows.
+        own: the scalars of which each point has its own.
+        shared: arrays of which points may not be run side by side, as they use them one after another.
+        contiguous: tells how arrays lie in memory.
+    """
+    children = children_of(columns.body)
+    parts = [part for part in children if isinstance(part, Compute | For)]
+    loops = [part for part in parts if isinstance(part, For)]
+    points = {columns.variable} if rows is None else {columns.variable, rows.variable}
+    if (
+        len(parts) != len(children)
+        or not loops
+        or not all(_is_simple(loop, columns.variable, points) for loop in loops)
+    ):
+        return None
+    if all(_iterations(loop) <= MOST_UNROLLED for loop in loops):
+        return None
+    assignments = [assignment for part in parts for assignment in assignments_below(part)]
+    if None in assignments:
+        return None
+    known = [assignment for assignment in assignments if assignment is not None]
+    dtype = known[0].target.dtype
+    if dtype not in BYTES:
+        return None
+    elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
+    if any(element.array in shared for element in elements):
+        return None
+    judge = Judge(columns.variable, own, dtype)
+    if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
+        return None
+    nest = PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
+    # Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
+    # little beside what is computed from it.
+    chains = rows is None and all(_is_chain(loop, own) for loop in loops)
+    if nest.is_across and not chains and not all(_may_be_gathered(loop, nest) for loop in loops):
+        return None
+    around = {} if rows is None else {rows.variable: _some()}
+    bounds = [columns, *loops]
+    if any(
+        find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
+    ):
+        return None
+    return nest
+
+
+def _may_be_gathered(loop: For, nest: PointNest) -> bool:
+    """Whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
+    column, row = nest.columns.variable, None if nest.rows is None else nest.rows.variable
+    often = [assignment for assignment in assignments_below(loop.body) if assignment is not None]
+    targets = [each.target for each in often if mentions(each.target, column)]
+    near = all(is_near(target, column, nest.contiguous) for target in targets)
+    return near and pays(often, column, nest.contiguous, nest.dtype, row)
+
+
+def _is_chain(loop: For, own: frozenset[str]) -> bool:
+    return is_chain([part for part in assignments_below(loop.body) if part is not None], loop.variable, own)
+
+
+def _some() -> Range:
+    """Any range, to try what can be told of bounds."""
+    return from_first(Constant(0, "int64"), 2)
+
+
+def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
+    """Whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are the
+    same for all points."""
+    if loop.step != 1 or mentions(loop.start, column) or mentions(loop.stop, column):
+        return False
+    return all(
+        isinstance(child, Compute)
+        or (
+            isinstance(child, For)
+            and not any(mentions(end, variable) for end in (child.start, child.stop) for variable in points)
+            and _is_simple(child, column, points)
+        )
+        for child in children_of(loop.body)
+    )
+
+
+def _iterations(node: Node) -> float:
+    """How many iterations a loop and those inside have together; infinitely many where that is no constant."""
+    if not isinstance(node, For):
+        return 1
+    inside = max((_iterations(child) for child in children_of(node.body)), default=1)
+    if not (isinstance(node.start, Constant) and isinstance(node.stop, Constant)):
+        return inf
+    return max(0, node.stop.value - node.start.value) * inside
+
+
+def children_of(body: Node) -> tuple[Node, ...]:
+    """The nodes of a loop's body, in order."""
+    return body.children if isinstance(body, Block) else (body,)
+
+
+def variables_below(node: Node) -> Iteration[str]:
+    """The variables of a loop and of those inside."""
+    if isinstance(node, For):
+        yield node.variable
+        for child in children_of(node.body):
+            yield from variables_below(child)
+
+
+def assignments_below(node: Node) -> Iteration[Assign | None]:
+    """The assignments of statements and loops over them; None for what is none."""
+    match node:
+        case Block(children):
+            for child in children:
+                yield from assignments_below(child)
+        case For(body=body):
+            yield from assignments_below(body)
+        case Compute(operations=operations):
+            yield from (operation if isinstance(operation, Assign) else None for operation in operations)
+        case _:
+            yield None
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What can be computed for consecutive columns as a vector."""
+
+    column: str
+    own: frozenset[str]
+    dtype: str
+
+    def is_uniform(self, node: Expression) -> bool:
+        """Whether an expression has the same value for all columns."""
+        return not mentions(node, self.column) and not any(
+            isinstance(part, Element) and part.array in self.own for part in walk(node)
+        )
+
+    def is_target(self, target: Element) -> bool:
+        return target.array in self.own or (mentions(target, self.column) and self.is_vector(target))
+
+    def is_vector(self, node: Expression) -> bool:
+        if self.is_uniform(node):
+            return getattr(node, "dtype", None) == self.dtype
+        if isinstance(node, Element):
+            own = node.array in self.own and not mentions(node, self.column)
+            return node.dtype == self.dtype and (own or moves(node, self.column) is not None)
+        operands = lane_operands(node, self.dtype)
+        return operands is not None and all(self.is_vector(operand) for operand in operands)

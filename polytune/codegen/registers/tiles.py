@@ -1,0 +1,242 @@
+"""Register tiles: what is updated all through the innermost loop of a nest stays in vector registers meanwhile.
+
+In a nest ``for u: for v: for k`` of a tiled band whose statements update elements that do not depend on k, as
+``C[u, v] = C[u, v] + A[u, k] * B[k, v]``, blocks of some u and some v are computed at once: the elements of C that
+belong to a block are loaded, updated in registers for all k, and stored.  Each vector of B then serves several rows,
+each element of A several columns.
+
+Lanes of a vector are consecutive v where arrays are contiguous along v.  Where they are contiguous along k, as in
+``A[u, k] * A[v, k]``, lanes are sums over every so many k, added up at the end: that reassociates a sum.
+
+Why that is right: the loops are members of one permutable band, so that its points may run in any order in which each
+comes after all those that are greater in no member.  Blocks, the parts of a block before, in and after its common range
+of k, and the iterations of k within are such an order.  Points of a block with equal k run together: each updates an
+element of its own, which nothing else in the block accesses; where that is not certain, it is tested before the block
+runs, and a block that fails runs point by point.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import reduce
+
+from polytune.codegen.ast_conversion import block, change_below, integer
+from polytune.codegen.loops import (
+    Buffer,
+    Compute,
+    For,
+    Node,
+    Program,
+    RegionCode,
+    Strip,
+    perfect_nest,
+    walk_nodes,
+)
+from polytune.codegen.own_names import OWN
+from polytune.codegen.registers.accumulation import accumulation_of
+from polytune.codegen.registers.blocks import may_be_tiled
+from polytune.codegen.registers.columns import tile_columns
+from polytune.codegen.registers.packing import buffer_names, pack
+from polytune.codegen.registers.point_nests import PointNest, point_nest_of
+from polytune.codegen.registers.points import block_shape, tile_points
+from polytune.codegen.registers.sums import tile_sums
+from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
+from polytune.codegen.storage import contiguous_axis, used_in
+from polytune.codegen.target import Target
+from polytune.codegen.vectors.lane_access import ContiguousAxis
+from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
+from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.scop import ArrayRole, Scop
+
+
+def tile_registers(
+    program: Program,
+    scop: Scop,
+    target: Target,
+    loop_name: Callable[[int], str],
+    *,
+    accumulations: bool,
+    packing: bool = False,
+) -> Program | None:
+    """The program with register tiles in its tiled bands; None where there is nothing to keep in registers.
+
+    Args:
+        program: the program.
+        accumulations: whether accumulations are tiled, beside points that have variables of their own.
+        scop: its kernel.
+        target: the registers that there are.
+        loop_name: the name of the loop variable at a depth.
+        packing: whether what the rows of an accumulation share is copied into buffers first; None where it nowhere is.
+    """
+    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations, packing) for region in program.regions)
+    if packing and not any(region.buffers for region in regions):
+        return None
+    return None if regions == program.regions else replace(program, regions=regions)
+
+
+def packed_name(version: str) -> str:
+    """What a version with register tiles is called that reads from buffers."""
+    return f"{version.removesuffix('_registers')}_packed"
+
+
+def registers_name(version: str) -> str:
+    """What a version with register tiles is called."""
+    return f"{version}_registers"
+
+
+def _tile_region(
+    region: RegionCode,
+    scop: Scop,
+    target: Target,
+    loop_name: Callable[[int], str],
+    accumulations: bool,
+    packing: bool,
+) -> RegionCode:
+    first = len(region.outer)
+    band = region.nested
+    coincident = len(region.members) if region.expansion is None else region.expansion.coincident
+    tiler = _Tiler(
+        scop,
+        target,
+        accumulations,
+        band,
+        region.kind == "parallel" and region.shared == len(region.members) and not region.sums,
+        region.local,
+        (region.private - region.local if region.kind != "serial" else frozenset()) | region.summed,
+        region.independent,
+        region.expanded,
+        frozenset(loop_name(first + member) for member in range(coincident)),
+        region.windows if packing and region.kind == "parallel" else (),
+        buffer_names(region.index),
+        _written_in(region.body),
+        region,
+    )
+    body = tiler.visit(region.body)
+    return replace(region, body=body, buffers=tuple(tiler.buffers), strips=tuple(tiler.strips))
+
+
+def _written_in(body: Node) -> frozenset[str]:
+    """The arrays that statements may write to."""
+    return frozenset(
+        part.target.array
+        for node in walk_nodes(body)
+        if isinstance(node, Compute)
+        for operation in node.operations
+        for part in walk(operation)
+        if isinstance(part, Assign)
+    )
+
+
+def elements_of(node: Node) -> list[Element]:
+    """What a statement reads and writes."""
+    operations = node.operations if isinstance(node, Compute) else ()
+    return [part for operation in operations for part in walk(operation) if isinstance(part, Element)]
+
+
+def _around(loops: Sequence[For], node: Node) -> Node:
+    """A node inside loops, the outermost first."""
+    return reduce(lambda body, loop: replace(loop, body=body), reversed(loops), node)
+
+
+@dataclass(frozen=True)
+class _Tiler:
+    scop: Scop
+    target: Target
+    accumulations: bool
+    band: frozenset[str]
+    coincident: bool
+    local: frozenset[str]
+    copies: frozenset[str]
+    independent: frozenset[str]
+    expanded: frozenset[str]
+    around_points: frozenset[str]
+    windows: tuple[tuple[str, str], ...]
+    buffer_names: str
+    written: frozenset[str]
+    region: RegionCode
+    buffers: list[Buffer] = field(default_factory=list)
+    strips: list[Strip] = field(default_factory=list)
+
+    def visit(self, node: Node) -> Node:
+        """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
+        if isinstance(node, For):
+            nest = perfect_nest(node, self.band)
+            if len(nest) >= 2:
+                return self.tile(nest) if self.accumulations else node
+            points = self.point_nest(node)
+            if points is not None:
+                return tile_points(self.in_strips(points), self.target)
+            row = self.row_loop(node)
+            if row is not None:
+                return vectorise_row(row, self.target)
+        return change_below(node, self.visit)
+
+    def point_nest(self, node: For) -> PointNest | None:
+        """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""
+        if not (self.coincident and node.variable in self.around_points and node.step == 1):
+            return None
+        columns = node.body
+        if isinstance(columns, For) and columns.variable in self.around_points:
+            rows: For | None = node
+        else:
+            rows, columns = None, node
+        if columns.step != 1:
+            return None
+        own, shared = self.local & used_in(columns).elements, self.copies - self.expanded
+        return point_nest_of(rows, columns, own, shared, self.contiguous)
+
+    def in_strips(self, nest: PointNest) -> PointNest:
+        """The nest with strips in place of the arrays that its points alone use, where those lie across their rows."""
+        elements = [part.array for node in walk_nodes(self.region.body) for part in elements_of(node)]
+        inside = [part.array for part in nest.elements]
+        resident = self.region.resident - self.copies - self.local
+        alone = frozenset(array for array in resident if elements.count(array) == inside.count(array))
+        width = block_shape(nest, self.target).columns * self.target.lanes(nest.dtype)
+        strips: dict[str, tuple[int, str]] = {}
+        for array, axis in nest.across(alone).items():
+            extents = self.scop.array(array).shape
+            shape = (*extents[:axis], *extents[axis + 1 :], integer(width))
+            strip = Strip(f"{OWN}strip_{self.region.index}_{len(self.strips)}", nest.dtype, shape)
+            self.strips.append(strip)
+            strips[array] = axis, strip.name
+        return replace(nest, strips=strips)
+
+    def row_loop(self, node: For) -> RowLoop | None:
+        """The loop, if it is one inside the band that carries no dependence, as one over a row."""
+        if node.variable not in self.independent:
+            return None
+        arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
+        return row_loop_of(node, arrays, self.contiguous)
+
+    @property
+    def contiguous(self) -> ContiguousAxis:
+        """Tells which subscript of an element walks through neighbours in memory."""
+        return contiguous_axis(self.scop, self.copies)
+
+    def tile(self, nest: list[For]) -> Node:
+        packed = self.packed(nest) if self.windows else None
+        if packed is not None:
+            return packed
+        reassociate = not self.scop.strict
+        accumulation = accumulation_of(nest, self.contiguous, reassociate=reassociate)
+        if accumulation is None or (accumulation.rows is None and not accumulation.sums):
+            columns, rows = nest[-2:] if not self.region.sums else nest[:-3:-1]
+            sweep = sweep_of(columns, rows, self.contiguous, reassociate=reassociate)
+            if sweep is not None:
+                return _around(nest[:-2], tile_sweep(sweep, self.target))
+        if accumulation is None or not may_be_tiled(accumulation):
+            return nest[0]
+        tiled = (tile_sums if accumulation.sums else tile_columns)(accumulation, self.target)
+        return _around(nest[: -2 if accumulation.rows is None else -3], tiled)
+
+    def packed(self, nest: list[For]) -> Node | None:
+        """A nest that reads what its rows share from buffers; None where that is not possible."""
+        found = pack(nest, self.windows, self.written, self.contiguous, self.buffer_names, len(self.buffers))
+        if found is None:
+            return None
+        accumulation = accumulation_of(found.nest, self.contiguous, reassociate=not self.scop.strict)
+        if accumulation is None or accumulation.rows is None or accumulation.sums or not may_be_tiled(accumulation):
+            return None
+        self.buffers.extend(found.buffers)
+        return _around(nest[:-3], block(found.copies, tile_columns(accumulation, self.target)))

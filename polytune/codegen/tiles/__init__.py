@@ -1,0 +1,1 @@
+"""The loops over tiles, and the code of one tile."""

@@ -1,0 +1,86 @@
+"""Where the lanes of a vector lie: next to one another, or a step apart.
+
+Consecutive values of a loop variable mean consecutive elements in ``A[i, v]``; in ``A[i, n - v]`` they go backwards, in
+``A[i, 2 * v]`` every second element is one, and in ``A[v, i]`` each lies in another row.  The first two take as many
+loads as there are elements between the first and the last lane, in whole vectors; the last one takes a load for each
+lane, as scalars do: it pays only in company.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from polytune.codegen.affine_range import coefficient, mentions
+from polytune.codegen.vectors.expressions import Apart
+from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.frontend.expression import Assign, Element, Expression
+
+ContiguousAxis = Callable[[Element], int | None]
+"""The position of the subscript that walks through neighbours in memory; None where there is none."""
+
+NEAR = 4
+"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors.NEAR``)."""
+
+WORTH = 6
+"""How many operations and other accesses there are to be for each one that takes a load for each lane, unless several
+rows share it."""
+
+
+def is_consecutive(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
+    """Whether consecutive values of a loop variable mean elements next to one another."""
+    axis = contiguous(element)
+    return axis is not None and moves(element, variable) == (axis, 1)
+
+
+def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apart | None:
+    """How far lanes along a loop variable are apart; None where they are consecutive.
+
+    Raises:
+        ValueError: they are nothing that vectors can do.
+    """
+    moving = moves(element, variable)
+    if moving is None:
+        raise ValueError(f"the lanes of {element} along {variable} do not lie at equal distances")
+    return None if is_consecutive(element, variable, contiguous) else Apart(*moving)
+
+
+def may_be_loaded(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
+    """Whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array of
+    known layout."""
+    return contiguous(element) is not None and moves(element, variable) is not None
+
+
+def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
+    """Whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
+    moving = moves(element, variable)
+    return moving is not None and moving[0] == contiguous(element) and abs(moving[1]) <= NEAR
+
+
+def pays(
+    assignments: Sequence[Assign], variable: str, contiguous: ContiguousAxis, dtype: str, rows: str | None = None
+) -> bool:
+    """Whether lanes along a loop variable save more than the loads cost that vectors cannot do.
+
+    ``rows`` is the variable of a loop several iterations of which share what is loaded for all of them.
+    """
+    values = {node for each in assignments for node in _in_lanes(each.value, variable, dtype)}
+    nodes = values | {each.target for each in assignments if mentions(each.target, variable)}
+    gathered = [node for node in nodes if isinstance(node, Element) and not is_near(node, variable, contiguous)]
+    cost = sum(1 if rows is not None and not mentions(node, rows) else WORTH for node in gathered)
+    return cost <= len(nodes) - len(gathered)
+
+
+def _in_lanes(node: Expression, variable: str, dtype: str) -> Iterator[Expression]:
+    """The parts of a value that differ from lane to lane."""
+    if mentions(node, variable):
+        yield node
+        if not isinstance(node, Element):
+            for operand in lane_operands(node, dtype) or ():
+                yield from _in_lanes(operand, variable, dtype)
+
+
+def moves(element: Element, variable: str) -> tuple[int, int] | None:
+    """The one axis along which a loop variable moves an element, and by how much; None where there is no such one."""
+    axes = [axis for axis, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
+    step = coefficient(element.subscripts[axes[0]], variable) if len(axes) == 1 else None
+    return (axes[0], step) if step else None

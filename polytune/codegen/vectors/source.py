@@ -1,0 +1,101 @@
+"""Vectors as Numba source: calls of ``polytune.runtime.vectors``."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from polytune.codegen.loops import Store
+from polytune.codegen.own_names import OWN
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.vectors.expressions import (
+    Apart,
+    Between,
+    Chosen,
+    Either,
+    Lanes,
+    Past,
+    Shifted,
+    Spread,
+    Total,
+    Variable,
+    VectorExpression,
+)
+from polytune.frontend.expression import Element
+
+
+class Place(Protocol):
+    """How code at some place refers to memory."""
+
+    def text(self, node: Element | VectorExpression, /) -> str:
+        """An element, or a node of vectors."""
+
+    def array(self, element: Element, /) -> str:
+        """The view of an element's array."""
+
+    def subscripts(self, element: Element, /) -> list[str]:
+        """The subscripts of an element."""
+
+
+def vector_text(node: VectorExpression, place: Place) -> str:
+    """The text of a node of ``polytune.codegen.vectors.expressions``."""
+    match node:
+        case Variable(name):
+            return name
+        case Lanes(element, lanes, mask, apart):
+            where = f"{_index(element, place)}{_steps(apart)}{_masked(mask)}"
+            return f"{OWN}load{_kind(apart, mask)}({place.array(element)}, {lanes}, {where})"
+        case Spread(value, lanes):
+            return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
+        case Between(first, last, lanes):
+            return f"{OWN}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
+        case Either(masks):
+            return " | ".join(masks)
+        case Chosen(mask, value, otherwise):
+            parts = (expression_text(part, place.text) for part in (value, otherwise))
+            which = mask if isinstance(mask, str) else expression_text(mask, place.text)
+            return f"{OWN}chosen({which}, {', '.join(parts)})"
+        case Shifted(before, value, distance):
+            parts = (expression_text(part, place.text) for part in (before, value))
+            return f"{OWN}shifted({', '.join(parts)}, {distance})"
+        case Total(value):
+            return f"{OWN}lane_sum({expression_text(value, place.text)})"
+        case Past(element, lanes):
+            return f"{OWN}past({place.array(element)}, {lanes}, {_index(element, place)})"
+    raise AssertionError(f"no such node: {node!r}")
+
+
+def store_text(node: Store, place: Place) -> str:
+    """The statement that stores a vector or a scalar."""
+    value = expression_text(node.value, place.text)
+    if not node.is_vector:
+        return f"{place.text(node.element)} = {value}"
+    where = f"{_index(node.element, place)}{_steps(node.apart)}"
+    kind = _kind(node.apart, node.mask)
+    return f"{OWN}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
+
+
+def _index(element: Element, place: Place) -> str:
+    subscripts = place.subscripts(element)
+    return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
+
+
+def _along(axis: int | None) -> str:
+    return "" if axis is None else f", {axis}"
+
+
+def _across(axis: int | None) -> str:
+    """What the operations whose lanes lie along an axis have at the end of their names."""
+    return "" if axis is None else "_across"
+
+
+def _masked(mask: str | None) -> str:
+    return "" if mask is None else f", {mask}"
+
+
+def _steps(apart: Apart | None) -> str:
+    return "" if apart is None else f", {apart.axis}, {apart.step}"
+
+
+def _kind(apart: Apart | None, mask: str | None) -> str:
+    """What the operations for lanes that are apart, and those that take a mask, have at the end of their names."""
+    return f"{'' if apart is None else '_apart'}{'' if mask is None else '_some'}"

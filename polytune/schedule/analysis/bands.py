@@ -1,0 +1,180 @@
+"""What a band of a schedule tree may do: permutable, coincident, and which arrays it may privatise.
+
+All answers are exact: they are computed from the dependences, not taken from the scheduler's flags.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.unions import maps_of, sets_of, union_of
+
+
+@dataclass(frozen=True)
+class Obstacle:
+    """Why a member is not coincident: a dependence of the named kind through an array, from one statement to
+    another."""
+
+    array: str
+    kind: str
+    source: str
+    sink: str
+
+
+@dataclass(frozen=True)
+class BandAnalysis:
+    """The properties of one band node.
+
+    Attributes:
+        permutable: whether every dependence that the outer schedule leaves open has a non-negative distance in every
+            member.
+        concurrent: whether that holds for the updates of relaxed reductions too: in whatever order they may come, no
+            two of them may be made at once.
+        coincident: per member, whether all of those distances are zero.
+        contained: the privatisable arrays all of whose live ranges that touch this band start and end within one
+            execution of it (one value of the outer schedule): their false dependences do not bind here.
+        resident: those of them whose live ranges even stay within one point of the band.
+        conflicting: those of the contained arrays that different points of the coincident members would overwrite for
+            one another: of these each worker needs a copy.
+        obstacles: per member, the dependences that keep it from being coincident.
+    """
+
+    permutable: bool
+    concurrent: bool
+    coincident: tuple[bool, ...]
+    contained: frozenset[str]
+    resident: frozenset[str]
+    conflicting: frozenset[str]
+    obstacles: tuple[tuple[Obstacle, ...], ...]
+
+
+def analyse_band(
+    node: isl.ScheduleNode, dependences: Dependences, *, without: isl.UnionMap | None = None
+) -> BandAnalysis:
+    """Analyse a band node.
+
+    Args:
+        node: the band.
+        dependences: what it has to respect.
+        without: updates of relaxed reductions ``{ s -> t }`` that nothing keeps from being made at once.
+
+    With prefix P (the outer bands) and partial schedule B, a dependence s -> t is open here iff P(s) = P(t); its
+    distance is B(t) - B(s).  False dependences of a contained array are left out where its flow has distance zero in
+    all members (then each live range lies in one point of the band, and points may be reordered as wholes); where the
+    flow is not zero they must be non-negative like any other for the band to be permutable, but do not bind
+    coincidence, since each worker has a copy of its own and a live range never leaves a value of the coincident
+    members.
+    """
+    scop = dependences.scop
+    schedule = node.band_get_partial_schedule_union_map()
+    members = node.band_n_member()
+    contained, resident = set(), set()
+    for array in sorted(dependences.privatisable):
+        flow = dependences.flow.get(array)
+        if flow is None or not is_contained(flow, node):
+            continue
+        contained.add(array)
+        open_flow = open_dependences(flow, node)
+        if all(stays(distances(open_flow, schedule), member) for member in range(members)):
+            resident.add(array)
+    # Few dependences of many are open: those are put together.
+    flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
+    order = {array: open_dependences(relation, node) for array, relation in dependences.order.items()}
+    relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
+    updates = open_dependences(union_of([relaxed] if dependences.relaxed else [], scop), node)
+    binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
+    reordered = [relation for array, relation in order.items() if array in contained and array not in resident]
+    bound = distances(union_of([*binding, updates], scop), schedule)
+    ordered = distances(union_of([*binding, *reordered], scop), schedule)
+    coincident = tuple(stays(bound, member) for member in range(members))
+    conflicting = frozenset(
+        array for array in contained if _conflicts(dependences.order.get(array), node, schedule, coincident)
+    )
+    obstacles = tuple(
+        () if coincident[member] else _obstacles(node, schedule, member, dependences, contained)
+        for member in range(members)
+    )
+    permutable = all(_never_goes_back(ordered, member) for member in range(members))
+    repeated = distances(updates, schedule)
+    concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
+    return BandAnalysis(
+        permutable, concurrent, coincident, frozenset(contained), frozenset(resident), conflicting, obstacles
+    )
+
+
+def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
+    """The part of a relation within a node's instances and not yet decided by the bands above it:
+    ``{ s -> t : s, t in domain(node) and prefix(s) = prefix(t) }``."""
+    domain = node.get_domain()
+    inside = relation.intersect_domain(domain).intersect_range(domain)
+    if node.get_schedule_depth() == 0:
+        return inside
+    return inside.eq_at_multi_union_pw_aff(node.get_prefix_schedule_multi_union_pw_aff())
+
+
+def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
+    """``{ B(t) - B(s) : s -> t in relation }`` for the partial schedule B; None if the relation is empty."""
+    found = sets_of(relation.apply_domain(schedule).apply_range(schedule).deltas())
+    return found[0] if found else None
+
+
+def stays(distance: isl.Set | None, member: int) -> bool:
+    """Whether all distances are zero in a member."""
+    if distance is None:
+        return True
+    one = isl.Val.one(distance.get_ctx())
+    above = distance.lower_bound_val(isl.dim_type.set, member, one)
+    below = distance.upper_bound_val(isl.dim_type.set, member, one.neg())
+    return above.is_empty() and below.is_empty()
+
+
+def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
+    """Whether no distance is negative in a member."""
+    if distance is None:
+        return True
+    minus_one = isl.Val.one(distance.get_ctx()).neg()
+    return distance.upper_bound_val(isl.dim_type.set, member, minus_one).is_empty()
+
+
+def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
+    """Whether every flow that touches the node's instances is open there: none enters or leaves one execution of it."""
+    domain = node.get_domain()
+    touching = flow.intersect_domain(domain).union(flow.intersect_range(domain))
+    return touching.is_subset(open_dependences(flow, node))
+
+
+def _conflicts(
+    order: isl.UnionMap | None, node: isl.ScheduleNode, schedule: isl.UnionMap, coincident: tuple[bool, ...]
+) -> bool:
+    """Whether an array's false dependences that are open at a band lead from one point of the coincident members to
+    another."""
+    if order is None:
+        return False
+    between = distances(open_dependences(order, node), schedule)
+    return not all(stays(between, member) for member, parallel in enumerate(coincident) if parallel)
+
+
+def _obstacles(
+    node: isl.ScheduleNode,
+    schedule: isl.UnionMap,
+    member: int,
+    dependences: Dependences,
+    contained: set[str],
+) -> tuple[Obstacle, ...]:
+    found: list[Obstacle] = []
+    updates = {"": dependences.reductions} if dependences.relaxed else {}
+    for kind, relations in (("flow", dependences.flow), ("order", dependences.order), ("reduction", updates)):
+        for array, relation in relations.items():
+            if kind == "order" and array in contained:
+                continue
+            for part in maps_of(open_dependences(relation, node)):
+                single = isl.UnionMap.from_map(part)
+                if not stays(distances(single, schedule), member):
+                    source = part.get_tuple_name(isl.dim_type.in_)
+                    sink = part.get_tuple_name(isl.dim_type.out)
+                    among = "reduction" if single.is_subset(dependences.reductions) else kind
+                    found.append(Obstacle(array, among, source, sink))
+    return tuple(dict.fromkeys(found))

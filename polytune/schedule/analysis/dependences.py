@@ -1,0 +1,133 @@
+"""Dependences of a SCoP: which statement instance must come before which, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+import islpy as isl
+
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import ArrayRole, Scop
+from polytune.schedule.analysis.array_dependences import OPERATIONS, ArrayDependences, Precision, array_dependences
+from polytune.schedule.unions import joined, union_of
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """Dependences of a SCoP, per array, between statement instances: ``[p] -> { S[i] -> T[j] }``.
+
+    They are value-based and exact, but for arrays for which ``precision`` says otherwise: there are more of those then.
+
+    Attributes:
+        flow: per array, from the write of a value to each read of it.
+        order: per array, the false dependences: from each access of a value to the write that ends its life
+            (read to next write, write to next write).
+        tagged_flow, tagged_order: the same over all private-able arrays with the references attached,
+            ``{ [S[i] -> ref[]] -> [T[j] -> ref'[]] }``, as isl's conditional validity wants them.
+        reductions: the self-dependences of reduction statements (both kinds); part of ``flow`` and ``order`` unless
+            ``relaxed``.
+        privatisable: scalars and local arrays whose every read sees a value written inside the SCoP and that nothing
+            reads afterwards: their false dependences may be broken by giving each worker a copy (live-range
+            reordering, Verdoolaege and Cohen, "Live-Range Reordering", IMPACT 2016).
+        precision: per array, how its dependences were found.
+        relaxed: whether reductions may be reassociated: then the self-dependences are left out, and every value
+            before or after a reduction is ordered against all of its instances.
+    """
+
+    scop: Scop
+    flow: dict[str, isl.UnionMap]
+    order: dict[str, isl.UnionMap]
+    tagged_flow: isl.UnionMap
+    tagged_order: isl.UnionMap
+    reductions: isl.UnionMap
+    privatisable: frozenset[str]
+    precision: Mapping[str, Precision]
+    relaxed: bool
+
+    @property
+    def approximations(self) -> tuple[str, ...]:
+        """A sentence for each array of which there may be more dependences than there really are."""
+        reasons = {
+            Precision.MEMORY_BASED: "memory-based, as isl gave up on the exact analysis",
+            Precision.ORDER_BASED: "between all accesses in source order, as isl gave up on telling elements apart",
+        }
+        return tuple(
+            f"dependences of {array}: {reasons[precision]}"
+            for array, precision in self.precision.items()
+            if precision in reasons
+        )
+
+    @cached_property
+    def all_flow(self) -> isl.UnionMap:
+        """The union of ``flow`` over all arrays."""
+        return union_of(self.flow.values(), self.scop)
+
+    @cached_property
+    def forced(self) -> isl.UnionMap:
+        """What every schedule must respect: all flow, and the false dependences of arrays that keep one copy."""
+        kept = [relation for array, relation in self.order.items() if array not in self.privatisable]
+        return union_of([self.all_flow, *kept], self.scop)
+
+    @cached_property
+    def everything(self) -> isl.UnionMap:
+        """All flow and all false dependences."""
+        return union_of([self.all_flow, *self.order.values()], self.scop)
+
+
+def compute_dependences(
+    scop: Scop, relax_reductions: bool = False, *, exact: bool = True, of_elements: bool = False
+) -> Dependences:
+    """The dependences over the source order, one array at a time.
+
+    A read depends on the last write before it that must have happened, and on every write that may have happened in
+    between (may-writes never kill).  The false dependences of a write go back to every access since the last
+    certain write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
+    :mod:`polytune.schedule.analysis.array_dependences`.  With ``of_elements`` reductions that are relaxed are those of
+    elements, of which several statements may be updates.
+    """
+    accesses = [access for statement in scop.statements for access in statement.accesses]
+    found: dict[str, ArrayDependences] = {}
+    for array in scop.arrays:
+        touching = [access for access in accesses if access.array == array.name]
+        if any(access.is_write for access in touching):
+            found[array.name] = array_dependences(
+                touching, scop, relax_reductions, exact=exact, of_elements=of_elements
+            )
+    result_scalars = _scalars_of_result(scop)
+    tagged = {
+        name: (each.tagged_flow, each.tagged_order)
+        for name, each in found.items()
+        if each.tagged_flow is not None
+        and each.tagged_order is not None
+        and scop.array(name).role is not ArrayRole.ARGUMENT
+        and not scop.array(name).zeroed
+        and name not in result_scalars
+    }
+    return Dependences(
+        scop,
+        {name: each.flow for name, each in found.items()},
+        {name: each.order for name, each in found.items()},
+        _simplified((flow for flow, _ in tagged.values()), scop),
+        _simplified((order for _, order in tagged.values()), scop),
+        _simplified((each.reductions for each in found.values()), scop),
+        frozenset(tagged),
+        {name: each.precision for name, each in found.items()},
+        relax_reductions,
+    )
+
+
+def _simplified(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
+    """The union of relations, simplified if isl can do so within its budget."""
+    union = joined(relations, scop)
+    simple = within_budget(scop.context.get_ctx(), OPERATIONS, union.coalesce)
+    return union if simple is None else simple
+
+
+def _scalars_of_result(scop: Scop) -> set[str]:
+    from polytune.frontend.expression import Element, walk
+
+    if scop.result is None:
+        return set()
+    return {node.array for node in walk(scop.result) if isinstance(node, Element)}

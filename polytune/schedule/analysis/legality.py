@@ -1,0 +1,87 @@
+"""The exact check that every schedule has to pass before code is generated from it."""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytune.errors import LegalityError
+from polytune.frontend.budget import within_budget
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.unions import maps_of, sets_of, union_of
+
+OPERATIONS = 4_000_000
+"""isl's budget for the check of one schedule, in its own basic operations (a second or two)."""
+
+
+def check_legality(candidate: Candidate) -> bool:
+    """Whether the candidate's schedule is proven legal, see ``violation``; False where isl gives up on the proof.
+
+    Raises:
+        LegalityError: the schedule is proven wrong; names the dependence that is violated.
+    """
+    found = _checked(candidate.schedule, candidate.dependences)
+    if found:
+        raise LegalityError(
+            f"schedule {candidate.name!r} of kernel {candidate.dependences.scop.name!r} {found}\n"
+            "This is a defect of polytune; please report it with the kernel's source."
+        )
+    return found is not None
+
+
+def is_proven_legal(schedule: isl.Schedule, dependences: Dependences) -> bool:
+    """Whether the exact check says that a schedule is legal; not, where isl gives up on it."""
+    return _checked(schedule, dependences) == ""
+
+
+def _checked(schedule: isl.Schedule, dependences: Dependences) -> str | None:
+    """What a schedule does wrong, nothing (``""``), or None: not known, as isl gave up."""
+    context = schedule.get_ctx()
+    return within_budget(context, OPERATIONS, lambda: violation(schedule, dependences) or "")
+
+
+def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
+    """What a schedule, executed in its sequential order, does wrong; None if it computes what the source computes.
+
+    With T the schedule as one map to time: every forced dependence s -> t must have T(s) lexicographically before T(t).
+    The false dependences of a privatisable array may be broken only if no live range is: for a flow w -> r and any
+    other write v of the same element, never T(w) < T(v) < T(r).  What runs in parallel or tiled is checked per band
+    (``bands.analyse_band``), on top of this order.
+    """
+    times = schedule.get_map()
+    violated = not_forward(dependences.forced, times)
+    if not violated.is_empty():
+        return f"violates dependences: {violated}"
+    for array in sorted(dependences.privatisable):
+        if not not_forward(dependences.order[array], times).is_empty() and _interleaves(array, dependences, times):
+            return f"interleaves live ranges of {array!r}"
+    return None
+
+
+def not_forward(relation: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
+    """``{ s -> t in relation : not T(s) < T(t) }``, restricted to the statement pairs that have such instances."""
+    bad = isl.UnionMap.empty(relation.get_space())
+    for pair in maps_of(relation):
+        single = isl.UnionMap.from_map(pair)
+        steps = sets_of(single.apply_domain(times).apply_range(times).deltas())
+        if not all(_lexicographically_positive(step) for step in steps):
+            bad = bad.union(single)
+    return bad
+
+
+def _lexicographically_positive(steps: isl.Set) -> bool:
+    """Whether every member of a set of time differences is lexicographically greater than zero."""
+    zero = isl.Set.from_multi_aff(isl.MultiAff.zero(steps.get_space()))
+    return steps.lex_le_set(zero).is_empty()
+
+
+def _interleaves(array: str, dependences: Dependences, times: isl.UnionMap) -> bool:
+    """Whether some write of an array falls, in time, strictly between a write of the same element and a read of its
+    value."""
+    scop = dependences.scop
+    accesses = [a for s in scop.statements for a in s.accesses if a.array == array and a.is_write]
+    writes = union_of((isl.UnionMap.from_map(a.relation) for a in accesses), scop)
+    # other : w -> v, two writes of one element, v later than w in the new order.
+    other = writes.apply_range(writes.reverse()).intersect(times.lex_lt_union_map(times))
+    # between : w -> r such that some v lies before r; compared with the flow w -> r.
+    return not other.apply_range(times.lex_lt_union_map(times)).intersect(dependences.flow[array]).is_empty()

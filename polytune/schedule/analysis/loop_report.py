@@ -1,0 +1,48 @@
+"""Which loops of the source are parallel, and what keeps the others from being so."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+
+import islpy as isl
+
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import Loop
+from polytune.schedule.analysis.bands import Obstacle, analyse_band
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.planning import OPERATIONS
+
+
+@dataclass(frozen=True)
+class LoopReport:
+    """A loop of the source: whether its iterations are independent (None: isl takes too long to tell), which arrays
+    need a copy per worker for that, and if not, the dependences between iterations."""
+
+    loop: Loop
+    parallel: bool | None
+    private: tuple[str, ...]
+    obstacles: tuple[Obstacle, ...]
+
+
+def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
+    """A report for every loop, in source order; the source's schedule tree has one band per loop, in the same order."""
+    scop = dependences.scop
+    reports = []
+    for loop, node in zip(scop.loops, _bands(scop.schedule.get_root()), strict=True):
+        analysis = within_budget(node.get_ctx(), OPERATIONS, partial(analyse_band, node, dependences))
+        if analysis is None:
+            reports.append(LoopReport(loop, None, (), ()))
+            continue
+        private = tuple(sorted(analysis.contained)) if analysis.coincident[0] else ()
+        reports.append(LoopReport(loop, analysis.coincident[0], private, analysis.obstacles[0]))
+    return tuple(reports)
+
+
+def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of a subtree, outer ones first."""
+    if node.get_type() == isl.schedule_node_type.band:
+        yield node
+    for position in range(node.n_children()):
+        yield from _bands(node.child(position))

@@ -1,0 +1,1 @@
+"""How much a kernel computes, touches and reuses, as exact functions of its parameters."""

@@ -1,0 +1,198 @@
+"""How much a SCoP, or a part of one, computes, touches and reuses, as exact functions of its parameters.
+
+The three metrics of Pfaffe, Grosser and Tillmann, "Efficient Hierarchical Online-Autotuning" (ICS 2019), section
+3.2.2, by which a tuner rejects configurations without running them:
+
+- *compute*: the statement instances, ``sum over S of card { S[i] }``;
+- *memory*: the footprints of the accesses added up, ``sum over A of card range(A)`` with ``A = { S[i] -> A[a] }``;
+- *reuse*: the accesses to one element within one outer iteration, see :class:`Reuse`.
+
+A count that is infinite, or that would take too long to find, is None: unknown, so that nothing may be concluded
+from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import reduce
+
+import islpy as isl
+
+from polytune.frontend.scop import ArrayRole, Scop
+from polytune.schedule.counting.cardinality import OPERATIONS, Count, cardinality
+from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
+from polytune.schedule.unions import maps_of, sets_of
+
+
+@dataclass(frozen=True)
+class Reuse:
+    """How often an element of an array is accessed within an outer iteration, on average over all elements touched.
+
+    With ``P = { S[i] -> o }`` the outer iteration of every instance and A the accesses to the array,
+    ``accesses = sum over A of card A``, counted once per instance and reference, and
+    ``elements = card of the union over A of { [o -> a] : exists S[i]: (S[i], o) in P and (S[i], a) in A }``, the pairs
+    of an outer iteration and an element that it touches.  The quotient is never below 1 where there is any access, and
+    it is 1 if and only if no element is accessed twice in any one outer iteration: exactly then a copy kept over an
+    outer iteration (shared memory) saves nothing.  So the average decides that question as the maximum would, and it
+    is exact, where a maximum over the elements would be a bound.
+    """
+
+    accesses: PiecewiseQuasiPolynomial
+    elements: PiecewiseQuasiPolynomial
+
+    def evaluate(self, **parameters: int) -> Fraction:
+        """Accesses per element; 0 where there is no access."""
+        elements = self.elements.evaluate(**parameters)
+        return Fraction(self.accesses.evaluate(**parameters), elements) if elements else Fraction(0)
+
+
+@dataclass(frozen=True)
+class ArrayCounts:
+    """One array's part: ``footprint`` is the number of distinct elements accessed, what has to move; and its reuse."""
+
+    array: str
+    footprint: Count
+    reuse: Reuse | None
+
+
+@dataclass(frozen=True)
+class Counts:
+    """The counts of a SCoP or of a part of one; None where a number is not known.
+
+    Attributes:
+        compute: statement instances.
+        memory: elements, added up over the accesses (an element that two accesses touch counts twice).
+        arrays: per array, the elements that it really has to hold, and its reuse.
+    """
+
+    compute: Count
+    memory: Count
+    arrays: tuple[ArrayCounts, ...]
+
+    def reuse(self, **parameters: int) -> Fraction | None:
+        """The largest reuse of any array; None where one is not known."""
+        known = [array.reuse for array in self.arrays if array.reuse is not None]
+        if len(known) < len(self.arrays):
+            return None
+        return max((reuse.evaluate(**parameters) for reuse in known), default=Fraction(0))
+
+    def python(self) -> str:
+        """The source of the known counts as plain functions of the parameters, without imports."""
+        named = [("compute", self.compute), ("memory", self.memory)]
+        for array in self.arrays:
+            named.append((f"footprint_{array.array}", array.footprint))
+            if array.reuse is not None:
+                named.append((f"accesses_{array.array}", array.reuse.accesses))
+                named.append((f"elements_{array.array}", array.reuse.elements))
+        return "\n\n".join(count.python(name) for name, count in named if count is not None)
+
+    def __str__(self) -> str:
+        lines = [f"compute: {_shown(self.compute)}", f"memory: {_shown(self.memory)}"]
+        for array in self.arrays:
+            lines.append(f"{array.array}: footprint: {_shown(array.footprint)}")
+            if array.reuse is None:
+                lines.append(f"{array.array}: reuse: unknown")
+            else:
+                lines.append(f"{array.array}: reuse: ({array.reuse.accesses}) / ({array.reuse.elements})")
+        return "\n".join(lines)
+
+
+def count(scop: Scop, operations: int = OPERATIONS) -> Counts:
+    """The counts of a whole SCoP; an outer iteration is one iteration of an outermost loop of the source.
+
+    Scalar variables are left out of memory and reuse: they live in registers.
+    """
+    accesses = [
+        access.relation
+        for statement in scop.statements
+        for access in statement.accesses
+        if scop.array(access.array).role is not ArrayRole.SCALAR
+    ]
+    domains = isl.UnionSet.empty(scop.context.get_space())
+    for statement in scop.statements:
+        domains = domains.union(isl.UnionSet(statement.domain))
+    return count_part(domains, accesses, outer_iterations(scop), scop.context, operations)
+
+
+def count_part(
+    domains: isl.UnionSet,
+    accesses: Sequence[isl.Map],
+    outer: isl.UnionMap,
+    context: isl.Set,
+    operations: int = OPERATIONS,
+) -> Counts:
+    """The counts of a part of a SCoP: its instances, their accesses, and the outer iteration of each instance.
+
+    Args:
+        domains: ``[p] -> { S[i] }``; accesses of other instances are left out.
+        accesses: ``[p] -> { S[i] -> A[a] }``, one relation per reference.
+        outer: ``[p] -> { S[i] -> o }``, defined on all of ``domains``.
+        context: ``[p] -> { : ... }``, what is known of the parameters; counts are exact where it holds.
+        operations: the isl operations that preparing each count may take.
+    """
+    parts = [part for access in accesses for part in maps_of(isl.UnionMap(access).intersect_domain(domains))]
+    arrays: dict[str, list[isl.Map]] = {}
+    for part in parts:
+        arrays.setdefault(part.get_tuple_name(isl.dim_type.out), []).append(part)
+    return Counts(
+        compute_volume(domains, context, operations),
+        memory_footprint(parts, context, operations),
+        tuple(
+            ArrayCounts(name, array_footprint(maps, context, operations), reuse(maps, outer, context, operations))
+            for name, maps in arrays.items()
+        ),
+    )
+
+
+def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = OPERATIONS) -> Count:
+    """The number of statement instances in ``[p] -> { S[i] }``."""
+    return cardinality(sets_of(domains), context, operations)
+
+
+def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
+    """The sum over the accesses ``[p] -> { S[i] -> A[a] }`` of the number of elements that each touches."""
+    return cardinality([access.range() for access in accesses], context, operations)
+
+
+def array_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
+    """The number of elements of one array that the accesses ``[p] -> { S[i] -> A[a] }`` touch together."""
+    return cardinality([reduce(isl.Set.union, (access.range() for access in accesses))], context, operations)
+
+
+def reuse(
+    accesses: Sequence[isl.Map], outer: isl.UnionMap, context: isl.Set, operations: int = OPERATIONS
+) -> Reuse | None:
+    """The reuse of one array's accesses ``[p] -> { S[i] -> A[a] }`` in outer iterations ``[p] -> { S[i] -> o }``."""
+    touched = isl.UnionSet.empty(context.get_space())
+    for access in accesses:
+        touched = touched.union(outer.range_product(isl.UnionMap(access)).range())
+    total = cardinality([access.wrap() for access in accesses], context, operations)
+    elements = cardinality(sets_of(touched), context, operations)
+    return None if total is None or elements is None else Reuse(total, elements)
+
+
+def outer_iterations(scop: Scop) -> isl.UnionMap:
+    """``[p] -> { S[i0, i1, ...] -> L[i0] }``: the iteration of the outermost loop L that each instance is in.
+
+    A statement outside all loops is in an outer iteration of its own, ``S[] -> S[]``.
+    """
+    loops = {
+        statement: f"loop{index}"
+        for index, loop in enumerate(scop.loops)
+        if loop.depth == 0
+        for statement in loop.statements
+    }
+    relation = isl.UnionMap.empty(scop.context.get_space())
+    for statement in scop.statements:
+        identity = statement.domain.identity()
+        inner = max(0, identity.dim(isl.dim_type.out) - 1)
+        prefix = identity.project_out(isl.dim_type.out, identity.dim(isl.dim_type.out) - inner, inner)
+        prefix = prefix.set_tuple_name(isl.dim_type.out, loops.get(statement.name, statement.name))
+        relation = relation.union(isl.UnionMap(prefix))
+    return relation
+
+
+def _shown(count: Count) -> str:
+    return "unknown" if count is None else str(count)

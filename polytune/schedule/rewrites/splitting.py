@@ -1,0 +1,151 @@
+"""Index-set splitting: loops cut where one iteration stands between all others.
+
+In the Floyd-Warshall algorithm, ``path[i, j] = min(path[i, j], path[i, k] + path[k, j])``, the iterations of i depend
+on one another through row k alone: those before it read what iteration i = k then writes, those behind it read what it
+has written.  Cut into ``i < k``, ``i = k`` and ``i > k``, each piece is parallel.  After Griebl, Feautrier and
+Lengauer, "Index Set Splitting" (International Journal of Parallel Programming 28(6), 2000).
+"""
+
+from __future__ import annotations
+
+import islpy as isl
+
+from polytune.frontend.budget import within_budget
+from polytune.schedule.analysis.bands import analyse_band, open_dependences
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.attempted import Attempted
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.unions import maps_of
+
+OPERATIONS = 4_000_000
+"""isl's budget for all loops of one kernel, in its own basic operations (about a second)."""
+
+MOST_CUTS = 2
+"""How many times a loop, and then each piece of it, is cut: seven pieces at most."""
+
+SPLIT = "split"
+"""The name of the candidate."""
+
+
+def split_source(source: Candidate) -> Attempted[Candidate]:
+    """The source order with loops cut into parallel pieces; none where there is nothing to cut.
+
+    Pieces run in the order of the iterations that they are made of, so that the order of execution is the source's.
+    """
+    dependences = source.dependences
+    root = source.schedule.get_root()
+
+    def work() -> isl.Schedule:
+        return _split_below(root, dependences).get_schedule()
+
+    found = within_budget(root.get_ctx(), OPERATIONS, work)
+    if found is None:
+        return Attempted((), (SPLIT,))
+    return Attempted(() if found.plain_is_equal(source.schedule) else (Candidate(SPLIT, found, dependences),), ())
+
+
+def _split_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:
+    """The node, at the same position, with the loops of its subtree cut where that makes them parallel."""
+    if node.get_type() == isl.schedule_node_type.band:
+        node = split_band(node, dependences) or node
+    for position in range(node.n_children()):
+        node = _split_below(node.child(position), dependences).parent()
+    return node
+
+
+def split_band(node: isl.ScheduleNode, dependences: Dependences, cuts: int = MOST_CUTS) -> isl.ScheduleNode | None:
+    """A sequence of pieces of a loop, all coincident; None where the loop is so as a whole, or cannot be made so.
+
+    With P the loops around and B the loop, a cut at e is ``{ x : B(x) < e(P(x)) }``, ``{ x : B(x) = e(P(x)) }`` and
+    ``{ x : B(x) > e(P(x)) }``: they cover all instances, and B grows from each to the next.
+
+    Args:
+        node: a band of one member.
+        dependences: what pieces must be free of.
+        cuts: how many times it may be cut.
+    """
+    if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0] or not cuts:
+        return None
+    for place in _places(node, dependences):
+        pieces = _cut(node, place)
+        if pieces is not None:
+            found = _with_parallel_pieces(pieces, dependences, cuts - 1)
+            if found is not None:
+                return found
+    return None
+
+
+def _with_parallel_pieces(pieces: isl.ScheduleNode, dependences: Dependences, cuts: int) -> isl.ScheduleNode | None:
+    """A sequence of pieces, those that are not coincident cut again; None where that does not make them so."""
+    for position in range(pieces.n_children()):
+        band = pieces.child(position).child(0)
+        if not analyse_band(band, dependences).coincident[0]:
+            found = split_band(band, dependences, cuts)
+            if found is None:
+                return None
+            pieces = found.ancestor(2)
+    return pieces
+
+
+def _cut(node: isl.ScheduleNode, place: isl.Map) -> isl.ScheduleNode | None:
+    """A loop as a sequence of what is before, at and behind a place ``{ P -> [e] }``; None where all is together."""
+    parts = [part for part in sides_of(node, place) if not part.is_empty()]
+    if len(parts) < 2:
+        return None
+    filters = isl.UnionSetList.alloc(node.get_ctx(), len(parts))
+    for part in parts:
+        filters = filters.add(part.gist(node.get_domain()))
+    return node.insert_sequence(filters)
+
+
+def sides_of(node: isl.ScheduleNode, place: isl.Map) -> tuple[isl.UnionSet, isl.UnionSet, isl.UnionSet]:
+    """The instances of a loop before, at and behind a place ``{ P -> [e] }``."""
+    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
+    at = node.get_prefix_schedule_union_map().apply_range(isl.UnionMap.from_map(place))
+    value = place.get_space().range()
+
+    def side(relation: isl.Map) -> isl.UnionSet:
+        return loop.intersect(at.apply_range(isl.UnionMap.from_map(relation))).domain().coalesce()
+
+    return side(isl.Map.lex_gt(value)), side(isl.Map.identity(value.map_from_set())), side(isl.Map.lex_lt(value))
+
+
+def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Map | None:
+    """A place ``{ P -> [e] }`` of which all sides are coincident; None where the loop is so as a whole, or never is."""
+    if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0]:
+        return None
+    for place in _places(node, dependences):
+        pieces = _cut(node, place)
+        if pieces is not None and _with_parallel_pieces(pieces, dependences, 0) is not None:
+            return place
+    return None
+
+
+def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Map]:
+    """Where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one kind that
+    the loop carries lead to, or come from."""
+    loop = node.band_get_partial_schedule_union_map()
+    prefix = node.get_prefix_schedule_union_map()
+    carried = open_dependences(dependences.forced, node)
+    carried = carried.subtract(carried.eq_at_multi_union_pw_aff(node.band_get_partial_schedule()))
+    found: list[isl.Map] = []
+    for relation in maps_of(carried):
+        for piece in relation.get_basic_maps():
+            for ends in (piece.domain(), piece.range()):
+                instances = isl.UnionSet.from_set(isl.Set.from_basic_set(ends))
+                iterations = isl.Map.from_union_map(prefix.intersect_domain(instances).reverse().apply_range(loop))
+                place = _affine(iterations)
+                if place is not None and not any(place.is_equal(other) for other in found):
+                    found.append(place)
+    return found
+
+
+def _affine(iterations: isl.Map) -> isl.Map | None:
+    """``{ P -> [e(P)] }`` for every P, if the relation says so where it is defined; None where it is no function."""
+    if not iterations.is_single_valued():
+        return None
+    function = isl.PwMultiAff.from_map(iterations.coalesce()).get_at(0)
+    function = function.gist(function.domain())
+    if not function.isa_aff():
+        return None
+    return isl.Map.from_aff(function.as_aff())

@@ -1,0 +1,1 @@
+"""In which order the points of a tile run."""

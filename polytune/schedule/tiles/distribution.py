@@ -1,0 +1,67 @@
+"""Loop distribution inside a tile: an innermost loop for each statement, where that frees the loops of dependences.
+
+A time-tiled stencil computes ``B[i, j]`` and ``A[i - 1, j - 1]`` in one iteration of j, and the second uses what the
+first computed in the iteration before.  No compiler turns that into vectors; with a loop for all of ``B[i, :]`` and
+then one for all of ``A[i - 1, :]``, it does so with both.
+"""
+
+from __future__ import annotations
+
+from graphlib import CycleError, TopologicalSorter
+
+import islpy as isl
+
+from polytune.schedule.analysis.bands import analyse_band, open_dependences
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.unions import maps_of, sets_of, union_of
+
+
+def distribute_innermost(node: isl.ScheduleNode, dependences: Dependences, members: int = 1) -> isl.ScheduleNode:
+    """A band node without bands below, its last members loops of each statement's own where that pays and is legal.
+
+    It pays where the loops over the last members carry a dependence and none of the loops that they become does.  With
+    P what is around those loops, instances with equal P are then executed statement by statement, so that it is legal
+    iff ``{ s -> t dependent : P(s) = P(t) }`` never leads from a statement to one before it.  False dependences count
+    here without exception: variables that are used anew in each iteration keep their loops whole.
+    """
+    first = node.band_n_member() - members
+    if first < 1:
+        return node
+    loop = node.band_split(first).child(0)
+    if all(analyse_band(loop, dependences).coincident):
+        return node
+    order = order_of_statements(loop, dependences)
+    if order is None:
+        return node
+    distributed = distributed_over(loop, order)
+    loops = [distributed.child(position).child(0) for position in range(distributed.n_children())]
+    if not all(all(analyse_band(own, dependences).coincident) for own in loops):
+        return node
+    return distributed.parent()
+
+
+def distributed_over(loop: isl.ScheduleNode, order: isl.UnionSetList) -> isl.ScheduleNode:
+    """A band without bands below as a sequence of bands, one for each of some parts of its instances."""
+    return loop.child(0).cut().insert_sequence(order).parent().band_sink()
+
+
+def order_of_statements(loop: isl.ScheduleNode, dependences: Dependences) -> isl.UnionSetList | None:
+    """The instances of each statement, in an order that no dependence within one execution of a loop goes against; None
+    for a single statement, or where two depend on one another."""
+    instances = {part.get_tuple_name(): part for part in sets_of(loop.get_domain())}
+    if len(instances) < 2:
+        return None
+    relations = [*dependences.flow.values(), *dependences.order.values()]
+    before: dict[str, list[str]] = {name: [] for name in sorted(instances)}
+    for relation in maps_of(open_dependences(union_of(relations, dependences.scop), loop)):
+        source, sink = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)
+        if source != sink:
+            before[sink].append(source)
+    try:
+        names = tuple(TopologicalSorter({sink: sorted(before[sink]) for sink in before}).static_order())
+    except CycleError:
+        return None
+    found = isl.UnionSetList.alloc(loop.get_ctx(), len(names))
+    for name in names:
+        found = found.add(isl.UnionSet.from_set(instances[name]))
+    return found

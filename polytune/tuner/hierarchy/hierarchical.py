@@ -1,0 +1,384 @@
+"""Hierarchical search: every node of the search space graph is searched on its own, by a walk from the root.
+
+After Pfaffe et al., "Efficient Hierarchical Online-Autotuning" (ICS 2019), section 3.1, with what an application
+needs besides: what has been measured is never measured again but to settle noise, and nothing that failed is
+proposed again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from polytune.errors import MeasurementError, SpaceError
+from polytune.tuner.hierarchy.arms import Order
+from polytune.tuner.hierarchy.leftovers import Remaining, dismissed, why_nothing_is_left
+from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.standings import Standings
+from polytune.tuner.hierarchy.subspace import restored_point
+from polytune.tuner.hierarchy.walk import Path, Walk
+from polytune.tuner.searcher import generator_to_json, is_measurement
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.configuration import Configuration, as_configuration
+from polytune.tuner.spaces.space import Space
+
+Reject = Callable[[Configuration], str | None]
+"""Says why a configuration is not worth measuring, or None."""
+
+_FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that asking stays quick
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """What is being measured, and who asked: the search at the end of a path, or, with no path, nobody."""
+
+    configuration: Configuration
+    path: Path | None = None
+    point: Any = None
+    again: bool = False  # measured although what is known seems enough
+
+
+class HierarchicalTuner:
+    """Finds the configuration with the least cost by ask and tell.
+
+    Each ask is to be answered by `tell` with a measurement or by `fail`.  The first configurations asked for are the
+    `starts` and the default.  Then the graph of the space is walked from its root: a node of nominal parameters
+    tries each of its arms once, with everything beyond at its defaults, and then mostly the best; so every version is
+    seen before any is looked at more closely.  At the end of each walk the numeric parameters are searched, with a
+    state for each combination of nominal values.  A configuration that looks better than the best, or as good
+    within the noise, is asked for again until it has `repeats` measurements: only then is it believed.  Where
+    measurements are noisy, it takes the place of the best only by winning a `Race` against it, and before the search
+    has converged all that may be the best race once more, the default among them.  Not thread-safe.
+
+    Once `converged`, asking goes on with random configurations that have not been measured, and searches around any
+    that turns out to be better; when nothing is left, with the best one.
+
+    Args:
+        space: what to search.
+        rng: where random choices come from; the search is a function of it and of what is told.
+        reject: rules that save measurements; a rejected configuration is never asked for.
+        refused: by parameter, values that are never asked for, with the reason; arms with them do not exist.
+        order: a prior on the structural combinations, each given with what is beyond at its defaults; without one,
+            those that differ least from the default come first.  The default itself is always first.
+        starts: configurations known to be good, the best first: they are measured first, and searched from.
+        searchers: the names of the search methods: under ``"nominal"`` for all nodes of nominal parameters, under
+            ``"numeric"`` for all others, or under the name of a parameter for the node that it is in.  All of
+            `polytune.tuner.searchers.SEARCHES` can search any node; without a name it is ``"epsilon_greedy"`` for
+            nominal and ``"nelder_mead"`` for numeric ones.
+        repeats: how many measurements make a configuration believed.
+        promise: arms of the root that are slower than `promise` times the best are not searched; further down the
+            factor is smaller, its square root at the second level and so on, as ever finer choices matter less.
+        memory: how many numeric searches are kept at once; beyond, the one not used for the longest time is dropped,
+            and begun again from what has been measured if it is ever needed.
+
+    Raises:
+        SpaceError: `searchers` names something that the space does not have.
+        SearchError: a search method is unknown, or needs performance counters.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        *,
+        rng: np.random.Generator,
+        reject: Reject | None = None,
+        refused: Mapping[str, Mapping[Value, str]] | None = None,
+        order: Order | None = None,
+        starts: Sequence[Configuration] = (),
+        searchers: Mapping[str, str] | None = None,
+        repeats: int = 3,
+        promise: float = 2.0,
+        memory: int = 1024,
+    ):
+        self.space = space
+        self._rng = rng
+        self._reject = reject
+        self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
+        self._repeats = repeats
+        self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory)
+        self._standings = Standings(repeats, space.default(), self._walk.first_arm)
+        self._starts = list(dict.fromkeys((*starts, space.default())))
+        self._infeasible: dict[Configuration, str] = {}
+        self._failures: dict[Configuration, str] = {}
+        self._pending: _Proposal | None = None
+        self._postponed: list[Configuration] = []
+        self._second_looks: list[Configuration] | None = None  # None: not needed yet
+        self._remaining = Remaining(space, rng)
+
+    # ---- asking
+
+    def ask(self) -> Configuration:
+        """The configuration to measure next; the same one until it is settled by `tell` or `fail`.
+
+        Raises:
+            SpaceError: no configuration is feasible.
+        """
+        for _ in range(_FREE_PROPOSALS):
+            if self._pending is None and not self.is_racing:
+                self._pending = self._propose()
+            if self._standings.race is not None:
+                return self._standings.race.ask()
+            if self._pending is None:
+                break
+            if self._pending.again or not self._is_settled(self._pending.configuration):
+                return self._pending.configuration
+            self._conclude(self._pending)
+        if self._standings.best is None:
+            raise SpaceError(why_nothing_is_left(self._infeasible, self._refused))
+        return self._standings.best
+
+    def _propose(self) -> _Proposal | None:
+        standings = self._standings
+        doubted = standings.doubted()
+        if doubted is not None:
+            return _Proposal(doubted)
+        while self._starts:
+            start = self._starts.pop(0)
+            if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
+                return _Proposal(start)
+        path = self._walk.path()
+        if path is not None:
+            standings.reopen()
+            point = path.subspace.ask()
+            return _Proposal(path.subspace.configuration(point), path, point)
+        if self._second_looks is None:
+            self._second_looks = dismissed(standings.samples, standings.best, self._walk.first_arm)
+        if self._second_looks:
+            return _Proposal(self._second_looks.pop(0), again=True)
+        if self._postponed or standings.confirms():
+            return None
+        configuration = self._unmeasured()
+        return None if configuration is None else _Proposal(configuration)
+
+    def _unmeasured(self) -> Configuration | None:
+        """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
+        return self._remaining.next(lambda c: c not in self.measurements and c not in self._infeasible)
+
+    def _is_settled(self, configuration: Configuration) -> bool:
+        """Whether enough is known of the configuration: that it is infeasible, that it is slow, or what it costs."""
+        if configuration in self._infeasible:
+            return True
+        if configuration not in self.measurements:
+            reason = self._why_not(configuration)
+            if reason is not None:
+                self._infeasible[configuration] = reason
+            return reason is not None
+        return self._standings.is_settled(configuration)
+
+    def _why_not(self, configuration: Configuration) -> str | None:
+        if not self.space.satisfies_constraints(configuration):
+            return "it breaks a constraint of the space"
+        return self._why_refused(configuration) or (None if self._reject is None else self._reject(configuration))
+
+    def _why_refused(self, configuration: Configuration) -> str | None:
+        for name, values in self._refused.items():
+            reason = values.get(configuration.get(name))
+            if reason is not None:
+                return reason
+        return None
+
+    # ---- telling
+
+    def tell(self, configuration: Mapping[str, Value], seconds: float) -> None:
+        """One measurement of a configuration, asked for or not.
+
+        Raises:
+            MeasurementError: the cost is not a finite number from zero up, or the configuration is not of the space.
+        """
+        if not is_measurement(seconds):
+            raise MeasurementError(
+                f"{seconds!r} is no measurement of {configuration!r}: it must be a finite number of seconds, not "
+                "negative; call fail() for a configuration that did not run"
+            )
+        configuration = as_configuration(configuration)
+        if self._standings.tell_race(configuration, float(seconds)):
+            self._end_race()
+            return
+        pending = self._pending
+        is_pending = pending is not None and pending.configuration == configuration
+        if not is_pending:
+            self._see_to_membership(configuration, "was measured")
+        self._standings.tell(configuration, float(seconds))
+        if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
+            self._conclude(pending)
+
+    def _see_to_membership(self, configuration: Configuration, what: str) -> None:
+        if configuration in self.measurements or configuration in self._infeasible:
+            return
+        try:
+            self.space.validate(configuration)
+        except SpaceError as error:
+            raise MeasurementError(
+                f"{configuration!r} {what}, but it is not a configuration of the space: {error}"
+            ) from None
+
+    def _end_race(self) -> None:
+        """Tell the searchers what a race has shown that is over."""
+        for contender, samples in self._standings.end_race().items():
+            self._walk.learn(contender, samples.estimate)
+
+    def fail(self, configuration: Mapping[str, Value], reason: str) -> None:
+        """The configuration cannot be run: it is never asked for again.
+
+        Args:
+            configuration: what was tried.
+            reason: why it failed, for people.
+
+        Raises:
+            MeasurementError: the configuration is not of the space.
+        """
+        configuration = as_configuration(configuration)
+        if self._pending is None or self._pending.configuration != configuration:
+            self._see_to_membership(configuration, "failed")
+        self._failures[configuration] = reason
+        self._infeasible[configuration] = reason
+        self._standings.drop(configuration)
+        self._end_race()
+        if self._pending is not None and self._pending.configuration == configuration:
+            self._conclude(self._pending)
+
+    def remember(self, configuration: Configuration, seconds: float, count: int) -> None:
+        """A cost known from earlier, the median of `count` measurements; it will not be measured without need.
+
+        Raises:
+            MeasurementError: as for `tell`.
+        """
+        for _ in range(min(max(count, 1), self._repeats)):
+            self.tell(configuration, seconds)
+
+    def _conclude(self, proposal: _Proposal) -> None:
+        """Tell the searchers what is now known of a proposal."""
+        self._pending = None
+        configuration = proposal.configuration
+        samples = self.measurements.get(configuration)
+        cost = math.inf if samples is None or configuration in self._infeasible else samples.estimate
+        if proposal.path is not None:
+            self._walk.tell(proposal.path, proposal.point, cost, failed=configuration in self._failures)
+        elif configuration == self._standings.best:
+            self._walk.search_around(configuration, cost)
+        elif cost < math.inf:
+            self._walk.learn(configuration, cost)
+
+    def postpone(self) -> bool:
+        """Set aside what was asked for last, and everything else of its first arm, until `resume`.
+
+        Returns:
+            False, with nothing set aside, where something is known of that arm already.
+        """
+        pending = self._pending
+        if pending is None or self.is_racing or not self._walk.hold(pending.configuration):
+            return False
+        self._pending = None
+        self._postponed.append(pending.configuration)
+        return True
+
+    def resume(self) -> None:
+        """Ask next for what was set aside first."""
+        configuration = self._postponed.pop(0)
+        self._walk.release(configuration)
+        self._starts.insert(0, configuration)
+
+    # ---- what is known
+
+    @property
+    def best(self) -> tuple[Configuration, float] | None:
+        """The best configuration that is believed, with its estimated cost; None before the first measurement."""
+        best = self._standings.best
+        return None if best is None else (best, self._standings.samples[best].estimate)
+
+    @property
+    def converged(self) -> bool:
+        """Whether every arm worth trying has been tried and every promising one searched to its end."""
+        return (
+            self._walk.converged
+            and not self._starts
+            and not self._postponed
+            and self._second_looks is not None
+            and not self._second_looks
+            and not self._standings.is_in_doubt
+            and not self.is_racing
+            and (self._pending is None or (self._pending.path is None and not self._pending.again))
+            and not self._standings.needs_race
+        )
+
+    @property
+    def is_asking(self) -> bool:
+        """Whether a proposal waits for its measurement."""
+        return self._pending is not None or self.is_racing
+
+    @property
+    def is_racing(self) -> bool:
+        """Whether contenders are measured in turns, the best among them."""
+        return self._standings.race is not None
+
+    @property
+    def postponed(self) -> Sequence[Configuration]:
+        """What has been set aside, the first of each arm."""
+        return self._postponed
+
+    @property
+    def measurements(self) -> Mapping[Configuration, Samples]:
+        """Every feasible configuration measured so far."""
+        return self._standings.samples
+
+    @property
+    def failures(self) -> Mapping[Configuration, str]:
+        """Every configuration that failed, with the reason."""
+        return self._failures
+
+    @property
+    def refused(self) -> Mapping[str, Mapping[Value, str]]:
+        """By parameter, the values that are never asked for, with the reason."""
+        return self._refused
+
+    def state(self) -> dict[str, Any]:
+        """The whole search as JSON keeps it; `restore` on a tuner over the same space continues exactly from there."""
+        pending = self._pending
+        return {
+            "space": self.space.fingerprint,
+            "walk": self._walk.state(),
+            "starts": [dict(start) for start in self._starts],
+            "postponed": [dict(configuration) for configuration in self._postponed],
+            "standings": self._standings.state(),
+            "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
+            "refused": [[name, value] for name, values in self._refused.items() for value in values],
+            "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
+            "pending": pending
+            and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
+            "rng": generator_to_json(self._rng),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state that `state` returned, of a tuner over the same space with the same settings.
+
+        Raises:
+            ValueError: the state is of another space, or other values were refused then, so that the searches had other
+                arms.
+        """
+        if state.get("space") != self.space.fingerprint:
+            raise SpaceError("the state is not one of a search of this space")
+        if sorted(map(repr, state["refused"])) != sorted(
+            repr([name, value]) for name, values in self._refused.items() for value in values
+        ):
+            raise ValueError("the state is of a search in which other values were refused")
+        self._walk.restore(state["walk"])
+        self._starts = [Configuration(values) for values in state["starts"]]
+        self._postponed = [Configuration(values) for values in state["postponed"]]
+        self._standings.restore(state["standings"])
+        self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
+        self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}
+        looks = state["second_looks"]
+        self._second_looks = None if looks is None else [Configuration(values) for values in looks]
+        self._pending = None
+        if state["pending"] is not None:
+            values, is_new, point, again = state["pending"]
+            configuration = Configuration(values)
+            path = None if is_new is None else self._walk.path_to(configuration)
+            path = path and replace(path, is_new=is_new)
+            self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
+        self._rng.bit_generator.state = state["rng"]
+        self._remaining = Remaining(self.space, self._rng)

@@ -1,0 +1,84 @@
+"""What a search that has come to its end may still measure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+
+import numpy as np
+
+from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.space import Space
+
+__all__ = ["Remaining", "dismissed", "why_nothing_is_left"]
+
+_RANDOM_DRAWS = 20
+_INTERRUPTION = 32.0  # times longer than undisturbed, a single measurement is not put down to an interruption any more
+
+
+def dismissed(
+    samples: Mapping[Configuration, Samples],
+    best: Configuration | None,
+    group_of: Callable[[Configuration], int | None],
+) -> list[Configuration]:
+    """Of each group that was left after a single measurement, what was measured: that may have been interrupted.
+
+    Args:
+        samples: what has been measured.
+        best: the best configuration.
+        group_of: the group of a configuration: a version, say.
+    """
+    if best is None:
+        return []
+    cheapest: dict[int | None, Configuration] = {}
+    for configuration, measured in samples.items():
+        group = group_of(configuration)
+        if group not in cheapest or measured.estimate < samples[cheapest[group]].estimate:
+            cheapest[group] = configuration
+    limit = _INTERRUPTION * samples[best].estimate
+    return [c for c in cheapest.values() if c != best and len(samples[c]) == 1 and samples[c].estimate <= limit]
+
+
+def why_nothing_is_left(infeasible: Mapping[Configuration, str], refused: Mapping[str, Mapping[Value, str]]) -> str:
+    """Why a search has nothing to propose, for people.
+
+    Args:
+        infeasible: what has failed or was rejected, with the reasons.
+        refused: by parameter, the values that are never proposed, with the reasons.
+    """
+    reasons = list(infeasible.items())
+    if not reasons:
+        given = [reason for values in refused.values() for reason in values.values()]
+        return f"the space has no configuration that could be measured{': ' if given else ''}{'; '.join(given)}"
+    configuration, reason = reasons[-1]
+    return (
+        f"no configuration is feasible: all {len(reasons)} tried failed or were rejected, the last, "
+        f"{configuration!r}, because {reason}"
+    )
+
+
+class Remaining:
+    """Gives configurations that nothing is known of.
+
+    Args:
+        space: whose.
+        rng: where random choices come from.
+    """
+
+    def __init__(self, space: Space, rng: np.random.Generator):
+        self._space = space
+        self._rng = rng
+        self._rest: Iterator[Configuration] | None = None
+
+    def next(self, is_unknown: Callable[[Configuration], bool]) -> Configuration | None:
+        """A random one; the next one in order where draws no longer find any; None where none is left."""
+        for _ in range(_RANDOM_DRAWS):
+            configuration = self._space.sample(self._rng)
+            if is_unknown(configuration):
+                return configuration
+        if not self._space.is_discrete:
+            return None
+        if self._rest is None:
+            self._rest = self._space.enumerate()
+        return next(filter(is_unknown, self._rest), None)

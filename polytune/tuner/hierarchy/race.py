@@ -1,0 +1,194 @@
+"""A race: configurations that may all be the best are measured anew, in turns, until it is clear which one is."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.spaces.configuration import Configuration
+
+__all__ = ["DUEL_ROUNDS", "FINAL_ROUNDS", "Race", "contenders", "default_if_near", "is_noisy"]
+
+FINAL_ROUNDS = 8
+"""Rounds of the race at the end of a search."""
+
+DUEL_ROUNDS = 2
+"""Rounds of the race in which the best configuration is displaced by another, or is not."""
+
+_MOST = 6  # contenders
+_FAR = 1.25  # times the best: further off, a configuration other than the default does not take part
+_FAR_FOR_DEFAULT = 4.0  # it may have been measured while the program was starting
+_LEAST_ROUNDS = 3  # before the favourite leaves: something else may have kept the machine busy for all of its turn
+_CALLS = 3  # of a turn, of which the first does not count
+_DOUBT = 4.0  # times the spread over the square root of the measurements: a difference that noise can make
+
+
+class Race:
+    """Measures contenders in turns and drops the slower ones as soon as the noise allows.
+
+    Measurements made at different moments do not compare: a machine is slower while something else runs on it.  And of
+    many configurations that were measured a few times each, the one that looks best is mostly the one that was
+    luckiest.  So what was known before does not count here, and every round meets all contenders alike.  A turn is
+    three calls, of which the first does not count: it finds the caches, and perhaps busy threads, as the contender
+    before has left them.
+
+    After each round those leave whose median is above the smallest by more than noise can explain: four times the
+    spread (see `Samples.spread`) divided by the square root of the number of measurements, about two standard errors
+    of the difference of two medians.
+
+    At the end of a search the default is the favourite: of several that noise does not tell apart, the one with the
+    smallest median was the luckiest.  It wins unless the smallest median is more than a standard error below its own
+    (the one-standard-error rule of Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984), and
+    does not leave before the third round.
+
+    Args:
+        contenders: at least one, all different; the winner is the first of equals.
+        rounds: how many there are at most.
+        favourite: the contender that wins where it may be the fastest; None where all are alike.
+    """
+
+    def __init__(self, contenders: Sequence[Configuration], rounds: int, favourite: Configuration | None = None):
+        self._samples = {configuration: Samples() for configuration in contenders}
+        self._running = list(contenders)
+        self._rounds = rounds
+        self._favourite = favourite
+        self._round = self._turn = self._calls = 0
+
+    def ask(self) -> Configuration:
+        """The contender to run next."""
+        return self._running[self._turn]
+
+    def tell(self, configuration: Configuration, seconds: float) -> bool:
+        """What a call took; False, with nothing learned, where it was another's turn."""
+        if self.is_over or configuration != self.ask():
+            return False
+        if self._calls:
+            self._samples[configuration].add(seconds)
+        self._calls += 1
+        if self._calls < _CALLS:
+            return True
+        self._turn, self._calls = self._turn + 1, 0
+        if self._turn == len(self._running):
+            self._end_round()
+        return True
+
+    def _end_round(self) -> None:
+        self._round, self._turn = self._round + 1, 0
+        # The order is turned by one, so that it is not always the same one that begins.
+        self._running = [*self._running[1:], self._running[0]]
+        fastest = self._samples[min(self._running, key=self._estimate)]
+        staying = self._favourite if self._round < _LEAST_ROUNDS else None
+        self._running = [
+            each for each in self._running if each == staying or _may_be_as_fast(self._samples[each], fastest, _DOUBT)
+        ]
+
+    def drop(self, configuration: Configuration) -> None:
+        """A contender has failed."""
+        self._samples.pop(configuration, None)
+        if configuration not in self._running:
+            return
+        position = self._running.index(configuration)
+        if position == self._turn:
+            self._calls = 0
+        self._running.remove(configuration)
+        self._turn -= position < self._turn
+        if self._running and self._turn == len(self._running):
+            self._end_round()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether one contender at most is left, or the rounds are over."""
+        return len(self._running) < 2 or self._round == self._rounds
+
+    @property
+    def winner(self) -> Configuration | None:
+        """Of those still in the race the one with the smallest median, or the favourite if it may be as fast; before
+        any was measured, the first; None where all have failed."""
+        fastest = min((each for each in self._samples if each in self._running), key=self._estimate, default=None)
+        favourite = self._favourite
+        if fastest is None or favourite is None or favourite not in self._running or not self._samples[favourite]:
+            return fastest
+        may_be = _may_be_as_fast(self._samples[favourite], self._samples[fastest], _DOUBT / 2)
+        return favourite if may_be else fastest
+
+    def _estimate(self, configuration: Configuration) -> float:
+        return self._samples[configuration].estimate
+
+    @property
+    def samples(self) -> Mapping[Configuration, Samples]:
+        """What was measured of the contenders, of those that have left too, but for those that have failed."""
+        return self._samples
+
+    def state(self) -> dict[str, Any]:
+        """The race as JSON keeps it."""
+        return {
+            "samples": [[dict(each), list(samples.values)] for each, samples in self._samples.items()],
+            "running": [dict(each) for each in self._running],
+            "rounds": self._rounds,
+            "favourite": self._favourite and dict(self._favourite),
+            "at": [self._round, self._turn, self._calls],
+        }
+
+    @classmethod
+    def restored(cls, state: dict[str, Any]) -> Race:
+        """The race that `state` wrote."""
+        favourite = state.get("favourite")
+        contenders = [Configuration(values) for values, _ in state["samples"]]
+        race = cls(contenders, state["rounds"], favourite and Configuration(favourite))
+        race._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
+        race._running = [Configuration(values) for values in state["running"]]
+        race._round, race._turn, race._calls = state["at"]
+        return race
+
+
+def _may_be_as_fast(samples: Samples, fastest: Samples, doubt: float) -> bool:
+    """Whether noise can explain by how much a median is above the smallest one."""
+    allowed = doubt / math.sqrt(len(fastest)) * (samples.spread + fastest.spread) / 2
+    return samples.estimate <= fastest.estimate * (1 + allowed)
+
+
+def is_noisy(samples: Sequence[Samples]) -> bool:
+    """Whether measurements of one configuration have differed; where none have, there is nothing to doubt."""
+    return any(each.spread > 0 for each in samples)
+
+
+def contenders(
+    samples: Mapping[Configuration, Samples],
+    best: Configuration,
+    default: Configuration,
+    group_of: Callable[[Configuration], int | None],
+) -> list[Configuration]:
+    """What may be the best of all that has been measured, the best so far first.
+
+    After it the default, then the cheapest of each group, so that groups compare, and then the cheapest of all; but
+    nothing that seems far off.
+
+    Args:
+        samples: what has been measured.
+        best: the best configuration so far.
+        default: the space's default.
+        group_of: the group of a configuration: a version, say.
+    """
+    limit = _FAR * samples[best].estimate
+    near = sorted(
+        (each for each in samples if samples[each].estimate <= limit), key=lambda each: samples[each].estimate
+    )
+    groups: dict[int | None, Configuration] = {}
+    for each in near:
+        groups.setdefault(group_of(each), each)
+    found = (best, *default_if_near(samples, best, default), *groups.values(), *near)
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def default_if_near(
+    samples: Mapping[Configuration, Samples], best: Configuration, default: Configuration
+) -> tuple[Configuration, ...]:
+    """The default, unless it was never measured or seems far slower than the best.
+
+    It was measured first of all, perhaps while the program was still starting or something else was running, and
+    nothing that is slower than it may be settled on.
+    """
+    limit = _FAR_FOR_DEFAULT * samples[best].estimate
+    return (default,) if default in samples and samples[default].estimate <= limit else ()

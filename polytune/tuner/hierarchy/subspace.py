@@ -1,0 +1,152 @@
+"""The numeric subspace under one combination of structural values, with the search of its own that it keeps."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
+from polytune.tuner.searchers import NelderMead, make_search
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.coordinates import Axis, axis_of
+from polytune.tuner.spaces.finite import FiniteSpace
+from polytune.tuner.spaces.numeric_table import table_around
+from polytune.tuner.spaces.parameters import Parameter, Ratio
+from polytune.tuner.spaces.space import Space
+
+_FIRST_STEP = 0.25  # of an axis's extent: far enough to see a difference, not so far as to leave the good region
+_EVALUATIONS_PER_AXIS = 24
+_GAIN = 0.005  # less than this share of the cost is no progress: it is not worth the measurements
+_MOVES_WITHOUT_GAIN = 4
+
+SIMPLEX = "nelder_mead"
+"""The name of the method that searches coordinates; all others search a table."""
+
+
+class Subspace:
+    """The active numeric parameters under a structural combination, and a search over them.
+
+    All of them form one space: parameters whose conditions hold together cannot be tuned apart (Pfaffe et al.,
+    ICS 2019, section 3.1.1).  By default they are searched by a simplex in mirrored coordinates; another method, of
+    `polytune.tuner.searchers.SEARCHES`, gets the table of their values (`table_around`), points being rows of it.
+
+    It ends where the search has converged.  A simplex also ends where it has gained less than half a percent in the
+    last moves, as it may follow a flat valley for long; another method, which looks everywhere, ends with its budget.
+
+    Args:
+        space: the whole space.
+        start: the configuration that gives the structural values and the point where the search starts.
+        method: the name of the search.
+        rng: where its random choices come from; the simplex makes none.
+
+    Attributes:
+        dimension: how many parameters have more than one value.
+    """
+
+    def __init__(
+        self, space: Space, start: Configuration, method: str = SIMPLEX, rng: np.random.Generator | None = None
+    ):
+        self._start = dict(start)
+        parameters = [parameter for parameter in space.active_numeric(start) if parameter.name in start]
+        axes = [axis_of(parameter) for parameter in parameters]
+        # A parameter with a single value has an axis without extent: nothing to search.
+        free = [(parameter, axis) for parameter, axis in zip(parameters, axes, strict=True) if axis.extent > 0]
+        self.dimension = len(free)
+        self._names = [parameter.name for parameter, _ in free]
+        self._axes: list[Axis] = [axis for _, axis in free]
+        self._method = method if free else SIMPLEX
+        self._table: FiniteSpace | None = None
+        self._expected = math.inf  # the cost when there was progress for the last time
+        self._fruitless = 0  # points told since
+        self._patience: float = _MOVES_WITHOUT_GAIN * (self.dimension + 1)  # of them
+        self._first: int | None = None  # of a table: the row of the start, which is measured before any other
+        self._searcher: Searcher[Any]
+        if self._method == SIMPLEX:
+            at = [axis.encode(start[name]) for name, axis in zip(self._names, self._axes, strict=True)]
+            steps = [_first_step(axis.extent, place) for axis, place in zip(self._axes, at, strict=True)]
+            self._searcher = NelderMead(at, steps)
+        else:
+            names = set(self._names)
+            constraints = [constraint for constraint in space.constraints if constraint.names <= names]
+            self._table = table_around([parameter for parameter, _ in free], constraints, start)
+            budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
+            own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
+            self._searcher = make_search(self._method, self._table, own, budget=budget)
+            self._patience = math.inf
+            self._first = self._table.nearest(
+                [
+                    _level(parameter, axis, start[parameter.name], levels)
+                    for (parameter, axis), levels in zip(free, self._table.levels, strict=True)
+                ]
+            )
+
+    def configuration(self, point: Any) -> Configuration:
+        """The configuration that a point of the search stands for; it may break a constraint of the space."""
+        values = self._start.copy()
+        if self._table is not None:
+            values.update(self._table.configuration(point))
+        else:
+            for name, axis, coordinate in zip(self._names, self._axes, point, strict=True):
+                values[name] = axis.decode(coordinate)
+        return Configuration(values)
+
+    def ask(self) -> Any:
+        """The next point to measure; the same one again until its cost is told."""
+        return self._searcher.ask() if self._first is None else self._first
+
+    def tell(self, point: Any, cost: float) -> None:
+        """The cost of the point last asked for; infinite where it is infeasible."""
+        self._searcher.tell(point, cost)
+        self._first = None
+        self._fruitless += 1
+        if cost < (1 - _GAIN) * self._expected:
+            self._expected, self._fruitless = cost, 0
+
+    @property
+    def best(self) -> tuple[Any, float] | None:
+        """The cheapest feasible point told so far, with its cost."""
+        return self._searcher.best
+
+    @property
+    def converged(self) -> bool:
+        """Whether asking further is not expected to find anything better."""
+        return self._searcher.converged or self._fruitless > self._patience
+
+    def state(self) -> dict[str, Any]:
+        """Where the search started and how far it is."""
+        return {
+            "start": self._start.copy(),
+            "method": self._method,
+            "first": self._first,
+            "expected": cost_to_json(self._expected),
+            "fruitless": self._fruitless,
+            "search": self._searcher.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Continue from a state of a subspace with the same start and method."""
+        self._first = state["first"]
+        self._expected, self._fruitless = cost_from_json(state["expected"]), state["fruitless"]
+        self._searcher.restore(state["search"])
+
+
+def restored_point(point: Sequence[float] | int) -> tuple[float, ...] | int:
+    """A point of a search as JSON gave it back."""
+    return point if isinstance(point, int) else tuple(point)
+
+
+def _level(parameter: Parameter, axis: Axis, value: Value, levels: Sequence[Value]) -> float:
+    """Where a value lies among the levels of a table; between two of them, for a real parameter."""
+    if isinstance(parameter, Ratio):
+        return (len(levels) - 1) * axis.encode(value) / axis.extent
+    return float(levels.index(value))
+
+
+def _first_step(extent: float, at: float) -> float:
+    """The step of the first simplex along an axis: towards the side where there is more room."""
+    step = max(1.0, _FIRST_STEP * extent)
+    return step if extent - at >= at else -step

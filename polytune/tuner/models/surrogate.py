@@ -1,0 +1,121 @@
+"""Where a model of the costs told so far expects the largest improvement."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from polytune.tuner.models.kriging import Kriging, expected_improvement
+from polytune.tuner.spaces.finite import FiniteSpace
+
+_STEPS = 8
+_ADAPTED = 96  # observations from which the hyperparameters are learned
+_FITTED = 256  # observations from which is predicted
+_RANDOM_CANDIDATES = 800
+_CLIMBED = 5  # rows whose neighbours are candidates
+_PAIRS = 300  # candidates that differ from the best row in two parameters
+
+
+class Surrogate:
+    """Bayesian optimisation over the rows of a finite space.
+
+    A Gaussian process models the logarithm of the cost, as costs differ by ratios.  What is far above the median is
+    cut off: how bad a bad row is says little about where the good ones are.  Infeasible rows count as just as bad.
+    Besides its rank, the model knows of a whole number how many factors of two it has.
+
+    The candidates are random rows and the surroundings of the best ones, so that a proposal takes the same time
+    whatever the size of the space, and yet hill climbing is part of the search.
+
+    With many observations the model learns from half of them chosen at random among all and from as many of the best.
+    """
+
+    def __init__(self, space: FiniteSpace, rng: np.random.Generator):
+        self._space = space
+        self._rng = rng
+        self._twos = _twos(space)
+        self._model = Kriging(self._points(np.zeros(1, int)).shape[1], rng)
+
+    def propose(self, costs: Mapping[int, float], curiosity: float = 1.0) -> int | None:
+        """The candidate with the largest expected improvement; None where every candidate has a cost.
+
+        Args:
+            costs: the cost of each row told, at least one of them finite.
+            curiosity: by what the model's doubts are multiplied; above one, rows far from all others are preferred.
+        """
+        rows = np.fromiter(costs.keys(), np.int64, len(costs))
+        values = _response(np.fromiter(costs.values(), float, len(costs)))
+        ranked = np.argsort(values, kind="stable")
+        rows, values = rows[ranked], values[ranked]
+        candidates = self._candidates(rows, costs)
+        if not len(candidates):
+            return None
+        points = self._points(rows)
+        adapted, fitted = self._selection(len(rows), _ADAPTED), self._selection(len(rows), _FITTED)
+        self._model.adapt(points[adapted], values[adapted], _STEPS)
+        self._model.fit(points[fitted], values[fitted])
+        mean, deviation = self._model.predict(self._points(candidates))
+        return int(candidates[np.argmax(expected_improvement(mean, curiosity * deviation, float(values[0])))])
+
+    def _points(self, indices: np.ndarray) -> np.ndarray:
+        rows = self._space.rows[indices]
+        return np.column_stack([self._space.encode(rows), *(twos[rows[:, column]] for column, twos in self._twos)])
+
+    def _selection(self, count: int, limit: int) -> np.ndarray:
+        """Which of `count` ranked observations are learned from: all, or the best and a sample of the others."""
+        if count <= limit:
+            return np.arange(count)
+        best = limit // 2
+        return np.concatenate([np.arange(best), best + self._rng.choice(count - best, limit - best, replace=False)])
+
+    def _candidates(self, ranked: np.ndarray, costs: Mapping[int, float]) -> np.ndarray:
+        pairs = self._space.neighbours(int(ranked[0]), 2)
+        found = np.concatenate(
+            [
+                self._rng.integers(len(self._space), size=_RANDOM_CANDIDATES),
+                self._rng.permutation(pairs)[:_PAIRS],
+                *(self._space.neighbours(int(row)) for row in ranked[:_CLIMBED]),
+            ]
+        )
+        return np.setdiff1d(found, ranked)
+
+    def state(self) -> dict[str, Any]:
+        """What the model has learned besides the costs, as JSON keeps it."""
+        return self._model.state()
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take over what `state` returned."""
+        self._model.restore(state)
+
+
+def _twos(space: FiniteSpace) -> list[tuple[int, np.ndarray]]:
+    """For columns of whole numbers, what share of the most factors of two each level has.
+
+    Multiples of large powers of two fit cache lines, memory banks, warps and vectors: 96 may be more like 32 and 160
+    than like its neighbours 80 and 112.  Where the factors grow with the numbers, they say nothing new and are left
+    out.
+    """
+    found = []
+    for column, (levels, ordered) in enumerate(zip(space.levels, space.ordered, strict=True)):
+        numbers = [level for level in levels if level is not None]
+        if not ordered or not all(isinstance(number, int) and number for number in numbers):
+            continue
+        factors = [(number & -number).bit_length() - 1 for number in numbers]
+        if factors != sorted(factors):
+            absent = [0] * (len(levels) - len(numbers))
+            found.append((column, np.array(factors + absent) / max(factors)))
+    return found
+
+
+def _response(costs: np.ndarray) -> np.ndarray:
+    """What is modelled: the logarithms of the costs, cut off above and standardised."""
+    feasible = np.isfinite(costs)
+    tiny = np.finfo(float).tiny
+    logarithms = np.log(np.maximum(costs, tiny, where=feasible, out=np.ones_like(costs)))
+    least, median = logarithms[feasible].min(), np.median(logarithms[feasible])
+    values = np.where(feasible, np.minimum(logarithms, 2 * median - least), -math.inf)
+    values[~feasible] = values.max()
+    deviation = values.std()
+    return (values - values.mean()) / deviation if deviation > 0 else np.zeros_like(values)

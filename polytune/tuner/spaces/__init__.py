@@ -1,0 +1,1 @@
+"""Search spaces: parameters, conditions and constraints, and the graph and the table that searches walk."""

@@ -1,0 +1,181 @@
+"""Legal schedules pass the exact check, and wrong ones are found out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+import pytest
+
+from polytune.errors import LegalityError
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.analysis.legality import check_legality, is_proven_legal, violation
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidates import STRATEGIES, candidate_schedules, compute_schedule, legal_schedule
+from polytune.schedule.unions import domain_of
+from tests.schedule.kernels import SMALL
+
+
+def dependences_of(name: str) -> Dependences:
+    return SMALL[name].stages.dependences
+
+
+def flat(dependences: Dependences, times: Callable[[int, str], str]) -> isl.Schedule:
+    """A schedule of one band: per statement, by number and by iterators separated by commas, the text of its time."""
+    scop = dependences.scop
+    schedule = isl.Schedule.from_domain(domain_of(scop).intersect_params(scop.context))
+    parts = []
+    for number, statement in enumerate(scop.statements):
+        iterators = ", ".join(statement.iterators)
+        parts.append(f"{statement.name}[{iterators}] -> [{times(number, iterators)}]")
+    parameters = ", ".join(parameter.name for parameter in scop.parameters)
+    relation = isl.UnionMap.read_from_str(scop.context.get_ctx(), f"[{parameters}] -> {{ {'; '.join(parts)} }}")
+    return schedule.insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(relation))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_every_candidate_is_legal(name: str) -> None:
+    candidates = SMALL[name].stages.candidates
+    assert candidates[0].name == "source"
+    for candidate in candidates:
+        assert violation(candidate.schedule, candidate.dependences) is None, candidate.name
+
+
+@pytest.mark.parametrize("name", ["product_of_sums", "stencil", "triangular", "in_place_stencil"])
+def test_isl_finds_more_than_the_source_order(name: str) -> None:
+    assert "tiled" in {candidate.name for candidate in SMALL[name].stages.candidates}
+
+
+def test_reversed_loop_is_found() -> None:
+    """A[i] = 2 A[i + 1] must run upwards, as it reads what the next iteration overwrites."""
+    dependences = dependences_of("reversed_dependence")
+    upwards = flat(dependences, lambda number, i: f"{number}, {i}")
+    assert violation(upwards, dependences) is None
+    downwards = flat(dependences, lambda number, i: f"{number}, -{i}" if number == 0 else f"{number}, {i}")
+    found = violation(downwards, dependences)
+    assert found is not None and found.startswith("violates dependences")
+    assert "S0" in found and "S1" not in found
+
+
+def test_swapped_statements_are_found() -> None:
+    dependences = dependences_of("reversed_dependence")
+    found = violation(flat(dependences, lambda number, i: f"{-number}, {i}"), dependences)
+    assert found is not None and "S0" in found and "S1" in found
+
+
+def test_statements_at_one_time_are_found() -> None:
+    """Equal times are no order: a dependence must go forward, not stay."""
+    dependences = dependences_of("stencil")
+    assert violation(flat(dependences, lambda number, iterators: iterators), dependences) is not None
+
+
+def test_order_of_independent_iterations_is_free() -> None:
+    dependences = dependences_of("two_live_ranges")
+    assert violation(flat(dependences, lambda number, i: f"-{i}, {number}"), dependences) is None
+
+
+def test_live_ranges_may_be_swapped_as_wholes() -> None:
+    """Lines 3 and 4 before lines 1 and 2 in each iteration: t is written twice in the other order, but never mixed."""
+    dependences = dependences_of("two_live_ranges")
+    assert violation(flat(dependences, lambda number, i: f"{i}, {(number + 2) % 4}"), dependences) is None
+
+
+@pytest.mark.parametrize("order", [(0, 2, 1, 3), (0, 2, 3, 1), (2, 0, 1, 3)])
+def test_mixed_live_ranges_are_found(order: tuple[int, ...]) -> None:
+    """All flow goes forward, but t is overwritten before it is read."""
+    dependences = dependences_of("two_live_ranges")
+    found = violation(flat(dependences, lambda number, i: f"{i}, {order.index(number)}"), dependences)
+    assert found == "interleaves live ranges of 't'"
+
+
+def test_distributing_a_scalar_is_found() -> None:
+    """All writes of total[] first, then all its uses, as if every iteration had a scalar of its own."""
+    dependences = dependences_of("two_live_ranges")
+    found = violation(flat(dependences, lambda number, i: f"{number}, {i}"), dependences)
+    assert found == "interleaves live ranges of 't'"
+
+
+def test_time_steps_must_be_skewed() -> None:
+    """Without a skew a stencil's time loop cannot be the inner one; with it the order is legal."""
+    dependences = dependences_of("in_place_stencil")
+
+    def inner(number: int, iterators: str) -> str:
+        t, i, j = iterators.split(", ")
+        return f"{i}, {t}, {j}"
+
+    def skewed(number: int, iterators: str) -> str:
+        t, i, j = iterators.split(", ")
+        return f"{t} + {i}, {t}, {j}"
+
+    assert violation(flat(dependences, inner), dependences) is not None
+    assert violation(flat(dependences, skewed), dependences) is None
+
+
+def test_illegal_candidate_is_reported_as_a_defect() -> None:
+    dependences = dependences_of("reversed_dependence")
+    candidate = Candidate("backwards", flat(dependences, lambda number, i: f"{number}, -{i}"), dependences)
+    with pytest.raises(LegalityError, match=r"'backwards' of kernel 'reversed_dependence'(.|\n)*defect of polytune"):
+        check_legality(candidate)
+
+
+def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where isl's own treatment of live ranges mixes them, the schedule is computed without; never generated from."""
+    dependences = dependences_of("two_live_ranges")
+    wrong = flat(dependences, lambda number, i: f"{number}, {i}")
+    asked: list[bool] = []
+
+    def computed(scop, dependences, strategy, *, reorder_live_ranges=True):
+        asked.append(reorder_live_ranges)
+        if reorder_live_ranges:
+            return wrong
+        return compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
+
+    monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", computed)
+    schedule = legal_schedule(dependences.scop, dependences, STRATEGIES[0])
+    assert asked == [True, False]
+    assert schedule is not None and violation(schedule, dependences) is None
+
+
+def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    dependences = dependences_of("two_live_ranges")
+    wrong = flat(dependences, lambda number, i: f"{number}, {i}")
+    monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", lambda *_, **__: wrong)
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]
+
+
+def test_what_isl_gives_up_on_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> None:
+    dependences = dependences_of("triangular")
+    source = Candidate("source", dependences.scop.schedule, dependences)
+    assert check_legality(source) and is_proven_legal(source.schedule, dependences)
+    monkeypatch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
+    assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
+
+
+def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A linear program's pivots are not counted by isl, so its size is what is bounded."""
+    monkeypatch.setattr("polytune.schedule.candidates.MOST_CONSTRAINTS", 10)
+    dependences = dependences_of("triangular")
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
+
+
+def test_budget_of_isl_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("polytune.schedule.candidates.OPERATIONS", 100)
+    dependences = dependences_of("triangular")
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]
+    monkeypatch.undo()
+    assert len(candidate_schedules(dependences.scop, dependences).made) > 1
+
+
+def test_strategy_on_which_isl_gives_up_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
+    def gives_up(*_):
+        raise isl.Error("unable to carry dependences")
+
+    monkeypatch.setattr("polytune.schedule.candidates.simplified", gives_up)
+    dependences = dependences_of("triangular")
+    found = candidate_schedules(dependences.scop, dependences)
+    assert [candidate.name for candidate in found.made] == ["source"]

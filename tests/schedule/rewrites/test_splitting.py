@@ -1,0 +1,98 @@
+"""Index-set splitting: which loops are cut and where, and that the order of execution stays the source's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import islpy as isl
+import numpy as np
+import pytest
+
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+from polytune.schedule.analysis.bands import analyse_band
+from polytune.schedule.analysis.legality import is_proven_legal
+from polytune.schedule.candidate import Candidate
+from polytune.schedule.rewrites.splitting import split_source
+from tests.schedule.kernels import polybench_case
+
+
+def split(stages: Stages) -> Candidate | None:
+    source = Candidate("source", stages.scop.schedule, stages.dependences)
+    return next(iter(split_source(source).made), None)
+
+
+def split_function(function: Callable, *arguments: object) -> Candidate | None:
+    names = function.__code__.co_varnames[: function.__code__.co_argcount]
+    return split(Stages(function, signature_of(names, arguments)))  # type: ignore[arg-type]
+
+
+def bands(node: isl.ScheduleNode) -> list[isl.ScheduleNode]:
+    below = [band for position in range(node.n_children()) for band in bands(node.child(position))]
+    return [node, *below] if node.get_type() == isl.schedule_node_type.band else below
+
+
+def test_rows_and_columns_of_shortest_paths() -> None:
+    stages = polybench_case("floyd-warshall").stages
+    found = split(stages)
+    assert found is not None
+    outermost, *inner = bands(found.schedule.get_root())
+    assert analyse_band(outermost, stages.dependences).coincident == (False,)
+    assert len(inner) == 3 + 9
+    assert all(analyse_band(band, stages.dependences).coincident == (True,) for band in inner)
+
+
+def test_the_order_is_that_of_the_source() -> None:
+    """No two instances change places: a schedule is legal even if every earlier instance must come first."""
+    stages = polybench_case("floyd-warshall").stages
+    found = split(stages)
+    assert found is not None and is_proven_legal(found.schedule, stages.dependences)
+    source, cut = (schedule.get_map() for schedule in (stages.scop.schedule, found.schedule))
+    assert source.lex_lt_union_map(source).is_subset(cut.lex_lt_union_map(cut))
+
+
+@pytest.mark.parametrize("name", ["lu", "cholesky", "gramschmidt", "nussinov", "seidel-2d", "gemm", "jacobi-1d"])
+def test_other_loops_stay_whole(name: str) -> None:
+    assert split(polybench_case(name).stages) is None
+
+
+def one_source(x):
+    for i in range(len(x)):
+        x[i] = x[i] * 0.5 + x[3]
+
+
+def two_sources(m, x):
+    for i in range(len(x)):
+        x[i] = x[i] * 0.5 + x[3] + x[m]
+
+
+def three_sources(m, x):
+    for i in range(len(x)):
+        x[i] = x[i] * 0.5 + x[3] + x[m] + x[2 * m]
+
+
+def a_chain(x):
+    for i in range(1, len(x)):
+        x[i] = x[i - 1] + x[0]
+
+
+def downwards(n, x):
+    for k in range(n):
+        for i in range(n - 1, -1, -1):
+            x[i] = x[i] + x[n - 1 - k]
+
+
+@pytest.mark.parametrize("function, pieces", [(one_source, 3), (two_sources, 7), (downwards, 3)])
+def test_a_loop_is_cut_where_all_its_dependences_meet(function: Callable, pieces: int) -> None:
+    arguments = [7, np.zeros(7)][-function.__code__.co_argcount :]
+    found = split_function(function, *arguments)
+    assert found is not None
+    innermost = [band for band in bands(found.schedule.get_root()) if not bands(band)[1:]]
+    assert len(innermost) == pieces
+    assert all(analyse_band(band, found.dependences).coincident == (True,) for band in innermost)
+
+
+@pytest.mark.parametrize("function", [a_chain, three_sources])
+def test_a_loop_that_too_many_cuts_would_free_stays_whole(function: Callable) -> None:
+    arguments = [7, np.zeros(7)][-function.__code__.co_argcount :]
+    assert split_function(function, *arguments) is None

@@ -1,0 +1,88 @@
+"""Array expansion: where points get copies of their own, and where that would be wrong or is of no use."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import FunctionType
+
+import islpy as isl
+import numpy as np
+
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+from polytune.schedule.regions import Plan
+from polytune.schedule.tiles.expansion import Expansion
+from polytune.schedule.tree import below_mark
+from tests.schedule.kernels import polybench_case, rows_times_matrix
+
+
+def scalar_between(A, C):
+    t = np.empty(A.shape[1])
+    for i in range(A.shape[0]):
+        factor = 2.0
+        for p in range(A.shape[1]):
+            t[p] = A[i, p] * C[p, p]
+            factor = t[p]
+        for p in range(A.shape[1]):
+            A[i, p] = t[p] * factor
+
+
+def used_by_the_next(A, C):
+    t = np.zeros(A.shape[1])
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            A[i, p] = A[i, p] + t[p]
+        for p in range(A.shape[1]):
+            t[p] = A[i, p] * C[p, p]
+
+
+def own_rows(A, C):
+    t = np.empty((A.shape[0], A.shape[1]))
+    for i in range(A.shape[0]):
+        for p in range(A.shape[1]):
+            t[i, p] = A[i, p] * C[p, p]
+        for p in range(A.shape[1]):
+            A[i, p] = t[i, A.shape[1] - 1 - p]
+
+
+def expanded_plans(function: Callable) -> list[Plan]:
+    assert isinstance(function, FunctionType)
+    stages = Stages(function, signature_of(("A", "C"), (np.ones((4, 5)), np.ones((5, 5)))))
+    return [plan for plan in stages.plans if plan.expands]
+
+
+def bands_below(node: isl.ScheduleNode) -> list[int]:
+    """The numbers of members of all bands, in the order of the tree."""
+    own = [node.band_n_member()] if node.get_type() == isl.schedule_node_type.band else []
+    return own + [members for position in range(node.n_children()) for members in bands_below(node.child(position))]
+
+
+def test_loop_over_points_goes_inside() -> None:
+    plan = expanded_plans(rows_times_matrix)[0]
+    (region,) = plan.regions
+    assert region.expansion == Expansion(frozenset({"t"}), 0, 2)
+    below = below_mark(plan.schedule.get_root(), "region0")
+    assert below is not None
+    assert below.get_type() == isl.schedule_node_type.sequence
+    assert bands_below(below) == [3, 2]
+
+
+def test_only_the_last_of_several_members_goes_inside() -> None:
+    plan = next(plan for plan in polybench_case("doitgen").stages.plans if plan.expands)
+    (region,) = plan.regions
+    assert region.expansion == Expansion(frozenset({"total"}), 1, 3)
+    below = below_mark(plan.schedule.get_root(), "region0")
+    assert below is not None
+    assert bands_below(below) == [1, 3, 2]
+
+
+def test_scalar_that_carries_a_value_from_loop_to_loop_keeps_them_together() -> None:
+    assert not expanded_plans(scalar_between)
+
+
+def test_array_that_the_next_iteration_uses_has_one_copy() -> None:
+    assert not expanded_plans(used_by_the_next)
+
+
+def test_array_with_elements_for_each_point_needs_no_copies() -> None:
+    assert not expanded_plans(own_rows)
