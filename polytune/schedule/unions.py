@@ -8,10 +8,25 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import reduce
+from typing import TypeVar
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop, Statement
+
+Relation = TypeVar("Relation", isl.Set, isl.Map, isl.UnionSet, isl.UnionMap)
+
+
+def coalesced(relation: Relation) -> Relation:
+    """The same set or relation in fewer pieces where isl finds such; as it is where isl fails over that.
+
+    isl's `coalesce` has errors of its own ("total dimensionality changed unexpectedly"), and nothing depends on what it
+    does but the time that all further operations take.  An exhausted budget is noticed by who gave it.
+    """
+    try:
+        return relation.coalesce()
+    except isl.Error:
+        return relation
 
 
 def joined(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
@@ -22,7 +37,7 @@ def joined(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
 
 def union_of(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
     """The union of relations, simplified."""
-    return joined(relations, scop).coalesce()
+    return coalesced(joined(relations, scop))
 
 
 def domain_of(scop: Scop, statements: Iterable[Statement] | None = None) -> isl.UnionSet:

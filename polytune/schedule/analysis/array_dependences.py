@@ -24,7 +24,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, Scop
-from polytune.schedule.unions import domain_of, joined, maps_of, union_of
+from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
 OPERATIONS = 2_000_000
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
@@ -160,7 +160,7 @@ def _memory_based(
     pairs = [(source, sink, conflicts(source, sink)) for source, sink in _conflicting(accesses)]
     found = _sorted_out(Precision.MEMORY_BASED, pairs, scop, owner, relax_reductions)
     return replace(
-        found, flow=found.flow.coalesce(), order=found.order.coalesce(), reductions=found.reductions.coalesce()
+        found, flow=coalesced(found.flow), order=coalesced(found.order), reductions=coalesced(found.reductions)
     )
 
 
@@ -259,7 +259,7 @@ def _dataflow(
 
 def _untagged(relation: isl.UnionMap) -> isl.UnionMap:
     """``{ [S[i] -> r[]] -> [T[j] -> s[]] }`` to ``{ S[i] -> T[j] }``."""
-    return relation.factor_domain().coalesce()
+    return coalesced(relation.factor_domain())
 
 
 def _among_reductions(

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.schedule.analysis.array_dependences import OPERATIONS, ArrayDependences, Precision, array_dependences
-from polytune.schedule.unions import joined, union_of
+from polytune.schedule.unions import coalesced, joined, union_of
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,7 @@ def compute_dependences(
 def _simplified(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
     """The union of relations, simplified if isl can do so within its budget."""
     union = joined(relations, scop)
-    simple = within_budget(scop.context.get_ctx(), OPERATIONS, union.coalesce)
+    simple = within_budget(scop.context.get_ctx(), OPERATIONS, partial(coalesced, union))
     return union if simple is None else simple
 
 

@@ -15,7 +15,7 @@ from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.unions import maps_of
+from polytune.schedule.unions import coalesced, maps_of
 
 OPERATIONS = 4_000_000
 """isl's budget for all loops of one kernel, in its own basic operations (about a second)."""
@@ -105,7 +105,7 @@ def sides_of(node: isl.ScheduleNode, place: isl.Map) -> tuple[isl.UnionSet, isl.
     value = place.get_space().range()
 
     def side(relation: isl.Map) -> isl.UnionSet:
-        return loop.intersect(at.apply_range(isl.UnionMap.from_map(relation))).domain().coalesce()
+        return coalesced(loop.intersect(at.apply_range(isl.UnionMap.from_map(relation))).domain())
 
     return side(isl.Map.lex_gt(value)), side(isl.Map.identity(value.map_from_set())), side(isl.Map.lex_lt(value))
 

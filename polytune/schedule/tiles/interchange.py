@@ -8,7 +8,7 @@ from functools import reduce
 import islpy as isl
 
 from polytune.frontend.scop import Access, Scop
-from polytune.schedule.unions import sets_of
+from polytune.schedule.unions import coalesced, sets_of
 from polytune.signature import ArrayType
 
 
@@ -161,7 +161,7 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
     others = tuple(index for index in range(node.band_n_member()) if index != member)
     below = node.child(0).get_subtree_schedule_union_map()
     # Of a domain of several pieces each is related to each, which multiplies at every further step.
-    same = below.apply_range(below.reverse()).coalesce()
+    same = coalesced(below.apply_range(below.reverse()))
     if others:
         same = same.eq_at_multi_union_pw_aff(select_members(partial, others))
     if node.get_schedule_depth():
@@ -177,8 +177,8 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
             .set_constant_val(isl.Val.one(context))
         )
     )
-    next_to = line.apply_range(isl.UnionMap.from_map(step)).apply_range(line.reverse()).coalesce()
-    return same.intersect(next_to).coalesce()
+    next_to = coalesced(line.apply_range(isl.UnionMap.from_map(step)).apply_range(line.reverse()))
+    return coalesced(same.intersect(next_to))
 
 
 def _is_contiguous(offset: isl.Set, axis: int) -> bool:
