@@ -30,6 +30,11 @@ def stages_of(
     return Stages(function, signature_of(names, tuple(arguments)), strict, devices=devices, target=target)  # type: ignore[arg-type]
 
 
+def with_vectors(stages: Stages) -> list[str]:
+    """The names of the versions whose vectors the generated text has, rather than a compiler's."""
+    return [program.name for program in stages.programs if program.has_vectors]
+
+
 def copied(arguments: Sequence[Any]) -> list[Any]:
     """Arrays with the same elements in the same order in memory; numbers as they are."""
     return [value.copy(order="K") if isinstance(value, np.ndarray) else value for value in arguments]

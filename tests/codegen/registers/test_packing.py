@@ -16,11 +16,11 @@ from tests.codegen.registers.test_tiles import (
     product,
     product_with_transposed,
     rows_alone,
-    stages_of,
     sum_of_two_products,
     within_a_band,
     within_a_triangle,
 )
+from tests.every_version import stages_of
 
 
 def of_three(C, A, B):

@@ -11,13 +11,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from polybench.registry import benchmark
-from polytune.codegen.loops import Compute, For, If, Node, Store, walk_nodes
+from polytune.codegen.loops import Compute, For, Node, Store, walk_nodes
 from polytune.codegen.target import Target
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.frontend.expression import walk
 from polytune.pipeline import Stages
-from tests.every_version import SMALL, check_versions, stages_of
+from tests.every_version import SMALL, check_versions, stages_of, with_vectors
 from tests.fuzz.interpreted import Interpreter
 from tests.schedule.kernels import POLYBENCH, polybench_case
 
@@ -139,56 +138,6 @@ def within_a_triangle(C, A, B):
                 C[i, j] += A[i, k] * B[j, k]
 
 
-def convolution(out, image, K):
-    """Loops in loops of a point, of which the rows of a block share nothing but K."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            s = 0.0
-            for a in range(K.shape[0]):
-                for b in range(K.shape[1]):
-                    s += image[i + a, j + b] * K[a, b]
-            out[i, j] = s
-
-
-def nested_triangle(out, image, K):
-    """An inner bound that follows an outer loop, statements before and behind the inner loop, an element kept."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            s = 1.0
-            for a in range(K.shape[0]):
-                s = s * 0.5 + K[a, 0]
-                for b in range(a):
-                    out[i, j] += s * image[i + a, j + b] - K[a, b]
-                s -= image[i, j + a]
-            out[i, j] += s
-
-
-def stored_in_nested_loops(out, image, K):
-    """What an outer iteration has stored changes in a loop inside, and is read again behind it."""
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            s = 0.0
-            for a in range(K.shape[0]):
-                image[a, j + 4 * i] = s + K[a, 0]
-                for b in range(K.shape[1]):
-                    image[a, j + 4 * i] = image[a, j + 4 * i] * 0.5 + K[a, b]
-                s += image[a, j + 4 * i]
-            out[i, j] = s
-
-
-@pytest.mark.parametrize("function", [convolution, nested_triangle, stored_in_nested_loops])
-@pytest.mark.parametrize("shape", [(1, 1), (3, 10)])
-@pytest.mark.parametrize("window", [(0, 3), (3, 2)])
-def test_loops_in_loops_of_points(function: Callable, shape: tuple[int, int], window: tuple[int, int]) -> None:
-    generator = np.random.default_rng(sum(shape))
-    image = generator.random((shape[0] + window[0] + 4, 4 * shape[0] + shape[1] + 5))
-    arguments = [generator.random(shape), image, generator.random((window[0], window[1] + 1))]
-    stages = stages_of(function, arguments, strict=True)
-    if function is not stored_in_nested_loops:
-        assert with_vectors(stages)
-    check_versions(function, stages, arguments, versions=with_vectors(stages), tiles=[(3, 7), (64,)])
-
-
 def whole_numbers(generator: np.random.Generator, *shape: int) -> np.ndarray:
     """Of these every sum is exact, so that its order does not matter."""
     return generator.integers(-4, 5, shape).astype(float)
@@ -240,10 +189,6 @@ KERNELS = [
     within_a_band,
     within_a_triangle,
 ]
-
-
-def with_vectors(stages: Stages) -> list[str]:
-    return [program.name for program in stages.programs if program.has_vectors]
 
 
 def check(function: Callable, stages: Stages, size: int, tiles: tuple[int, ...], convert: Callable) -> None:
@@ -382,41 +327,6 @@ def test_what_may_be_read_and_updated_in_one_block_is_right() -> None:
         assert np.array_equal(values[0], expected), program.name
 
 
-lu, cholesky = (benchmark(name).kernel.__wrapped__ for name in ("lu", "cholesky"))
-
-
-@pytest.mark.parametrize("function, strict", [(lu, True), (lu, False), (cholesky, False)])
-@pytest.mark.parametrize("size, tiles", [(5, (2, 2, 2)), (13, (4, 4, 4)), (12, (2, 5, 3)), (11, (16, 16, 16))])
-def test_interior_tiles(function: Callable, strict: bool, size: int, tiles: tuple[int, ...]) -> None:
-    half = np.random.default_rng(size).random((size, size))
-    initial = half @ half.T + size * np.eye(size)
-    stages = stages_of(function, [initial], strict=strict)
-    assert with_vectors(stages)
-    expected = initial.copy()
-    function(expected)
-    interpreter = Interpreter(stages.source)
-    for version in with_vectors(stages):
-        values = [initial.copy()]
-        sizes = {f"tile_{member}": tile for member, tile in enumerate(tiles)}
-        interpreter.run({"version": version, "threads": 3, **sizes}, values, seed=size)
-        if strict:
-            assert np.array_equal(values[0], expected), version
-        else:
-            np.testing.assert_allclose(values[0], expected, rtol=1e-12, err_msg=version)
-
-
-def test_only_interior_tiles_have_vectors_in_a_factorisation() -> None:
-    stages = stages_of(lu, [np.eye(4)], strict=True)
-    program = next(program for program in stages.programs if program.has_vectors)
-    (region,) = program.regions
-    assert isinstance(region.body, If)
-    inside, outside = (
-        [type(part) for part in walk_nodes(body)] for body in (region.body.then, region.body.otherwise) if body
-    )
-    assert Store in inside
-    assert Store not in outside
-
-
 def next_column(A, x):
     for j in range(A.shape[1] - 1):
         for i in range(A.shape[0]):
@@ -454,29 +364,6 @@ def test_columns_that_use_one_another_are_no_sweep() -> None:
         assert np.array_equal(values[1], expected[1]), program.name
 
 
-def chains(x, y):
-    for i in range(x.shape[0]):
-        x[i, 0] = 0.0
-        for j in range(1, x.shape[1]):
-            x[i, j] = y[i, j] - 0.5 * x[i, j - 1]
-
-
-def test_points_that_advance_together_are_right() -> None:
-    """Their band is innermost, and the loop that stands outermost depends on itself."""
-    generator = np.random.default_rng(3)
-    initial = [generator.random((9, 12)), generator.random((9, 12))]
-    stages = stages_of(chains, initial, strict=True)
-    assert any(program.name == "interleaved" for program in stages.programs)
-    interpreter = Interpreter(stages.source)
-    expected = [value.copy() for value in initial]
-    chains(*expected)
-    for program in stages.programs:
-        values = [value.copy() for value in initial]
-        sizes = {f"tile_{member}": 4 for member in range(4)}
-        interpreter.run({"version": program.name, "threads": 2, **sizes}, values, seed=0)
-        assert np.array_equal(values[0], expected[0]), program.name
-
-
 @pytest.mark.parametrize("name", POLYBENCH)
 def test_kernels_of_the_suite(name: str) -> None:
     case = polybench_case(name)
@@ -497,18 +384,3 @@ def test_kernels_of_the_suite(name: str) -> None:
             for wanted, got in zip(expected, values, strict=True):
                 precision = 1e-5 if np.asarray(wanted).dtype == np.float32 else 1e-9
                 np.testing.assert_allclose(got, wanted, precision, precision, err_msg=f"{version} {tiles}")
-
-
-def fixed_window(out, image):
-    for i in range(out.shape[0]):
-        for j in range(out.shape[1]):
-            s = 0.0
-            for a in range(3):
-                for b in range(3):
-                    s += image[i + a, j + b]
-            out[i, j] = s
-
-
-def test_loops_that_compilers_unroll_are_left_to_them() -> None:
-    stages = stages_of(fixed_window, [np.zeros((3, 4)), np.zeros((5, 6))], strict=True)
-    assert not with_vectors(stages)
