@@ -73,7 +73,8 @@ def tune(
             the rest goes to configurations not measured yet.
 
     Raises:
-        SpaceError: no configuration could be run, or the budget is neither a number of calls nor a time.
+        SpaceError: no configuration could be run, the budget is neither a number of calls nor a time, or the function
+            and the space have changed places.
 
     >>> from polytune.tuner import Integer, Space, tune
     >>> space = Space([Integer("tile", 1, 1024, powers_of_two=True)])
@@ -81,6 +82,8 @@ def tune(
     >>> result.best, result.cost
     (Configuration(tile=128), 28.0)
     """
+    if not isinstance(space, Space) or not callable(function):
+        raise SpaceError(f"tune takes a function and the space of its configurations, not {function!r} and {space!r}")
     search = HierarchicalTuner(
         space,
         rng=np.random.default_rng(seed),

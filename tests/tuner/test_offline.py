@@ -99,3 +99,9 @@ def test_the_budget_may_be_a_time():
 def test_other_budgets_are_refused(budget):
     with pytest.raises(SpaceError, match="is no budget"):
         tune(lambda c: 1.0, SIZES, budget=budget)
+
+
+def test_function_and_space_in_the_wrong_order_are_refused():
+    space = Space([Integer("tile", 1, 8)])
+    with pytest.raises(SpaceError, match="takes a function and the space"):
+        tune(space, lambda configuration: 1.0)  # type: ignore[arg-type]
