@@ -62,6 +62,11 @@ class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
 
 
+class UnprovenError(PolytuneError):
+    """Of a version it is not proven that it executes each statement instance once; it is left out, and never reaches
+    the user."""
+
+
 class SpaceError(PolytuneError, ValueError):
     """A search space is contradictory, empty or malformed, or a configuration is not a member of it."""
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from types import FunctionType
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program
@@ -16,16 +16,19 @@ from polytune.codegen.partitioned import PartitionedProgram, generate_partitione
 from polytune.codegen.programs import generate_program, with_buffers
 from polytune.codegen.registers.accumulation import accumulates
 from polytune.codegen.registers.tiles import packed_name, registers_name, tile_registers
+from polytune.codegen.source_loops import source_program
 from polytune.codegen.target import Target
 from polytune.codegen.tiles.outer import outer_tiles
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.vectors.abreast import run_abreast
 from polytune.codegen.vectors.recurrences import scan_program
+from polytune.errors import UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
+from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
@@ -54,12 +57,35 @@ from polytune.signature import Signature
 OPERATIONS = 4_000_000
 """isl's budget for the loops of one version, in its own basic operations (a second or two)."""
 
+SECONDS = 7.0
+"""The processor time that all versions of a kernel have together: what is not made by then is left out.  Schedules may
+use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
+seconds more, for the phase that was at work when the time ended, and for Numba."""
+
+
+Result = TypeVar("Result")
+
+
+def _timed(share: float = 1.0) -> Callable[[Callable[[Stages], Result]], Callable[[Stages], Result]]:
+    """Make a stage one that takes of its kernel's processor time, until so large a part of that has been used."""
+
+    def timed(stage: Callable[[Stages], Result]) -> Callable[[Stages], Result]:
+        @wraps(stage)
+        def run(stages: Stages) -> Result:
+            with stages.time.running(share):
+                return stage(stages)
+
+        return run
+
+    return timed
+
 
 @dataclass(frozen=True)
 class Stages:
     """Everything between a function and its generated module; each stage is computed when it is first asked for.
 
-    ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for.
+    ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
+    how much processor time is left for versions that can be done without.
     """
 
     function: FunctionType
@@ -67,18 +93,22 @@ class Stages:
     strict: bool = False
     devices: bool = False
     target: Target = field(default_factory=Target)
+    time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
 
     @cached_property
+    @_timed()
     def scop(self) -> Scop:
         """The kernel in the polyhedral model."""
         return analyse(self.function, self.signature, strict=self.strict)
 
     @cached_property
+    @_timed()
     def bounds(self) -> tuple[BoundsCondition, ...]:
         """For which parameters an access leaves its array."""
         return access_bounds(self.scop)
 
     @cached_property
+    @_timed()
     def dependences(self) -> Dependences:
         """What must come before what."""
         return compute_dependences(self.scop)
@@ -108,26 +138,30 @@ class Stages:
         )
 
     @cached_property
+    @_timed(0.5)
     def _scheduled(self) -> Attempted[Candidate]:
         found = candidate_schedules(self.scop, self.dependences)
         source, *others = found.made
-        # The source order is legal whether or not isl can prove it in time.
+        # The source order is legal, and complete, whether or not isl can prove it in time.
         check_legality(source)
-        proven = {candidate.name: check_legality(candidate) for candidate in others}
+        proven = {candidate.name: is_of_source(candidate) and check_legality(candidate) for candidate in others}
         return Attempted(
             (source, *(candidate for candidate in others if proven[candidate.name])),
             (*found.given_up, *(name for name, is_proven in proven.items() if not is_proven)),
         )
 
     @cached_property
+    @_timed(0.75)
     def _planned(self) -> Attempted[Plan]:
         return make_plans(self.candidates)
 
     @cached_property
+    @_timed()
     def _generated(self) -> Attempted[Program]:
         return make_programs(self.plans, self.target)
 
     @cached_property
+    @_timed()
     def partitioned(self) -> PartitionedProgram | None:
         """The version that is shared among the processor and devices; None where nothing can run on a device."""
         plan = self.device_plan
@@ -137,22 +171,28 @@ class Stages:
         return make_partitioned(plan, candidate, self.scop, self.target)
 
     @cached_property
+    @_timed()
     def device_plan(self) -> Plan | None:
         """The plan that suits devices best; None where no schedule has a coincident band."""
         return next(iter(self._chosen.made), None)
 
     @cached_property
+    @_timed()
     def _chosen(self) -> Attempted[Plan]:
         return choose_plan(self.candidates)
 
     @cached_property
+    @_timed()
     def counts(self) -> Counts:
         """Compute, memory and reuse as functions of the parameters."""
         return count(self.scop)
 
     @cached_property
+    @_timed()
     def source(self) -> str:
         """The text of the generated module."""
+        # What no version can do without comes first: isl gives up on the rest when the time is used up.
+        _ = self.bounds, self.dependences
         partitioned = self.partitioned if self.devices else None
         scop = replace(self.scop, arrays=all_arrays(self.plans))
         return write_module(scop, self.programs, self.bounds, self.counts, partitioned)
@@ -275,8 +315,7 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         # The same memory, and so the same names, in all of them.
         scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
         loop = Names(own_prefix(scop)).loop
-        generate = partial(generate_program, plan, scop)
-        program = within_budget(scop.context.get_ctx(), OPERATIONS, generate) if plan.team else generate()
+        program = attempt_program(plan, scop)
         if program is None:
             given_up.append(plan.name)
             continue
@@ -306,6 +345,17 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     # some tiles are computed in vectors, the others take as long as all of these.
     found.sort(key=lambda each: (not each.team, each.name not in contiguous, starts[each.name], each.has_other_tiles))
     return Attempted(with_outer_tiles(found, {plan.name for plan in plans if plan.accumulates}), tuple(given_up))
+
+
+def attempt_program(plan: Plan, scop: Scop) -> Program | None:
+    """The loop IR of a plan; None where isl gives up on it, or where it is not proven to execute each instance once.
+    The serial source order then has the source's own loops."""
+    try:
+        generate = partial(generate_program, plan, scop)
+        program = within_budget(scop.context.get_ctx(), OPERATIONS, generate, needed=not plan.team)
+    except UnprovenError:
+        program = None
+    return source_program(plan, scop) if program is None and not plan.team else program
 
 
 def with_outer_tiles(programs: Sequence[Program], accumulating: Set[str]) -> tuple[Program, ...]:
@@ -339,7 +389,7 @@ def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Targe
     if any(accumulates(statement) for statement in scop.statements):
         ordered = plan_parallel(candidate, wavefront=False, interchange=True, accumulate=True, name=plan.name)
         if ordered is not None and ordered.accumulates:
-            accumulating = within_budget(context, OPERATIONS, partial(generate_program, ordered, scop))
+            accumulating = attempt_program(ordered, scop)
 
     def generate() -> PartitionedProgram:
         for region in plan.regions:
@@ -348,7 +398,10 @@ def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Targe
                 partition(plan, region, splits[:depth])
         return generate_partitioned(plan, scop, target, accumulating)
 
-    return within_budget(context, 4 * OPERATIONS, generate)
+    try:
+        return within_budget(context, 4 * OPERATIONS, generate)
+    except UnprovenError:
+        return None
 
 
 def _show_space(stages: Stages) -> str:

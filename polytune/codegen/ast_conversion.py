@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeVar
@@ -21,7 +21,7 @@ from polytune.frontend.expression import (
     Unary,
     map_children,
 )
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.regions import MARK
 
 Part = TypeVar("Part", bound=Any)
@@ -102,12 +102,16 @@ def convert_node(node: isl.AstNode, scop: Scop) -> Node:
         values = [convert_expression(call.op_get_arg(k)) for k in range(1, call.op_get_n_arg())]
         if name.startswith(MARK):
             return RegionCall(int(name.removeprefix(MARK)), tuple(values))
-        statement = scop.statement(name)
-        replaced = dict(zip(statement.iterators, values, strict=True))
-        operations = tuple(substitute(operation, replaced) for operation in statement.operations)
-        return Compute(statement.name, operations, statement.location)
+        return statement_code(scop.statement(name), values)
 
     return convert(node)
+
+
+def statement_code(statement: Statement, values: Sequence[Expression]) -> Compute:
+    """The operations of an instance of a statement, its iterators replaced by their values."""
+    replaced = dict(zip(statement.iterators, values, strict=True))
+    operations = tuple(substitute(operation, replaced) for operation in statement.operations)
+    return Compute(statement.name, operations, statement.location)
 
 
 def block(*children: Node) -> Node:

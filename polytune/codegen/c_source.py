@@ -17,7 +17,7 @@ from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.storage import storage_of
-from polytune.codegen.tiles.windows import Names, ast_build, schedule_depth
+from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
 from polytune.frontend.expression import Argument, Assign, Branch, Element, Expression, Extent, Operation, While
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType
@@ -90,7 +90,7 @@ def source_order(scop: Scop) -> Node:
     """The loops of a kernel in source order, untiled, in the loop IR."""
     names = Names(own_prefix(scop))
     build = ast_build(scop.context, names, schedule_depth(scop.schedule.get_root()))
-    return convert_node(build.node_from_schedule(scop.schedule), scop)
+    return convert_node(loops_of_schedule(build, scop.schedule), scop)
 
 
 def c_function(

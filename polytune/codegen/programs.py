@@ -11,8 +11,19 @@ from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, 
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.tiles.copies import in_window, with_copies
 from polytune.codegen.tiles.interior import interior_of
-from polytune.codegen.tiles.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
+from polytune.codegen.tiles.windows import (
+    Names,
+    ast_build,
+    constrain,
+    loops_of_schedule,
+    range_of,
+    ranges,
+    schedule_depth,
+    window_context,
+)
+from polytune.errors import UnprovenError
 from polytune.frontend.scop import Scop
+from polytune.schedule.analysis.instances import has_all_in_regions
 from polytune.schedule.planning import in_point_order
 from polytune.schedule.private_sums import summed_by
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
@@ -21,7 +32,13 @@ from polytune.schedule.unions import sets_of, union_of
 
 
 def generate_program(plan: Plan, scop: Scop) -> Program:
-    """The loop IR of a plan: the code of every region, and the skeleton that calls them in order."""
+    """The loop IR of a plan: the code of every region, and the skeleton that calls them in order.
+
+    Raises:
+        UnprovenError: it is not proven that the code executes each statement instance exactly once.
+    """
+    if not has_all_in_regions(plan):
+        raise UnprovenError("it could not be proven that each statement instance is in one region")
     names = Names(own_prefix(scop))
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
@@ -87,7 +104,7 @@ def _skeleton(plan: Plan, scop: Scop, names: Names) -> Node:
     """
     root = _as_single_instances(plan.schedule.get_root())
     build = ast_build(scop.context, names, schedule_depth(root))
-    return convert_node(build.node_from_schedule(root.get_schedule()), scop)
+    return convert_node(loops_of_schedule(build, root.get_schedule()), scop)
 
 
 def _as_single_instances(node: isl.ScheduleNode) -> isl.ScheduleNode:
@@ -129,7 +146,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
     if region.early is not None:
         whole = early_updates_first(whole, f"{MARK}{region.index}", region.early, windows[-1][0])
     build = ast_build(context, names, schedule_depth(whole.get_root()))
-    tree = build.node_from_schedule(whole.intersect_domain(inside))
+    tree = loops_of_schedule(build, whole.intersect_domain(inside))
     if region.expansion is None:
         body = convert_node(tree, scop)
     else:

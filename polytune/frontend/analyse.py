@@ -9,7 +9,13 @@ from polytune.frontend.build import ModelBuilder
 from polytune.frontend.frame import Kernel
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import check_arguments, replace_parameters
-from polytune.frontend.prune import choose_parameters, context_of, replacements, without_parameters
+from polytune.frontend.prune import (
+    choose_parameters,
+    context_of,
+    nodes_without_parameters,
+    replacements,
+    without_parameters,
+)
 from polytune.frontend.scop import Scop
 from polytune.frontend.source import read_source
 from polytune.signature import Signature
@@ -34,8 +40,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     lowered = lower(source, signature)
     kernel = lowered.kernel
     model = ModelBuilder(kernel.affine, kernel.locations, _statement_prefix(kernel))
-    schedule = model.build(lowered.nodes)
-    if schedule is None:
+    order = model.build(lowered.nodes)
+    if order is None:
         raise source.refusal(
             source.tree,
             f"{source.name} has no statement that is ever executed",
@@ -51,7 +57,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         context=context_of(parameters, kernel.affine.context),
         arrays=tuple(kernel.arrays.values()),
         statements=tuple(without_parameters(statement, replaced) for statement in model.statements),
-        schedule=schedule,
+        schedule=order.schedule,
+        nodes=nodes_without_parameters(order.nodes, replaced),
         loops=tuple(model.loops),
         result=None if kernel.result is None else replace_parameters(kernel.result, replaced),
         location=source.location(source.tree),

@@ -1,40 +1,108 @@
-"""isl under a bound on its work: an integer set operation may take exponential time, a compiler may not.
+"""isl under a bound on its work: an integer set operation may take exponential time, or fail, and a compiler may not.
 
 Every phase that may take long has a way out when isl gives up: a kernel whose accesses cannot be checked is refused,
 dependences become coarser, a schedule, a plan or a version is left out, a count is unknown.  What runs under a budget
 must not pass callbacks to isl: exceptions do not come out of them safely.
+
+A phase's own budget counts isl's basic operations, which is the same on every machine.  All phases of a kernel together
+have another one, of processor time (``ProcessorTime``): once it is used up, what is not needed for a first version is
+left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeVar
 
 import islpy as isl
 
 Result = TypeVar("Result")
 
+_log = logging.getLogger(__name__)
 
-def within_budget(context: isl.Context, operations: int, work: Callable[[], Result]) -> Result | None:
-    """The result of ``work``, or None when isl gave up after ``operations`` of its basic operations.
 
-    isl reports the exhausted quota as some error of whatever it was doing, or not at all where it can do without, so
-    the quota itself is asked whether it has been reached: then nothing that was computed is used.  Any other failure
-    is raised as it is.  Budgets do not nest.
+class ProcessorTime:
+    """The processor time, in seconds, that all phases of a kernel have together; it runs while one of them does."""
+
+    def __init__(self, seconds: float):
+        self._whole = seconds
+        self._used = 0.0
+        self._since: float | None = None
+        self._share = 1.0
+
+    @contextmanager
+    def running(self, share: float = 1.0) -> Iterator[None]:
+        """Count what this thread does, and end all budgets within when so large a part of the whole has been used.
+
+        The time is counted once where this is within itself.
+        """
+        outer, self._share = self._share, share
+        is_outermost = self._since is None
+        token = _running.set(self)
+        if is_outermost:
+            self._since = time.thread_time()
+        try:
+            yield
+        finally:
+            if is_outermost and self._since is not None:
+                self._used += time.thread_time() - self._since
+                self._since = None
+            self._share = outer
+            _running.reset(token)
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether there is none left of the part that may be used now."""
+        now = 0.0 if self._since is None else time.thread_time() - self._since
+        return self._used + now >= self._share * self._whole
+
+
+_running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
+
+
+def is_used_up() -> bool:
+    """Whether the kernel that is being compiled has used all of its processor time."""
+    running = _running.get()
+    return running is not None and running.is_used_up
+
+
+def within_budget(
+    context: isl.Context, operations: int, work: Callable[[], Result], *, needed: bool = False
+) -> Result | None:
+    """The result of ``work``, or None when isl gave up, after ``operations`` of its basic operations or with an error.
+
+    isl reports an exhausted quota as some error of whatever it was doing, or not at all where it can do without, so
+    the quota itself is asked whether it has been reached: then nothing that was computed is used.  Its other errors,
+    such as "total dimensionality changed unexpectedly", are failures of single operations on relations that are right,
+    and leave the context as it was.  Failures of anything but isl are raised as they are.  A budget within another one
+    is its own: the outer one counts anew after it.
+
+    Args:
+        context: isl's context, which counts the operations.
+        operations: how many there may be.
+        work: what is to be done.
+        needed: whether it is done even when the kernel has used up its processor time.
     """
-    assert not context.get_max_operations(), "a budget within a budget"
+    if not needed and is_used_up():
+        return None
+    outer = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)
     try:
         result = work()
-    except Exception:
-        if _is_exhausted(context):
+    except Exception as error:
+        if isinstance(error, isl.Error) or _is_exhausted(context):
+            _log.debug("isl gave up: %s", error)
             return None
         raise
     else:
         return None if _is_exhausted(context) else result
     finally:
-        context.set_max_operations(0)
+        context.set_max_operations(outer)
         context.reset_operations()
 
 

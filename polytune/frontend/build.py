@@ -13,6 +13,7 @@ from polytune.frontend.expression import Binary, Constant, Expression, Iterator
 from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
 from polytune.frontend.reductions import find_reduction
 from polytune.frontend.scop import Loop, Statement
+from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,18 @@ class Surroundings:
 
     domain: isl.Set
     iterators: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SourceOrder:
+    """The order in which the source executes some statements, as a schedule tree and as loops."""
+
+    schedule: isl.Schedule
+    nodes: tuple[SourceNode, ...]
+
+    def before(self, other: SourceOrder) -> SourceOrder:
+        """This, and the other one after it."""
+        return SourceOrder(self.schedule.sequence(other.schedule), (*self.nodes, *other.nodes))
 
 
 @dataclass
@@ -37,32 +50,35 @@ class ModelBuilder:
     statements: list[Statement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
 
-    def build(self, nodes: Iterable[Node]) -> isl.Schedule | None:
-        """Add the nodes' statements and loops; their schedule, or None if no statement is ever executed."""
+    def build(self, nodes: Iterable[Node]) -> SourceOrder | None:
+        """Add the nodes' statements and loops; their order, or None if no statement is ever executed."""
         return self._sequence(nodes, Surroundings(self.affine.universe()))
 
-    def _sequence(self, nodes: Iterable[Node], around: Surroundings) -> isl.Schedule | None:
-        schedule: isl.Schedule | None = None
+    def _sequence(self, nodes: Iterable[Node], around: Surroundings) -> SourceOrder | None:
+        order: SourceOrder | None = None
         for node in nodes:
             part = self._node(node, around)
             if part is not None:
-                schedule = part if schedule is None else schedule.sequence(part)
-        return schedule
+                order = part if order is None else order.before(part)
+        return order
 
-    def _node(self, node: Node, around: Surroundings) -> isl.Schedule | None:
+    def _node(self, node: Node, around: Surroundings) -> SourceOrder | None:
         match node:
             case Perform():
                 return self._statement(node, around)
             case Guard(condition, then, otherwise):
                 holds = self.affine.condition(condition)
-                parts = [
+                sides = [
                     self._sequence(then, self._within(around, holds)),
                     self._sequence(otherwise, self._within(around, holds.complement())),
                 ]
-                present = [part for part in parts if part is not None]
-                if len(present) == 2:
-                    return present[0].sequence(present[1])
-                return present[0] if present else None
+                present = [side for side in sides if side is not None]
+                if not present:
+                    return None
+                first, *others = [side.schedule for side in present]
+                schedule = first.sequence(others[0]) if others else first
+                branches = [() if side is None else side.nodes for side in sides]
+                return SourceOrder(schedule, (SourceBranch(condition, branches[0], branches[1]),))
             case For():
                 return self._loop(node, around)
 
@@ -70,7 +86,7 @@ class ModelBuilder:
     def _within(around: Surroundings, condition: isl.Set) -> Surroundings:
         return Surroundings(around.domain.intersect(condition).coalesce(), around.iterators)
 
-    def _statement(self, node: Perform, around: Surroundings) -> isl.Schedule | None:
+    def _statement(self, node: Perform, around: Surroundings) -> SourceOrder | None:
         if around.domain.is_empty():
             return None
         name = f"{self.prefix}{len(self.statements)}"
@@ -85,9 +101,9 @@ class ModelBuilder:
         self.statements.append(
             Statement(name, around.iterators, domain, node.operations, accesses, reduction, node.location, node.text)
         )
-        return isl.Schedule.from_domain(isl.UnionSet.from_set(domain))
+        return SourceOrder(isl.Schedule.from_domain(isl.UnionSet.from_set(domain)), (name,))
 
-    def _loop(self, node: For, around: Surroundings) -> isl.Schedule | None:
+    def _loop(self, node: For, around: Surroundings) -> SourceOrder | None:
         depth = len(around.iterators)
         position, first = len(self.loops), len(self.statements)
         self.loops.append(Loop(node.variable, depth, (), node.location))
@@ -98,7 +114,8 @@ class ModelBuilder:
             return None
         inside = self.statements[first:]
         self.loops[position] = Loop(node.variable, depth, tuple(s.name for s in inside), node.location)
-        return body.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
+        schedule = body.schedule.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
+        return SourceOrder(schedule, (SourceLoop(node.iterator, node.start, node.stop, node.step, body.nodes),))
 
     def _iterations(self, node: For) -> isl.Set:
         """``{ : start <= i < stop and (i - start) mod step = 0 }``, and its mirror image for a negative step."""

@@ -11,6 +11,7 @@ from polytune.frontend.expression import Expression, ParameterValue, walk
 from polytune.frontend.frame import Kernel
 from polytune.frontend.parameters import needed_parameters, replace_parameters
 from polytune.frontend.scop import Parameter, Statement
+from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
 def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[Parameter, ...]:
@@ -44,6 +45,25 @@ def without_parameters(statement: Statement, replaced: dict[str, Expression]) ->
     """The statement with parameters that are left out replaced in its operations."""
     operations = tuple(replace_parameters(operation, replaced) for operation in statement.operations)
     return replace(statement, operations=operations)
+
+
+def nodes_without_parameters(nodes: tuple[SourceNode, ...], replaced: dict[str, Expression]) -> tuple[SourceNode, ...]:
+    """Loops and branches with parameters that are left out replaced in their bounds and conditions."""
+
+    def change(node: SourceNode) -> SourceNode:
+        match node:
+            case SourceLoop(start=start, stop=stop, body=body):
+                bounds = replace_parameters(start, replaced), replace_parameters(stop, replaced)
+                return replace(node, start=bounds[0], stop=bounds[1], body=nodes_without_parameters(body, replaced))
+            case SourceBranch(condition, then, otherwise):
+                return SourceBranch(
+                    replace_parameters(condition, replaced),
+                    nodes_without_parameters(then, replaced),
+                    nodes_without_parameters(otherwise, replaced),
+                )
+        return node
+
+    return tuple(change(node) for node in nodes)
 
 
 def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set:

@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Expression, Operation
+from polytune.frontend.source_order import SourceNode
 from polytune.signature import Signature
 
 
@@ -139,6 +140,8 @@ class Scop:
         parameters: symbolic constants, in an order in which each can be computed.
         context: ``[p] -> { : ... }``, what is known of the parameters.
         schedule: the source order as a schedule tree, one band of one member per loop.
+        nodes: the source order as loops, from which code may be generated without isl; of the kernel as it was written,
+            also where its statements have been rewritten.
         result: what the kernel returns, an expression of scalars and parameters, or None.
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
@@ -151,6 +154,7 @@ class Scop:
     arrays: tuple[Array, ...]
     statements: tuple[Statement, ...]
     schedule: isl.Schedule
+    nodes: tuple[SourceNode, ...]
     loops: tuple[Loop, ...]
     result: Expression | None
     location: SourceLocation

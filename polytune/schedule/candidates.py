@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -15,9 +15,9 @@ from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.grouping import group_sweeps, number_of_parts
-from polytune.schedule.rewrites.splitting import split_source
-from polytune.schedule.rewrites.step_blocks import block_steps
-from polytune.schedule.rewrites.transposition import transpose_arrays
+from polytune.schedule.rewrites.splitting import SPLIT, split_source
+from polytune.schedule.rewrites.step_blocks import BLOCKED, block_steps
+from polytune.schedule.rewrites.transposition import TRANSPOSED, transpose_arrays
 from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
 from polytune.schedule.unions import domain_of, maps_of, union_of
 from polytune.schedule.unskewing import unskewed
@@ -75,6 +75,7 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
     them.  Where loops become parallel if they are cut into pieces, the last ones are the source order with loops cut,
     and such a kernel in blocks of steps.
     """
+    context = scop.context.get_ctx()
     found = [Candidate("source", scop.schedule, dependences)]
     given_up: list[str] = []
 
@@ -85,23 +86,28 @@ def candidate_schedules(scop: Scop, dependences: Dependences) -> Attempted[Candi
         elif not any(schedule.plain_is_equal(other.schedule) for other in found[1:]):
             found.append(Candidate(strategy.name, schedule, dependences))
 
+    def attempted(name: str, work: Callable[[], Attempted[Candidate]]) -> Attempted[Candidate]:
+        made = within_budget(context, OPERATIONS, work)
+        return Attempted((), (name,)) if made is None else made
+
+    nothing: Attempted[Candidate] = Attempted((), ())
     connected = is_strongly_connected(dependences)
     for strategy in STRATEGIES:
         if not (connected and (strategy.serialize or strategy.fuse)):
             attempt(strategy, dependences)
-    grouped = grouped_schedule(scop, dependences, found)
+    (grouped,) = within_budget(context, OPERATIONS, lambda: (grouped_schedule(scop, dependences, found),)) or (None,)
     if grouped is not None:
         others = [each for each in found[1:] if not each.schedule.plain_is_equal(grouped)]
         found[1:] = [Candidate(GROUPED.name, grouped, dependences), *others]
     if not scop.strict and has_reductions(dependences):
         relaxed = compute_dependences(scop, relax_reductions=True)
         attempt(REASSOCIATED, relaxed)
-        summed = summed_schedule(scop, relaxed)
+        summed = attempted(SUMMED, lambda: summed_schedule(scop, relaxed))
     else:
-        summed = Attempted((), ())
-    transposed = transpose_arrays(found[1]) if found[1:] else Attempted[Candidate]((), ())
-    split = split_source(found[0])
-    blocked = block_steps(found[0]) if split.made else Attempted((), ())
+        summed = nothing
+    transposed = attempted(TRANSPOSED, lambda: transpose_arrays(found[1])) if found[1:] else nothing
+    split = attempted(SPLIT, lambda: split_source(found[0]))
+    blocked = attempted(BLOCKED, lambda: block_steps(found[0])) if split.made else nothing
     further = summed, transposed, split, blocked
     return Attempted(
         (*found, *(candidate for other in further for candidate in other.made)),
@@ -222,11 +228,7 @@ def compute_schedule(
 
     context = scop.context.get_ctx()
     with _settings(context, strategy):
-        try:
-            return within_budget(context, OPERATIONS, schedule)
-        except isl.Error:
-            # isl gives up on some dependences ("unable to carry dependences"): then this strategy has no schedule.
-            return None
+        return within_budget(context, OPERATIONS, schedule)
 
 
 def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:

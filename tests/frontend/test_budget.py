@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
+
 import islpy as isl
 import pytest
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend.bounds import access_bounds
-from polytune.frontend.budget import within_budget
+from polytune.frontend.budget import ProcessorTime, within_budget
 from tests.frontend.helpers import analysed
 
 
@@ -46,13 +48,53 @@ def test_result_is_not_used_if_the_failure_was_not_passed_on() -> None:
     assert within_budget(context, 10_000_000, work) == "all of it"
 
 
-def test_other_failures_are_raised() -> None:
+def test_errors_of_isl_are_no_result_and_other_failures_are_raised() -> None:
     context = isl.Context()
     with pytest.raises(ZeroDivisionError):
         within_budget(context, 1000, lambda: 1 // 0)
-    with pytest.raises(isl.Error):
-        within_budget(context, 1000, lambda: isl.Set.read_from_str(context, "{ [i"))
+    assert within_budget(context, 1000, lambda: isl.Set.read_from_str(context, "{ [i")) is None
     assert context.get_max_operations() == 0
+    assert within_budget(context, 10_000_000, lambda: squares(context)) is not None
+
+
+def test_budget_within_a_budget_is_its_own() -> None:
+    context = isl.Context()
+
+    def work() -> isl.Set:
+        assert within_budget(context, 50, lambda: squares(context)) is None
+        assert context.get_max_operations() == 10_000_000
+        return squares(context)
+
+    assert within_budget(context, 10_000_000, work) is not None
+    assert within_budget(context, 50, lambda: within_budget(context, 10_000_000, lambda: squares(context))) is not None
+    assert context.get_max_operations() == 0
+
+
+def use(seconds: float) -> None:
+    end = time.thread_time() + seconds
+    while time.thread_time() < end:
+        pass
+
+
+def test_phases_share_processor_time() -> None:
+    context, clock = isl.Context(), ProcessorTime(0.05)
+
+    def attempt(**how: bool) -> int | None:
+        return within_budget(context, 10_000_000, lambda: 1, **how)
+
+    with clock.running():
+        assert attempt() == 1
+        use(0.03)
+        with clock.running(share=0.5):
+            assert attempt() is None and attempt(needed=True) == 1
+        assert attempt() == 1
+    # Time that passes outside is nobody's.
+    use(0.03)
+    with clock.running():
+        assert attempt() == 1
+        use(0.03)
+        assert attempt() is None and attempt(needed=True) == 1
+    assert attempt() == 1
 
 
 def many_divisions(n, A, B):

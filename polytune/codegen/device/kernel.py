@@ -10,7 +10,15 @@ from polytune.codegen.ast_conversion import add_constant, convert_expression, co
 from polytune.codegen.loops import Block, Compute, For, If, Node, TiledMember
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.scanning import scan
-from polytune.codegen.tiles.windows import Names, ast_build, constrain, ranges, schedule_depth, window_context
+from polytune.codegen.tiles.windows import (
+    Names,
+    ast_build,
+    constrain,
+    loops_of_schedule,
+    ranges,
+    schedule_depth,
+    window_context,
+)
 from polytune.frontend.expression import Assign, Binary, Element, Expression, Iterator, Operation
 from polytune.frontend.expression import map_children as map_below
 from polytune.frontend.scop import Scop, Statement
@@ -135,7 +143,7 @@ def generate_kernel(mapping: Mapping, scop: Scop) -> DeviceKernel:
                 if not of_tile.intersect(isl.UnionSet.from_set(statement.domain)).is_empty()
             ),
         )
-        tree = ast_build(context, names, depth).node_from_schedule(mapping.schedule.intersect_domain(of_tile))
+        tree = loops_of_schedule(ast_build(context, names, depth), mapping.schedule.intersect_domain(of_tile))
         return in_mapped_loops(convert_node(tree, redirected), mapped)
 
     return DeviceKernel(

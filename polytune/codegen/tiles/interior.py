@@ -15,7 +15,7 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression, convert_node, substitute
 from polytune.codegen.loops import Node
-from polytune.codegen.tiles.windows import Names, ast_build
+from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule
 from polytune.frontend.expression import Expression, Iterator
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.regions import Region
@@ -67,7 +67,8 @@ def interior_of(inside: isl.UnionSet, context: isl.Set, region: Region, scop: Sc
     band = isl.MultiUnionPwAff.from_union_map(_band_of(region, stand_in))
     schedule = isl.Schedule.from_domain(isl.UnionSet.from_set(instances.intersect_params(interior)))
     schedule = schedule.insert_partial_schedule(select_members(band, tuple(order)))
-    nest = convert_node(ast_build(interior, names, region.depth, region.outer_depth).node_from_schedule(schedule), scop)
+    build = ast_build(interior, names, region.depth, region.outer_depth)
+    nest = convert_node(loops_of_schedule(build, schedule), scop)
     condition = convert_expression(ast_build(context, names, 0).expr_from_set(interior.gist(context).coalesce()))
     return Interior(condition, nest)
 

@@ -8,6 +8,9 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression
 from polytune.codegen.loops import TiledMember
+from polytune.errors import UnprovenError
+from polytune.frontend.affine import AffineBuilder
+from polytune.schedule.analysis.instances import executes_each_once, lies_between
 from polytune.schedule.regions import Region
 from polytune.schedule.unions import parameter
 
@@ -42,6 +45,17 @@ def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl
     for level in range(depth):
         iterators = iterators.add(isl.Id.read_from_str(isl_context, names.loop(first + level)))
     return isl.AstBuild.from_context(context).set_iterators(iterators)
+
+
+def loops_of_schedule(build: isl.AstBuild, schedule: isl.Schedule) -> isl.AstNode:
+    """isl's AST of a schedule tree: the one place where loops are made of trees.
+
+    Raises:
+        UnprovenError: it is not proven that they execute each instance of the tree's domain exactly once.
+    """
+    if not executes_each_once(schedule):
+        raise UnprovenError("it could not be proven that each statement instance is executed exactly once")
+    return build.node_from_schedule(schedule)
 
 
 def schedule_depth(node: isl.ScheduleNode) -> int:
@@ -95,8 +109,19 @@ def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
 
 
 def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names) -> tuple[TiledMember, ...]:
-    """Per member of the band its least value and one more than its greatest, where there is any work."""
-    return tuple(range_of(values_of(domain, region, member), nonempty, names) for member in range(region.depth))
+    """Per member of the band its least value and one more than its greatest, where there is any work.
+
+    Raises:
+        UnprovenError: it is not proven that an instance lies between them, as code has them.
+    """
+    found = tuple(range_of(values_of(domain, region, member), nonempty, names) for member in range(region.depth))
+    affine = AffineBuilder(context=domain.get_ctx())
+    for member, limits in enumerate(found):
+        assert region.band is not None
+        lower, upper = affine.function(limits.lower), affine.function(limits.upper)
+        if not lies_between(domain, region.band.get_union_pw_aff(member), lower, upper):
+            raise UnprovenError("it could not be proven that tiles leave out no statement instance")
+    return found
 
 
 def range_of(values: isl.Set, nonempty: isl.Set, names: Names) -> TiledMember:

@@ -80,13 +80,8 @@ def array_dependences(
         for reference in (statement.reduction.read, statement.reduction.write)
     }
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
-        try:
-            work = partial(way, accesses, scop, owner, relax_reductions)
-            found = within_budget(scop.context.get_ctx(), OPERATIONS, work)
-        except isl.Error:
-            # isl fails on some relations with existential variables ("affine expression involves some of the domain
-            # dimensions").
-            continue
+        work = partial(way, accesses, scop, owner, relax_reductions)
+        found = within_budget(scop.context.get_ctx(), OPERATIONS, work)
         if found is not None:
             return found
     return _order_based(accesses, scop, owner, relax_reductions)

@@ -31,7 +31,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, Origin
 from polytune.schedule.rewrites.step_nest import (
     AT,
     BEFORE,
@@ -58,6 +58,7 @@ class SavedKernel:
         rest: names of the pieces that read nothing but what is saved, and the element that they update.
         copies: names of the statements that save values.
         steps: how many steps a block has.
+        origin: ``{ S_k[x] -> S[x] }``, which instance of the statement each piece's is.
     """
 
     scop: Scop
@@ -65,6 +66,7 @@ class SavedKernel:
     rest: tuple[str, ...]
     copies: frozenset[str]
     steps: int
+    origin: Origin
 
 
 def save_values(source: Candidate, steps: int) -> SavedKernel | None:
@@ -119,8 +121,15 @@ class _Builder:
         schedule = isl.Schedule.from_domain(domain).insert_partial_schedule(isl.MultiUnionPwAff.from_union_map(times))
         arrays = (*self.scop.arrays, *self.arrays.values())
         scop = replace(self.scop, statements=tuple(self.statements), arrays=arrays, schedule=schedule)
-        kernel = SavedKernel(scop, times, tuple(self.rest), frozenset(self.copies), self.steps)
+        copying = frozenset(self.copies)
+        kernel = SavedKernel(scop, times, tuple(self.rest), copying, self.steps, self.origin(copying))
         return kernel if holds_what_is_read(kernel, times) else None
+
+    def origin(self, copies: frozenset[str]) -> Origin:
+        """What the pieces are pieces of."""
+        pieces = [each.domain.identity() for each in self.statements if each.name not in copies]
+        renamed = (isl.UnionMap.from_map(each.set_tuple_name(isl.dim_type.out, self.statement.name)) for each in pieces)
+        return Origin(self.scop, joined(renamed, self.scop), copies)
 
     def rest_of(self, piece: isl.Set, sides: Sides) -> isl.Set:
         """What lies on the same sides of the cuts in all steps of a block."""

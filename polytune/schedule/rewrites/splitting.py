@@ -57,7 +57,8 @@ def split_band(node: isl.ScheduleNode, dependences: Dependences, cuts: int = MOS
     """A sequence of pieces of a loop, all coincident; None where the loop is so as a whole, or cannot be made so.
 
     With P the loops around and B the loop, a cut at e is ``{ x : B(x) < e(P(x)) }``, ``{ x : B(x) = e(P(x)) }`` and
-    ``{ x : B(x) > e(P(x)) }``: they cover all instances, and B grows from each to the next.
+    ``{ x : B(x) > e(P(x)) }``: they cover all instances, and B grows from each to the next.  Where e is a quotient that
+    is no integer, there is nothing at the cut.
 
     Args:
         node: a band of one member.
@@ -87,7 +88,7 @@ def _with_parallel_pieces(pieces: isl.ScheduleNode, dependences: Dependences, cu
     return pieces
 
 
-def _cut(node: isl.ScheduleNode, place: isl.Map) -> isl.ScheduleNode | None:
+def _cut(node: isl.ScheduleNode, place: isl.Aff) -> isl.ScheduleNode | None:
     """A loop as a sequence of what is before, at and behind a place ``{ P -> [e] }``; None where all is together."""
     parts = [part for part in sides_of(node, place) if not part.is_empty()]
     if len(parts) < 2:
@@ -98,19 +99,28 @@ def _cut(node: isl.ScheduleNode, place: isl.Map) -> isl.ScheduleNode | None:
     return node.insert_sequence(filters)
 
 
-def sides_of(node: isl.ScheduleNode, place: isl.Map) -> tuple[isl.UnionSet, isl.UnionSet, isl.UnionSet]:
-    """The instances of a loop before, at and behind a place ``{ P -> [e] }``."""
-    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
-    at = node.get_prefix_schedule_union_map().apply_range(isl.UnionMap.from_map(place))
-    value = place.get_space().range()
+def sides_of(node: isl.ScheduleNode, place: isl.Aff) -> tuple[isl.UnionSet, isl.UnionSet, isl.UnionSet]:
+    """The instances of a loop before, at and behind a place ``{ P -> [e] }``.
 
-    def side(relation: isl.Map) -> isl.UnionSet:
+    B being an integer, ``B < e`` is ``B < ceil(e)``, ``B > e`` is ``B > floor(e)``, and ``B = e`` is both of
+    ``B = floor(e)`` and ``B = ceil(e)``: as relations, floor(e) and ceil(e) are defined for every P, but e only where
+    it is an integer.
+    """
+    loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())
+    prefix = node.get_prefix_schedule_union_map()
+    value = place.get_domain_space().drop_dims(isl.dim_type.set, 0, place.dim(isl.dim_type.in_))
+    value = value.reset_tuple_id(isl.dim_type.set).add_dims(isl.dim_type.set, 1)
+
+    def side(bound: isl.Aff, relation: isl.Map) -> isl.UnionSet:
+        at = prefix.apply_range(isl.UnionMap.from_map(isl.Map.from_aff(bound)))
         return coalesced(loop.intersect(at.apply_range(isl.UnionMap.from_map(relation))).domain())
 
-    return side(isl.Map.lex_gt(value)), side(isl.Map.identity(value.map_from_set())), side(isl.Map.lex_lt(value))
+    same = isl.Map.identity(value.map_from_set())
+    before, behind = side(place.ceil(), isl.Map.lex_gt(value)), side(place.floor(), isl.Map.lex_lt(value))
+    return before, side(place.floor(), same).intersect(side(place.ceil(), same)), behind
 
 
-def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Map | None:
+def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Aff | None:
     """A place ``{ P -> [e] }`` of which all sides are coincident; None where the loop is so as a whole, or never is."""
     if node.band_n_member() != 1 or analyse_band(node, dependences).coincident[0]:
         return None
@@ -121,31 +131,30 @@ def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Map | None
     return None
 
 
-def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Map]:
+def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Aff]:
     """Where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one kind that
     the loop carries lead to, or come from."""
     loop = node.band_get_partial_schedule_union_map()
     prefix = node.get_prefix_schedule_union_map()
     carried = open_dependences(dependences.forced, node)
     carried = carried.subtract(carried.eq_at_multi_union_pw_aff(node.band_get_partial_schedule()))
-    found: list[isl.Map] = []
+    found: list[isl.Aff] = []
     for relation in maps_of(carried):
         for piece in relation.get_basic_maps():
             for ends in (piece.domain(), piece.range()):
                 instances = isl.UnionSet.from_set(isl.Set.from_basic_set(ends))
-                iterations = isl.Map.from_union_map(prefix.intersect_domain(instances).reverse().apply_range(loop))
-                place = _affine(iterations)
-                if place is not None and not any(place.is_equal(other) for other in found):
+                iterations = maps_of(prefix.intersect_domain(instances).reverse().apply_range(loop))
+                # There are none where the piece has no instances.
+                place = _affine(iterations[0]) if len(iterations) == 1 else None
+                if place is not None and not any(place.plain_is_equal(other) for other in found):
                     found.append(place)
     return found
 
 
-def _affine(iterations: isl.Map) -> isl.Map | None:
+def _affine(iterations: isl.Map) -> isl.Aff | None:
     """``{ P -> [e(P)] }`` for every P, if the relation says so where it is defined; None where it is no function."""
     if not iterations.is_single_valued():
         return None
-    function = isl.PwMultiAff.from_map(iterations.coalesce()).get_at(0)
+    function = isl.PwMultiAff.from_map(coalesced(iterations)).get_at(0)
     function = function.gist(function.domain())
-    if not function.isa_aff():
-        return None
-    return isl.Map.from_aff(function.as_aff())
+    return function.as_aff() if function.isa_aff() else None

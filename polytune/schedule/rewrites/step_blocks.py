@@ -48,7 +48,7 @@ def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
     if not is_proven_legal(schedule, dependences):
         return Attempted((), ())
     serial = frozenset(statement.name for statement in kernel.scop.statements) - set(kernel.rest)
-    return Attempted((Candidate(BLOCKED, schedule, dependences, serial),), ())
+    return Attempted((Candidate(BLOCKED, schedule, dependences, serial, kernel.origin),), ())
 
 
 def _in_blocks(kernel: SavedKernel) -> isl.Schedule:

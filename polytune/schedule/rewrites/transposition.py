@@ -33,9 +33,10 @@ from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, Origin
 from polytune.schedule.tiles.interchange import advance, contiguous_axis, jumps, point_order
 from polytune.schedule.tree import has_band
+from polytune.schedule.unions import joined
 
 OPERATIONS = 4_000_000
 """isl's budget for the copies of one kernel, in its own basic operations (about a second)."""
@@ -54,14 +55,16 @@ def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
     (found,) = made
     if found is None:
         return Attempted((), ())
-    schedule, scop = found
+    schedule, scop, origin = found
     dependences = compute_dependences(scop, candidate.dependences.relaxed)
-    proven = is_proven_legal(schedule, dependences)
-    return Attempted((Candidate(TRANSPOSED, schedule, dependences),), ()) if proven else Attempted((), (TRANSPOSED,))
+    if not is_proven_legal(schedule, dependences):
+        return Attempted((), (TRANSPOSED,))
+    return Attempted((Candidate(TRANSPOSED, schedule, dependences, origin=origin),), ())
 
 
-def _transposed(candidate: Candidate) -> tuple[isl.Schedule, Scop] | None:
-    """The schedule with the copies around it, and the kernel that has them; None where no array is walked so."""
+def _transposed(candidate: Candidate) -> tuple[isl.Schedule, Scop, Origin] | None:
+    """The schedule with the copies around it, the kernel that has them, and the relation ``{ S[i] -> S[i] }`` of its
+    instances to those that it had; None where no array is walked so."""
     dependences = candidate.dependences
     axes = walked_axes(candidate)
     if not axes:
@@ -71,7 +74,9 @@ def _transposed(candidate: Candidate) -> tuple[isl.Schedule, Scop] | None:
     statements = (*copies.before, *(copies.redirected(each) for each in scop.statements), *copies.after)
     arrays = (*scop.arrays, *copies.arrays.values())
     changed = replace(scop, statements=statements, arrays=arrays, schedule=copies.around(scop.schedule))
-    return copies.around(candidate.schedule), changed
+    same = joined((isl.UnionMap.from_map(each.domain.identity()) for each in scop.statements), scop)
+    copying = frozenset(each.name for each in (*copies.before, *copies.after))
+    return copies.around(candidate.schedule), changed, Origin(scop, same, copying)
 
 
 def walked_axes(candidate: Candidate) -> dict[str, int]:

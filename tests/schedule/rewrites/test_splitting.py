@@ -14,6 +14,7 @@ from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.rewrites.splitting import split_source
+from tests.every_version import check_versions, stages_of
 from tests.schedule.kernels import polybench_case
 
 
@@ -96,3 +97,46 @@ def test_a_loop_is_cut_where_all_its_dependences_meet(function: Callable, pieces
 def test_a_loop_that_too_many_cuts_would_free_stays_whole(function: Callable) -> None:
     arguments = [7, np.zeros(7)][-function.__code__.co_argcount :]
     assert split_function(function, *arguments) is None
+
+
+def meets_in_the_middle(n, A):
+    for i in range(2, n):
+        A[n - 1 - i, i + 3] = A[i, i + 2]
+
+
+def meets_at_a_third(n, A):
+    for i in range(n):
+        A[2 * i, i] = A[i, n - 1 - i] + 1.0
+
+
+def meets_once_for_each_row(n, m, A):
+    for i in range(0, n, 3):
+        for _j in range(m):
+            A[i // 2, i] += 1.0
+            A[i, n - 1 - i] = 2.0
+
+
+@pytest.mark.parametrize("function", [meets_in_the_middle, meets_at_a_third, meets_once_for_each_row])
+@pytest.mark.parametrize("strict", [False, True])
+def test_place_of_a_cut_may_be_a_quotient(function: Callable, strict: bool) -> None:
+    """(n - 1) / 2 and (n - 1) / 3 are integers for some n; of the loop nothing is lost for the others."""
+    for n in range(1, 13):
+        A = np.random.default_rng(n).random((30, 30))
+        arguments = (n, 4, A) if function is meets_once_for_each_row else (n, A)
+        stages = stages_of(function, arguments, strict=strict)
+        check_versions(function, stages, arguments, tiles=((3,),))
+
+
+def test_loops_of_several_statements_are_cut_or_left() -> None:
+    """isl has no single relation between the iterations where a piece has no instances, or those of two statements."""
+
+    def branches(n, m, A, B, C, D, alpha):
+        for i in range(2, m - 1):
+            for j in range(i // 2, n - 1, 3):
+                if i == n - 1:
+                    A[j, j] = max(C[j, i], min(0.5, D[j, j - 1]))
+                elif i <= i + 1:
+                    B[j] = min(B[j], (A[j + 1, j]) * 0.125)
+
+    arguments = (6, 9, *(np.ones(shape, np.int64) for shape in ((24, 24), (24,), (6, 9), (6, 9))), -0.25)
+    check_versions(branches, stages_of(branches, arguments), arguments)
