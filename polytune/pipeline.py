@@ -9,7 +9,7 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from polytune.codegen.jamming import jam_program
-from polytune.codegen.loops import Program
+from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.module import write_module
 from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
@@ -61,6 +61,13 @@ SECONDS = 7.0
 """The processor time that all versions of a kernel have together: what is not made by then is left out.  Schedules may
 use half of it, plans three quarters, so that there is time to generate what was found.  A first call takes up to two
 seconds more, for the phase that was at work when the time ended, and for Numba."""
+
+FIRST_CALL = 10.0
+"""The processor time that a first call may take in all, in seconds."""
+
+NODES_A_SECOND = 110
+"""How many nodes of the loop IR Numba and LLVM compile in a second.  Measured over all versions of nine kernels of
+PolyBench: 60 to 180 for versions of more than 100 nodes, on a machine that is busy with other things."""
 
 
 Result = TypeVar("Result")
@@ -158,7 +165,8 @@ class Stages:
     @cached_property
     @_timed()
     def _generated(self) -> Attempted[Program]:
-        return make_programs(self.plans, self.target)
+        made = make_programs(self.plans, self.target)
+        return replace(made, made=compiled_in_time(made.made, FIRST_CALL - self.time.used))
 
     @cached_property
     @_timed()
@@ -345,6 +353,17 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     # some tiles are computed in vectors, the others take as long as all of these.
     found.sort(key=lambda each: (not each.team, each.name not in contiguous, starts[each.name], each.has_other_tiles))
     return Attempted(with_outer_tiles(found, {plan.name for plan in plans if plan.accumulates}), tuple(given_up))
+
+
+def compiled_in_time(programs: tuple[Program, ...], seconds: float) -> tuple[Program, ...]:
+    """Programs in their order, but those last of which it would take longer than so many seconds to compile one: the
+    first one is what a first call waits for."""
+    return tuple(sorted(programs, key=lambda each: size_of(each) > seconds * NODES_A_SECOND))
+
+
+def size_of(program: Program) -> int:
+    """How many nodes of the loop IR the code of a program has."""
+    return sum(1 for region in program.regions for _ in walk_nodes(region.body))
 
 
 def attempt_program(plan: Plan, scop: Scop) -> Program | None:

@@ -58,6 +58,18 @@ def no_devices() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session", autouse=True)
+def time_to_compile() -> Iterator[None]:
+    """Kernels have all the processor time that they need, so that what is compiled does not depend on how busy the
+    machine is; tests of what happens without set it themselves."""
+    from polytune import pipeline
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pipeline, "SECONDS", 1e6)
+        patch.setattr(pipeline, "FIRST_CALL", 2e6)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
 def nothing_in_background() -> Iterator[None]:
     """A call that tries a version compiles it, so that what a test sees does not depend on how fast another process is;
     tests of compiling in the background allow it."""

@@ -53,11 +53,11 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
     conditions: list[tuple[BoundsCondition, isl.Set]] = []
     context = scop.context.get_ctx()
     for access in (access for statement in scop.statements for access in statement.accesses):
-        found = within_budget(context, OPERATIONS, partial(_conditions, scop, access))
+        found = within_budget(context, OPERATIONS, partial(_conditions, scop, access), needed=True)
         if found is None:
             raise _beyond_checking(access)
         for condition, violated in found:
-            added = within_budget(context, OPERATIONS, partial(_added, conditions, condition, violated))
+            added = within_budget(context, OPERATIONS, partial(_added, conditions, condition, violated), needed=True)
             conditions = [*conditions, (condition, violated)] if added is None else added
     return tuple(condition for condition, _ in conditions)
 

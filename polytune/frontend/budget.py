@@ -55,10 +55,14 @@ class ProcessorTime:
             _running.reset(token)
 
     @property
+    def used(self) -> float:
+        """How much has been used so far, in seconds."""
+        return self._used + (0.0 if self._since is None else time.thread_time() - self._since)
+
+    @property
     def is_used_up(self) -> bool:
         """Whether there is none left of the part that may be used now."""
-        now = 0.0 if self._since is None else time.thread_time() - self._since
-        return self._used + now >= self._share * self._whole
+        return self.used >= self._share * self._whole
 
 
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)

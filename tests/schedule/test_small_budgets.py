@@ -70,3 +70,27 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
             assert [program.name for program in stages.programs] == ["source"]
             assert any(line.startswith("tiled: isl could not") for line in stages.given_up)
             assert set(stages.given_up) <= {line.strip() for line in explain_versions(stages).splitlines()}
+
+
+@pytest.mark.parametrize("name", ["gemm", "jacobi-1d", "reductions"])
+def test_without_processor_time_the_source_order_remains(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    case = SMALL[name] if name in SMALL else polybench_case(name)
+    monkeypatch.setattr(pipeline, "SECONDS", 0.0)
+    fresh = Case(f"{name} without time", case.function, tuple(case.arguments().values()))
+    assert [program.name for program in fresh.stages.programs] == ["source"]
+    assert any(line.startswith("parallel: ") for line in fresh.stages.given_up)
+    assert compile(fresh.stages.source, "<generated>", "exec")
+    check_all_versions(fresh, runs=1)
+
+
+def test_what_takes_long_to_compile_is_not_first() -> None:
+    programs = polybench_case("gemm").stages.programs
+    sizes = [pipeline.size_of(program) for program in programs]
+    assert sizes[0] > min(sizes)
+    assert pipeline.compiled_in_time(programs, 1e6) == programs
+    quick = pipeline.compiled_in_time(programs, (sizes[0] - 1) / pipeline.NODES_A_SECOND)
+    assert sorted(program.name for program in quick) == sorted(program.name for program in programs)
+    assert pipeline.size_of(quick[0]) < sizes[0]
+    assert [each for each in quick if pipeline.size_of(each) < sizes[0]] == [
+        each for each in programs if pipeline.size_of(each) < sizes[0]
+    ]
