@@ -6,15 +6,21 @@ PYTHON ?= python3
 TEST_PROCESSES ?= 2
 TEST_THREADS ?= 2
 
+# How long make fuzz goes on, in how many processes, and with START= from which program on.
+SECONDS ?= 600
+START ?=
+FUZZ_PROCESSES ?= $(shell nproc 2>/dev/null || echo 2)
+
 VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test lint format clean help
+.PHONY: demo test fuzz lint format clean help
 
 help:
 	@echo "make demo    tune PolyBench gemm and compare it with NumPy and Numba"
 	@echo "make test    run the tests"
+	@echo "make fuzz    try random programs for SECONDS=600, from number START= on"
 	@echo "make lint    check style and types"
 	@echo "make format  rewrite the sources in the project's style"
 	@echo "make clean   remove .venv and the tools' caches"
@@ -24,6 +30,9 @@ demo: $(INSTALLED)
 
 test: $(INSTALLED)
 	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES)
+
+fuzz: $(INSTALLED)
+	$(RUN) -m tests.fuzz --seconds $(SECONDS) --processes $(FUZZ_PROCESSES) $(if $(START),--start $(START))
 
 lint: $(INSTALLED)
 	$(RUN) -m ruff check .

@@ -319,12 +319,25 @@ class Interpreter:
 
         Sizes that the configuration does not have are those that the version starts from.
         """
-        version, call = self._versions[configuration["version"]], _Values(self.module, values)
-        tiles = [configuration.get(size, first) for size, first in version.sizes.items()]
-        unused = [0] * (self.most_tiles - len(tiles))
-        context = call.context((), (*tiles, *unused))
-        self._work(version.function, configuration["threads"] if version.team else 0, context, seed)
-        return call.result()
+        return self.prepared(values)(configuration, seed)
+
+    def prepared(self, values: Sequence[Any]) -> Callable[[Mapping[str, Any], int], Any]:
+        """A call whose arguments are checked; it takes the configuration to run, and a seed for the order of tickets.
+
+        Raises:
+            ArgumentError: an array is too small for the accesses.
+        """
+        call = _Values(self.module, values)
+
+        def run(configuration: Mapping[str, Any], seed: int) -> Any:
+            version = self._versions[configuration["version"]]
+            tiles = [configuration.get(size, first) for size, first in version.sizes.items()]
+            unused = [0] * (self.most_tiles - len(tiles))
+            context = call.context((), (*tiles, *unused))
+            self._work(version.function, configuration["threads"] if version.team else 0, context, seed)
+            return call.result()
+
+        return run
 
     def execution(self) -> Execution:
         """What runs the version that is shared with devices, on those that there are."""

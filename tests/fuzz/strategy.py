@@ -1,10 +1,11 @@
-"""A Hypothesis strategy of random affine programs.
+"""Random affine programs, as a function of a seed and as a Hypothesis strategy.
 
-What is drawn first is the simplest choice everywhere, so that a failing program shrinks to a short one.
+What is drawn first is the simplest choice everywhere, so that Hypothesis shrinks a failing program to a short one.
 """
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -61,14 +62,18 @@ class Scope:
 
 
 class Author:
-    """Writes one program from the choices of a Hypothesis test case."""
+    """Writes one program.
 
-    def __init__(self, draw: Any, statements: int, depth: int):
+    Attributes:
+        draw: gives an integer from the first of two numbers to the second.
+    """
+
+    def __init__(self, draw: Callable[[int, int], int], statements: int, depth: int):
         self.draw = draw
         self.depth = depth
         self.types = self.choose(TYPES)
-        self.parameters = dict(zip("nm", self.draw(st.tuples(st.integers(0, 9), st.integers(0, 9))), strict=True))
-        ranks = self.draw(st.lists(st.sampled_from([1, 2, 2, 3]), min_size=1, max_size=4))
+        self.parameters = {name: draw(0, 9) for name in "nm"}
+        ranks = [self.choose((1, 2, 2, 3)) for _ in range(draw(1, 4))]
         self.arrays = tuple(
             Array(
                 name,
@@ -82,15 +87,15 @@ class Author:
         self.buffers: list[Array] = []
         self.alpha = self.choose((0.5, 1.5, -0.75))
         self.values = ValueWriter(self)
-        self.statements = self.draw(st.integers(1, statements))
+        self.statements = draw(1, statements)
         self.fresh = 0
 
     def choose(self, options: Sequence[Any]) -> Any:
-        return options[self.draw(st.integers(0, len(options) - 1))]
+        return options[self.draw(0, len(options) - 1)]
 
     def chance(self, percent: int) -> bool:
         """True in so many of a hundred cases; shrinks to False."""
-        return self.draw(st.integers(0, 99)) >= 100 - percent
+        return self.draw(0, 99) >= 100 - percent
 
     # Affine forms
 
@@ -130,7 +135,7 @@ class Author:
             case "m":
                 modulus = self.choose((2, 3))
                 total = Affine((*left.terms, (self.choose(names), 1))) if self.chance(30) else left
-                return Congruence(total, modulus, self.draw(st.integers(0, modulus - 1)))
+                return Congruence(total, modulus, self.draw(0, modulus - 1))
             case "b":
                 first = Comparison(Affine(((self.choose(names), 1),), 1), self.choose(("<", ">")), left)
                 second = Congruence(left, 2, 0) if self.chance(50) else Comparison(left, ">", Affine((), 1))
@@ -344,4 +349,9 @@ def programs(draw: st.DrawFn, statements: int = 8, depth: int = 4) -> Program:
         statements: about the most assignments that a program has.
         depth: the deepest that loops are nested, at most four.
     """
-    return Author(draw, statements, depth).program()
+    return Author(lambda low, high: draw(st.integers(low, high)), statements, depth).program()
+
+
+def program_of(seed: int, statements: int = 8, depth: int = 4) -> Program:
+    """The affine program of a seed; see ``programs``."""
+    return Author(random.Random(seed).randint, statements, depth).program()

@@ -1,0 +1,45 @@
+"""The programs of both generators, each with a number of its own."""
+
+from __future__ import annotations
+
+import random
+
+from tests.fuzz.programs import ArrayArgument, Program
+from tests.fuzz.samples import Sample
+from tests.fuzz.seeded.programs import sample_of
+from tests.fuzz.strategy import program_of
+
+AFFINE, SEEDED = "affine", "seeded"
+"""The generators: of ``tests.fuzz.strategy``, whose programs have even numbers, and of ``tests.fuzz.seeded``."""
+
+_SCALES = (*((2, 2),) * 4, *((3, 3),) * 3, (5, 3), (8, 4))
+"""How many statements the affine programs have at most, and how deep their loops are."""
+
+
+def generator_of(number: int) -> str:
+    """The generator that makes the program of a number."""
+    return SEEDED if number % 2 else AFFINE
+
+
+def numbered(number: int) -> Sample:
+    """The program of a number."""
+    if number % 2:
+        return sample_of(number // 2)
+    choose = random.Random(f"affine {number}")
+    statements, depth = choose.choice(_SCALES)
+    return sample_from(program_of(number // 2, statements, depth), strict=choose.random() < 0.5)
+
+
+def sample_from(program: Program, strict: bool) -> Sample:
+    """An affine program as what fuzzing runs."""
+    setup = tuple(
+        (name, value.text(exact=not strict) if isinstance(value, ArrayArgument) else repr(value))
+        for name, value in zip(program.names, program.values, strict=True)
+    )
+    single = any(array.dtype == "float32" for array in program.tree.arrays)
+    return Sample(program.source, setup, ", ".join(program.names), strict, 0.0 if strict else 1e-3 if single else 1e-9)
+
+
+def is_compiled(number: int, share: float) -> bool:
+    """Whether the program of a number is one of the share of programs that are compiled."""
+    return random.Random(f"compiled {number}").random() < share

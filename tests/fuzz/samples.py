@@ -1,0 +1,76 @@
+"""What fuzzing runs: the text of a kernel, of its arguments, and of the call."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import linecache
+import math
+from dataclasses import dataclass
+from types import FunctionType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+_numbers = itertools.count()
+
+
+class Arguments(NamedTuple):
+    """The arguments of one call, made afresh.
+
+    Attributes:
+        names: everything that the setup names.
+        values: what the kernel's parameters get, in order.
+    """
+
+    names: dict[str, Any]
+    values: tuple[Any, ...]
+
+    @property
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Every array of the setup, passed or not: what surrounds a view must not change either."""
+        return {name: value for name, value in self.names.items() if isinstance(value, np.ndarray)}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """A kernel and one call of it.
+
+    Attributes:
+        source: Python text that defines ``kernel``, and what it calls.
+        setup: names and Python expressions, in order; an expression may use the names before it.
+        call: the text between the parentheses of the call.
+        strict: compiled without reassociation, and compared bit for bit but for the bits of NaN.
+        tolerance: by how much results may differ where it is not strict, relative to the largest element; 0 where sums
+            have no rounding in any order.
+    """
+
+    source: str
+    setup: tuple[tuple[str, str], ...]
+    call: str
+    strict: bool
+    tolerance: float = 0.0
+
+    def function(self, names: dict[str, Any] | None = None) -> FunctionType:
+        """The kernel as plain Python, whose source can be found; ``names`` stand in for those of the module."""
+        filename = f"<random program {next(_numbers)}>"
+        linecache.cache[filename] = (len(self.source), None, self.source.splitlines(keepends=True), filename)
+        module: dict[str, Any] = {"np": np, "math": math, "__name__": "random_program", **(names or {})}
+        exec(compile(self.source, filename, "exec"), module)
+        return module["kernel"]
+
+    def arguments(self, function: FunctionType) -> Arguments:
+        """Fresh arguments for the kernel, the same at every call."""
+        names: dict[str, Any] = {}
+        for name, text in self.setup:
+            names[name] = eval(text, {"np": np}, names)
+        signature = inspect.signature(function)
+        bound = eval(f"bind({self.call})", {"np": np, "bind": signature.bind, **names})
+        bound.apply_defaults()
+        return Arguments(names, tuple(bound.arguments[name] for name in signature.parameters))
+
+    @property
+    def text(self) -> str:
+        """The program for people."""
+        setup = "\n".join(f"{name} = {text}" for name, text in self.setup)
+        return f"{self.source}\n{setup}\nkernel({self.call})  # strict={self.strict}\n"
