@@ -31,10 +31,22 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant:
+    """A number.  One NaN equals another, and 0.0 does not equal -0.0: equal constants stand for one another."""
+
     value: int | float | bool
     dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, int | float | bool | str]:
+        return self.dtype, repr(self.value) if isinstance(self.value, float) else self.value
 
 
 @dataclass(frozen=True)
