@@ -13,7 +13,7 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Element
+from polytune.frontend.expression import Call, Element, Power, walk
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
@@ -82,6 +82,17 @@ def _of_versions(programs: Sequence[Program], own: str) -> str:
     return "".join(lines)
 
 
+def _arithmetic(scop: Scop) -> list[str]:
+    """What versions use of ``polytune.runtime.arithmetic``."""
+    names = ["greatest", "least", "quotient", "remainder"]
+    nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
+    if any(isinstance(node, Power) for node in nodes):
+        names.append("power")
+    if any(isinstance(node, Call) and node.function == "pow" for node in nodes):
+        names.append("library_pow")
+    return names
+
+
 def _of_local_arrays(scop: Scop, own: str) -> str:
     """The import of the memory of local arrays."""
     if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
@@ -108,7 +119,7 @@ for ({scop.signature}){", strict" if scop.strict else ""}.
 from numba import {_imported("njit", own=own)}
 
 from polytune.errors import ArgumentError
-from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
+from polytune.runtime.arithmetic import {_imported(*_arithmetic(scop), own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 {_of_local_arrays(scop, own)}from polytune.runtime.machine import machine

@@ -10,6 +10,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Element(array, subscripts, dtype)    -- an element of an array; a scalar has no subscripts
                | Unary(operator, operand, dtype)      -- - + not abs
                | Binary(operator, left, right, dtype) -- + - * / // % ** min max
+               | Power(operand, exponent, dtype)      -- operand ** exponent, a constant integer, by multiplication
                | Compare(operator, left, right)       -- < <= > >= == !=
                | Logical(operator, operands)          -- and or
                | Select(condition, then, otherwise, dtype)
@@ -97,6 +98,13 @@ class Binary:
 
 
 @dataclass(frozen=True)
+class Power:
+    operand: Expression
+    exponent: int
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Compare:
     operator: str
     left: Expression
@@ -141,6 +149,7 @@ Expression = (
     | Element
     | Unary
     | Binary
+    | Power
     | Compare
     | Logical
     | Select

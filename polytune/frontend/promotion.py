@@ -97,6 +97,15 @@ def convert(value: Value, dtype: str) -> Expression:
     return expression if expression.dtype == dtype else Cast(expression, dtype)
 
 
+def impossible_power(node: Any) -> Binary | None:
+    """The first power in an expression or operation of an integer and a negative constant, which NumPy refuses."""
+    for part in walk(node):
+        match part:
+            case Binary("**", _, Constant(exponent), dtype) if dtype in INTEGERS and exponent < 0:
+                return part
+    return None
+
+
 def unconvertible(node: Any) -> Cast | None:
     """The first conversion of a constant in an expression or operation that gives no number of the type wanted."""
     return next((part for part in walk(node) if isinstance(part, Cast) and isinstance(part.operand, Constant)), None)
@@ -165,7 +174,8 @@ def binary(symbol: str, left: Value, right: Value) -> Value:
     if folded is not None:
         return folded
     kind = join(kind_of(left), kind_of(right))
-    if symbol == "/" and kind.dtype in INTEGERS:
+    is_quotient = symbol == "/" or (symbol == "**" and kind.weak and (right.constant or 0) < 0)
+    if is_quotient and kind.dtype in INTEGERS:
         kind = ScalarKind("float64", kind.weak)
     return Value(Binary(symbol, convert(left, kind.dtype), convert(right, kind.dtype), kind.dtype), kind.weak)
 
