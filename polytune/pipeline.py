@@ -25,6 +25,7 @@ from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
+from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal
 from polytune.schedule.attempted import Attempted
@@ -77,6 +78,11 @@ class Stages:
     def bounds(self) -> tuple[BoundsCondition, ...]:
         """For which parameters an access leaves its array."""
         return access_bounds(self.scop)
+
+    @cached_property
+    def unassigned(self) -> tuple[UnassignedRead, ...]:
+        """For which parameters a variable is read that nothing has assigned."""
+        return unassigned_reads(self.scop)
 
     @cached_property
     def dependences(self) -> Dependences:
@@ -155,7 +161,7 @@ class Stages:
         """The text of the generated module."""
         partitioned = self.partitioned if self.devices else None
         scop = replace(self.scop, arrays=all_arrays(self.plans))
-        return write_module(scop, self.programs, self.bounds, self.counts, partitioned)
+        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), self.counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.

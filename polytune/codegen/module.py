@@ -15,6 +15,7 @@ from polytune.codegen.storage import array_types, dynamic_axes, storage_of
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Call, Element, Power, walk
 from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
 
@@ -39,7 +40,7 @@ APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart
 def write_module(
     scop: Scop,
     programs: Sequence[Program],
-    conditions: tuple[BoundsCondition, ...],
+    conditions: Sequence[BoundsCondition | UnassignedRead],
     counts: Counts,
     partitioned: PartitionedProgram | None = None,
 ) -> str:
@@ -51,7 +52,10 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)))
+    errors = ["ArgumentError"]
+    if any(isinstance(condition, UnassignedRead) for condition in conditions):
+        errors.append("UnassignedVariableError")
+    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)), errors)
     nested = {program.function for program in programs if program.outer}
     for program in written:
         if not program.shares:
@@ -100,7 +104,7 @@ def _of_local_arrays(scop: Scop, own: str) -> str:
     return f"from polytune.runtime.local_arrays import {_imported('local_array', own=own)}\n"
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str, errors: Sequence[str]) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -118,7 +122,7 @@ for ({scop.signature}){", strict" if scop.strict else ""}.
 {_module("numpy", own=own, alias="np")}
 from numba import {_imported("njit", own=own)}
 
-from polytune.errors import ArgumentError
+from polytune.errors import {", ".join(errors)}
 from polytune.runtime.arithmetic import {_imported(*_arithmetic(scop), own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}

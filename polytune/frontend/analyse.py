@@ -58,6 +58,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         location=source.location(source.tree),
         source=source.text,
         strict=strict,
+        result_location=source.location(source.tree.body[-1]),
     )
 
 

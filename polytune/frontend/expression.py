@@ -196,6 +196,15 @@ def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     return replace(node, **new) if new else node
 
 
+def children(expression: Expression) -> Iteration[Expression]:
+    """The operands of an expression that has no order of evaluation of its own, from left to right."""
+    for name in ("operand", "left", "right"):
+        child = getattr(expression, name, None)
+        if child is not None:
+            yield child
+    yield from getattr(expression, "arguments", ())
+
+
 def walk(node: Any) -> Iteration[Any]:
     """The node and everything below it, in source order."""
     yield node

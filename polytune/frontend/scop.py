@@ -75,6 +75,7 @@ class Access:
         reference: an identifier, unique in the SCoP.
         relation: ``[p] -> { S[i] -> A[a] }``, its domain within the statement's domain (less, where an affine condition
             guards the reference inside the statement).
+        certain: whether it happens there whatever the data are.
     """
 
     reference: str
@@ -83,6 +84,7 @@ class Access:
     kind: AccessKind
     relation: isl.Map
     location: SourceLocation
+    certain: bool = True
 
     @property
     def is_write(self) -> bool:
@@ -142,6 +144,7 @@ class Scop:
         result: what the kernel returns, an expression of scalars and parameters, or None.
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
+        result_location: where what is returned stands.
     """
 
     name: str
@@ -156,6 +159,7 @@ class Scop:
     location: SourceLocation
     source: str
     strict: bool = False
+    result_location: SourceLocation | None = None
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)
