@@ -63,6 +63,10 @@ class CompilationError(PolytuneError):
     """A version could not be compiled."""
 
 
+class DefectError(CompilationError):
+    """Something inside the compiler failed as it never should: a defect of polytune, not of the program."""
+
+
 class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
 
