@@ -54,8 +54,17 @@ class ArgumentError(PolytuneError, ValueError):
     """The arguments of a call do not fit the kernel; nothing has been written."""
 
 
+class UnassignedVariableError(ArgumentError, UnboundLocalError):
+    """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
+    been written."""
+
+
 class CompilationError(PolytuneError):
     """A version could not be compiled."""
+
+
+class DefectError(CompilationError):
+    """Something inside the compiler failed as it never should: a defect of polytune, not of the program."""
 
 
 class LegalityError(PolytuneError):

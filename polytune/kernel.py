@@ -13,6 +13,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from polytune.defects import defects_named
 from polytune.errors import MissingLibraryError, PolytuneError
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
@@ -51,8 +52,9 @@ def kernel(
 
     Args:
         function: a function of arrays and numbers, in the language of ``docs/language.md``.
-        strict: keep the source order of every sum, so that results are those of the interpreted function bit for bit.
-            Without it sums may be reassociated, as NumPy and BLAS do.
+        strict: keep the source order of every sum and the rounding of every power, so that results are those of the
+            interpreted function bit for bit.  Without it sums may be reassociated, as NumPy and BLAS do, and powers of
+            constant integers are multiplied out.
         budget: how much tuning may cost: a number of calls, a time such as ``"2 s"``, by how much all calls may be
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
@@ -148,11 +150,27 @@ class Kernel(CallableKernel):
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
+    def module_text(self, signature: Signature | None = None, *, devices: bool) -> str:
+        """The text of the generated module for argument types (inferred from the source where not given).
+
+        Args:
+            signature: the types.
+            devices: whether it is to have a version for devices too.
+
+        Raises:
+            UnsupportedSourceError: the source cannot be compiled.
+            DefectError: the compiler failed.
+        """
+        with defects_named(self.__wrapped__), collector_paused():
+            source: str = replace(self.stages(signature), devices=devices).source
+            return source
+
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
         from polytune.explanation import explain
 
-        return explain(self)
+        with defects_named(self.__wrapped__):
+            return explain(self)
 
     def example_arguments(
         self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None
@@ -164,22 +182,21 @@ class Kernel(CallableKernel):
         """
         from polytune.examples import example_arguments
 
-        return example_arguments(self.stages(signature), sizes, rng)
+        with defects_named(self.__wrapped__):
+            return example_arguments(self.stages(signature), sizes, rng)
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
-        text, constants = source_identity(self.__wrapped__)
-        with_devices = bool(devices())
-        options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
-        identity = key_of("kernel", text, constants, str(signature), options, _compiler_text())
-        module = _cache().load(identity)
-        if module is None:
-            with collector_paused():
-                stages = replace(self.stages(signature), devices=with_devices)
-                source = stages.source
-            module = _cache().store(identity, source)
-        history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
-        return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
+        with defects_named(self.__wrapped__):
+            text, constants = source_identity(self.__wrapped__)
+            with_devices = bool(devices())
+            options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
+            identity = key_of("kernel", text, constants, str(signature), options, _compiler_text())
+            module = _cache().load(identity)
+            if module is None:
+                module = _cache().store(identity, self.module_text(signature, devices=with_devices))
+            history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
+            return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
 
 
 def source_identity(function: FunctionType) -> tuple[str, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -
         OSError: the directory cannot be written.
     """
     ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
-    modules = {f"_{kernel.__name__}.py": replace(kernel.stages(), devices=devices).source for kernel in ordered}
+    modules = {f"_{kernel.__name__}.py": kernel.module_text(devices=devices) for kernel in ordered}
     initial = _initial(ordered, [text_digest(text) for text in modules.values()])
     directory.mkdir(parents=True, exist_ok=True)
     earlier = set(_modules_of(directory))

@@ -27,6 +27,7 @@ from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Array, Scop
+from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal
@@ -116,6 +117,12 @@ class Stages:
 
     @cached_property
     @_timed()
+    def unassigned(self) -> tuple[UnassignedRead, ...]:
+        """For which parameters a variable is read that nothing has assigned."""
+        return unassigned_reads(self.scop)
+
+    @cached_property
+    @_timed()
     def dependences(self) -> Dependences:
         """What must come before what."""
         return compute_dependences(self.scop)
@@ -200,10 +207,10 @@ class Stages:
     def source(self) -> str:
         """The text of the generated module."""
         # What no version can do without comes first: isl gives up on the rest when the time is used up.
-        _ = self.bounds, self.dependences
+        _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
         scop = replace(self.scop, arrays=all_arrays(self.plans))
-        return write_module(scop, self.programs, self.bounds, self.counts, partitioned)
+        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), self.counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression
+from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
+from polytune.frontend.expression import Extent
 from polytune.frontend.scop import Scop
+from polytune.frontend.unassigned import UnassignedRead
 
 
-def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondition, ...]) -> None:
-    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range.
+def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
+    """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
+    or some variable be read that nothing has assigned.
 
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
@@ -22,7 +28,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondi
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
     with writer.indented(f"def check({names}):"):
         writer.line('"""Raise unless every access lies inside its array."""')
-        extents = dict.fromkeys(extent for condition in conditions for extent in condition.extents)
+        bounds = [condition for condition in conditions if isinstance(condition, BoundsCondition)]
+        extents = dict.fromkeys(extent for condition in bounds for extent in condition.extents)
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
@@ -30,19 +37,51 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondi
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
-                is_argument = condition.array in arguments
-                shape = f"{{{condition.array}.shape}}" if is_argument else "the shape it is made with"
-                where = f"{condition.location} {condition.reference}"
-                how = (
-                    f"goes below 0 in axis {condition.dimension}; negative subscripts do not wrap round"
-                    if condition.side == "lower"
-                    else f"goes past the end of axis {condition.dimension}"
-                )
-                sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
-                text = f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}"
-                writer.line(f"raise ArgumentError({_f_string(text)})")
+                if isinstance(condition, UnassignedRead):
+                    writer.line(f"raise UnassignedVariableError({_unassigned_text(condition, scop)})")
+                else:
+                    writer.line(f"raise ArgumentError({_bounds_text(condition, arguments)})")
     writer.line()
     writer.line()
+
+
+def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
+    """The literal of what is said of an access out of bounds."""
+    shape = f"{{{condition.array}.shape}}" if condition.array in arguments else "the shape it is made with"
+    where = f"{condition.location} {condition.reference}"
+    how = (
+        f"goes below 0 in axis {condition.dimension}; negative subscripts do not wrap round"
+        if condition.side == "lower"
+        else f"goes past the end of axis {condition.dimension}"
+    )
+    sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
+    return _f_string(f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}")
+
+
+def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
+    """The literal of what is said of a variable that is read unassigned, with the source line and a caret."""
+    before = "\n".join(
+        part
+        for part in (
+            f"{read.location}: the variable {read.variable!r} is read, and nothing has assigned it",
+            read.location.caret(),
+            "why: no iteration before has assigned it, for ",
+        )
+        if part
+    )
+    values = []
+    for parameter in scop.parameters:
+        if mentions(read.violated, parameter.name):
+            match parameter.source:
+                case Extent(array, dimension):
+                    what = f"{array}.shape[{dimension}]"
+                case _:
+                    what = parameter.name
+            values.append(f"{what} = {{{parameter.name}}}")
+    after = f"; Python raises UnboundLocalError here\ninstead: {read.remedy}"
+    # The source line may hold anything, a mark of our own names too.
+    plain = (repr(text).replace(OWN, f"\\x{ord(OWN):02x}") for text in (before, after))
+    return f"{next(plain)} {_f_string(', '.join(values))} {next(plain)}"
 
 
 def mentions(condition: isl.Set, name: str) -> bool:

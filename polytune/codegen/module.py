@@ -13,8 +13,9 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Element
+from polytune.frontend.expression import Call, Element, Power, walk
 from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
 
@@ -39,7 +40,7 @@ APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart
 def write_module(
     scop: Scop,
     programs: Sequence[Program],
-    conditions: tuple[BoundsCondition, ...],
+    conditions: Sequence[BoundsCondition | UnassignedRead],
     counts: Counts,
     partitioned: PartitionedProgram | None = None,
 ) -> str:
@@ -51,7 +52,10 @@ def write_module(
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)))
+    errors = ["ArgumentError"]
+    if any(isinstance(condition, UnassignedRead) for condition in conditions):
+        errors.append("UnassignedVariableError")
+    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)), errors)
     nested = {program.function for program in programs if program.outer}
     for program in written:
         if not program.shares:
@@ -82,6 +86,17 @@ def _of_versions(programs: Sequence[Program], own: str) -> str:
     return "".join(lines)
 
 
+def _arithmetic(scop: Scop) -> list[str]:
+    """What versions use of ``polytune.runtime.arithmetic``."""
+    names = ["greatest", "least", "quotient", "remainder"]
+    nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
+    if any(isinstance(node, Power) for node in nodes):
+        names.append("power")
+    if any(isinstance(node, Call) and node.function == "pow" for node in nodes):
+        names.append("library_pow")
+    return names
+
+
 def _of_local_arrays(scop: Scop, own: str) -> str:
     """The import of the memory of local arrays."""
     if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
@@ -89,7 +104,7 @@ def _of_local_arrays(scop: Scop, own: str) -> str:
     return f"from polytune.runtime.local_arrays import {_imported('local_array', own=own)}\n"
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str) -> None:
+def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str, errors: Sequence[str]) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
@@ -107,8 +122,8 @@ for ({scop.signature}){", strict" if scop.strict else ""}.
 {_module("numpy", own=own, alias="np")}
 from numba import {_imported("njit", own=own)}
 
-from polytune.errors import ArgumentError
-from polytune.runtime.arithmetic import {_imported("greatest", "least", "quotient", "remainder", own=own)}
+from polytune.errors import {", ".join(errors)}
+from polytune.runtime.arithmetic import {_imported(*_arithmetic(scop), own=own)}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
 {_of_local_arrays(scop, own)}from polytune.runtime.machine import machine

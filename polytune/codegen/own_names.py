@@ -16,7 +16,7 @@ _PATTERN = re.compile(
     r"[abcklmrstu]\d+(_\d+)?|(lower|upper|count|tile|outer|begin|end|step|from|to|first|last)_\d+|(packed|strip)_\d+_\d+"
     r"|row|column|boxes|context|base|ticket|total|rest|wave|first|claimed|turn|piece|element"
     r"|(load|store)(_apart)?(_some)?|spread|between|chosen|lane_sum|past|shifted"
-    r"|view|keep_alive|local_array|one_by_one|take|complete|complete_all|enter|leave|pieces|wait|attach|integer|number|least|greatest|quotient|remainder|njit|OPTIONS|CACHE"
+    r"|view|keep_alive|local_array|one_by_one|take|complete|complete_all|enter|leave|pieces|wait|attach|integer|number|least|greatest|quotient|remainder|power|library_pow|njit|OPTIONS|CACHE"
     r"|np|math|range|abs|pow|max|min|run_\w+"
     r"|(source|parallel|interleaved|tiled|coincident|distributed|fused|grouped|reassociated|summed|split|blocked|transposed)(_\w+)?_(\d+|worker)"
     r"|\w+_(copy|copies|private|points|shared|sums)"

@@ -32,6 +32,7 @@ from polytune.frontend.expression import (
     Iterator,
     Logical,
     ParameterValue,
+    Power,
     Select,
     Unary,
 )
@@ -71,7 +72,7 @@ def expression_text(expression: VectorExpression, element: ElementText = no_elem
     Args:
         expression: the expression.
         element: gives the text of array elements and scalars, and of the nodes of vectors.
-        compiled: whether the text is for Numba, not for the interpreter, which has no ``least`` and ``greatest``.
+        compiled: whether the text is for Numba, not for the interpreter, which has no functions of ours.
     """
     return _Printer(element, compiled).text(expression)
 
@@ -105,6 +106,10 @@ class _Printer:
                 return self.unary(expression)
             case Binary():
                 return self.binary(expression)
+            case Power(operand, exponent):
+                return f"{OWN}power({self.text(operand)}, {exponent})", _ATOM
+            case Call("pow", arguments) if self.compiled:
+                return f"{OWN}library_pow({', '.join(self.text(argument) for argument in arguments)})", _ATOM
             case Compare(operator, left, right):
                 level = _PRECEDENCE["compare"]
                 return f"{self.operand(left, level + 1)} {operator} {self.operand(right, level + 1)}", level

@@ -11,18 +11,31 @@ import islpy as isl
 
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Logical, Operation, Select, Unary, While
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Element,
+    Expression,
+    Logical,
+    Operation,
+    Select,
+    Unary,
+    While,
+    children,
+)
 from polytune.frontend.program import ElementLocations
 from polytune.frontend.scop import Access, AccessKind
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A reference to an element, its kind, and when it is evaluated: a set in parameter space, or None if not asked."""
+    """A reference to an element, its kind, when it is evaluated (a set in parameter space, or None if not asked), and
+    whether it is then evaluated whatever the data are."""
 
     element: Element
     kind: AccessKind
     guard: isl.Set | None
+    certain: bool
 
 
 def elements_in_order(operations: Sequence[Operation]) -> Iteration[tuple[Element, bool]]:
@@ -54,42 +67,44 @@ class _Collector:
         for operation in operations:
             match operation:
                 case Assign(target, value):
-                    yield from self.expression(value, guard, assigned)
-                    yield Reference(target, AccessKind.MUST_WRITE if certain else AccessKind.MAY_WRITE, guard)
+                    yield from self.expression(value, guard, assigned, certain)
+                    yield Reference(target, AccessKind.MUST_WRITE if certain else AccessKind.MAY_WRITE, guard, certain)
                     if not target.subscripts:
                         assigned |= {target.array}
                 case Branch(condition, then, otherwise):
-                    yield from self.expression(condition, guard, assigned)
+                    yield from self.expression(condition, guard, assigned, certain)
                     within = certain and self.is_affine(condition)
                     left = yield from self.operations(then, self.restrict(guard, condition), within, assigned)
                     negated = self.restrict(guard, Unary("not", condition, "bool"))
                     right = yield from self.operations(otherwise, negated, within, assigned)
                     assigned = left & right
                 case While(condition, body):
-                    yield from self.expression(condition, guard, assigned)
+                    yield from self.expression(condition, guard, assigned, certain)
                     yield from self.operations(body, guard, False, assigned)
         return assigned
 
     def expression(
-        self, expression: Expression, guard: isl.Set | None, assigned: frozenset[str]
+        self, expression: Expression, guard: isl.Set | None, assigned: frozenset[str], certain: bool
     ) -> Iteration[Reference]:
         match expression:
             case Element(array):
                 if array not in assigned:
-                    yield Reference(expression, AccessKind.READ, guard)
+                    yield Reference(expression, AccessKind.READ, guard, certain)
             case Select(condition, then, otherwise):
-                yield from self.expression(condition, guard, assigned)
-                yield from self.expression(then, self.restrict(guard, condition), assigned)
+                yield from self.expression(condition, guard, assigned, certain)
+                within = certain and self.is_affine(condition)
+                yield from self.expression(then, self.restrict(guard, condition), assigned, within)
                 negated = self.restrict(guard, Unary("not", condition, "bool"))
-                yield from self.expression(otherwise, negated, assigned)
+                yield from self.expression(otherwise, negated, assigned, within)
             case Logical(operator, operands):
                 for operand in operands:
-                    yield from self.expression(operand, guard, assigned)
+                    yield from self.expression(operand, guard, assigned, certain)
                     reached = operand if operator == "and" else Unary("not", operand, "bool")
                     guard = self.restrict(guard, reached)
+                    certain = certain and self.is_affine(operand)
             case _:
-                for child in _children(expression):
-                    yield from self.expression(child, guard, assigned)
+                for child in children(expression):
+                    yield from self.expression(child, guard, assigned, certain)
 
     def is_affine(self, condition: Expression) -> bool:
         return self.affine is not None and self.affine.is_condition(condition)
@@ -109,14 +124,6 @@ class _Collector:
 def _known(guard: isl.Set | None) -> isl.Set:
     assert guard is not None, "references were collected without guards"
     return guard
-
-
-def _children(expression: Expression) -> Iteration[Expression]:
-    for name in ("operand", "left", "right"):
-        child = getattr(expression, name, None)
-        if child is not None:
-            yield child
-    yield from getattr(expression, "arguments", ())
 
 
 @dataclass(frozen=True)
@@ -144,6 +151,7 @@ class AccessBuilder:
                 reference.kind,
                 self.relation(statement, iterators, reference.element, domain.intersect(_known(reference.guard))),
                 self.locations.of(reference.element, location),
+                reference.certain,
             )
             for number, reference in enumerate(references)
         )

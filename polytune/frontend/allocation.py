@@ -10,7 +10,7 @@ import numpy as np
 from polytune.frontend.affine import as_index
 from polytune.frontend.expressions import number, read_shape
 from polytune.frontend.frame import ArrayBinding, Frame
-from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.names import element_type, lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Array, ArrayRole
@@ -129,12 +129,7 @@ def _extent(frame: Frame, node: ast.AST, name: str, value: Value) -> Value:
 
 def read_dtype(frame: Frame, node: ast.expr) -> str:
     """The element type that an expression names."""
-    thing: Any
-    if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
-        binding = lookup(frame, node.value)
-        if isinstance(binding, ArrayBinding):
-            return frame.kernel.arrays[binding.array].dtype
-    thing = node.value if isinstance(node, ast.Constant) else outside_object(frame, node)
+    thing: Any = node.value if isinstance(node, ast.Constant) else element_type(frame, node)
     try:
         dtype = np.dtype(thing).name if thing is not None else ""
     except TypeError:

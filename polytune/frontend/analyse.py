@@ -9,6 +9,7 @@ from polytune.frontend.build import ModelBuilder
 from polytune.frontend.frame import Kernel
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import check_arguments, replace_parameters
+from polytune.frontend.powers import choose_powers
 from polytune.frontend.prune import (
     choose_parameters,
     context_of,
@@ -29,7 +30,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     Args:
         function: a plain function, or an object whose ``__wrapped__`` is one.
         signature: the types of its arguments, by name and in order.
-        strict: whether sums keep their source order.
+        strict: whether sums keep their source order, and powers Python's bits.
 
     Raises:
         UnsupportedSourceError: the source is outside the language; tells the place, the reason and a remedy.
@@ -40,7 +41,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     lowered = lower(source, signature)
     kernel = lowered.kernel
     model = ModelBuilder(kernel.affine, kernel.locations, _statement_prefix(kernel))
-    order = model.build(lowered.nodes)
+    order = model.build([choose_powers(node, strict=strict) for node in lowered.nodes])
     if order is None:
         raise source.refusal(
             source.tree,
@@ -64,6 +65,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         location=source.location(source.tree),
         source=source.text,
         strict=strict,
+        result_location=source.location(source.tree.body[-1]),
     )
 
 

@@ -10,6 +10,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Element(array, subscripts, dtype)    -- an element of an array; a scalar has no subscripts
                | Unary(operator, operand, dtype)      -- - + not abs
                | Binary(operator, left, right, dtype) -- + - * / // % ** min max
+               | Power(operand, exponent, dtype)      -- operand ** exponent, a constant integer, by multiplication
                | Compare(operator, left, right)       -- < <= > >= == !=
                | Logical(operator, operands)          -- and or
                | Select(condition, then, otherwise, dtype)
@@ -31,10 +32,22 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Constant:
+    """A number.  One NaN equals another, and 0.0 does not equal -0.0: equal constants stand for one another."""
+
     value: int | float | bool
     dtype: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Constant) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[str, int | float | bool | str]:
+        return self.dtype, repr(self.value) if isinstance(self.value, float) else self.value
 
 
 @dataclass(frozen=True)
@@ -85,6 +98,13 @@ class Binary:
 
 
 @dataclass(frozen=True)
+class Power:
+    operand: Expression
+    exponent: int
+    dtype: str
+
+
+@dataclass(frozen=True)
 class Compare:
     operator: str
     left: Expression
@@ -129,6 +149,7 @@ Expression = (
     | Element
     | Unary
     | Binary
+    | Power
     | Compare
     | Logical
     | Select
@@ -173,6 +194,15 @@ def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
         if changed != value:
             new[field.name] = changed
     return replace(node, **new) if new else node
+
+
+def children(expression: Expression) -> Iteration[Expression]:
+    """The operands of an expression that has no order of evaluation of its own, from left to right."""
+    for name in ("operand", "left", "right"):
+        child = getattr(expression, name, None)
+        if child is not None:
+            yield child
+    yield from getattr(expression, "arguments", ())
 
 
 def walk(node: Any) -> Iteration[Any]:

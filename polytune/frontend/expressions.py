@@ -262,6 +262,10 @@ def _call(frame: Frame, node: ast.Call) -> Value:
                 f"call {name} in a line of its own, or let it return a number",
             )
         return value
+    if isinstance(function, type) and len(node.args) == 1 and not node.keywords:
+        named = _read_text(frame, node, function)
+        if named is not None:
+            return named
     if not is_known(function):
         raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
     plain_arguments(frame, node)
@@ -269,6 +273,19 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise _unknown_call(frame, node, f"{name}(...) {error}") from None
+
+
+def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:
+    """The number of ``float("inf")`` and its like; None where a call converts no literal text."""
+    match node.args[0]:
+        case ast.Constant(str(text)) if is_known(kind):
+            try:
+                return _constant(frame, node, kind(text))
+            except ValueError as error:
+                raise frame.source.refusal(
+                    node, f"{frame.source.segment(node)} is no number", str(error), "write a number"
+                ) from None
+    return None
 
 
 _ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"

@@ -124,7 +124,10 @@ class Kernel:
 
     def scalar(self, name: str) -> Value:
         """The current value of a scalar in memory."""
-        kind = self.knowledge.kinds.get(name, ScalarKind("int64", True))
+        known, seen = self.knowledge.kinds.get(name), self.kinds.get(name)
+        if known is not None and seen is not None:
+            known = join(known, seen)
+        kind = known or seen or ScalarKind("int64", True)
         return Value(Element(name, (), kind.dtype), kind.weak)
 
     def widen(self, name: str, kind: ScalarKind, location: SourceLocation) -> None:

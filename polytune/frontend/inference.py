@@ -8,8 +8,10 @@ from dataclasses import dataclass, field
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from polytune.frontend.source import Source, inlinable, read_source
-from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature, parse_type
+from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
 
 @dataclass
@@ -26,29 +28,46 @@ class _Uses:
 def infer_signature(function: Any) -> Signature:
     """The types of a function's arguments, guessed from its source.
 
-    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int`` or ``float``.
+    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
+    type of NumPy's such as ``np.float32``.
     Without one, what is subscripted is a C-contiguous float64 array of as many dimensions; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
 
     Raises:
-        UnsupportedSourceError: there is no source.
-        ValueError: an annotation names no type.
+        UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
     """
     source = read_source(function)
     uses = _uses(source, ())
     arguments = (*source.tree.args.posonlyargs, *source.tree.args.args)
-    return Signature(tuple((argument.arg, _type(argument, uses)) for argument in arguments))
+    return Signature(tuple((argument.arg, _type(source, argument, uses)) for argument in arguments))
 
 
-def _type(argument: ast.arg, uses: _Uses) -> ArgumentType:
+def _type(source: Source, argument: ast.arg, uses: _Uses) -> ArgumentType:
     annotation = argument.annotation
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
-        return parse_type(annotation.value)
+        return _named_type(source, annotation, annotation.value)
     if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
         return parse_type(annotation.id)
+    if annotation is not None:
+        named = _outside(source, annotation)
+        if isinstance(named, type) and issubclass(named, np.generic):
+            return _named_type(source, annotation, named.__name__)
     if argument.arg in uses.ranks:
         return ArrayType("float64", uses.ranks[argument.arg])
     return ScalarType("int64" if argument.arg in uses.integers else "float64")
+
+
+def _named_type(source: Source, annotation: ast.expr, text: str) -> ArgumentType:
+    try:
+        return parse_type(text)
+    except ValueError as error:
+        raise source.refusal(
+            annotation,
+            f"an argument is annotated as {source.segment(annotation)}",
+            f"{error}; kernels work on numbers and arrays of {', '.join(DATA_TYPES)}",
+            "annotate it with one of these types, and pass arguments of it; an array that is written must be of it "
+            "from the start",
+        ) from None
 
 
 def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _Uses:

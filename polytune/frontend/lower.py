@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
+
+from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.assignments import keep
-from polytune.frontend.expression import Element, walk
+from polytune.frontend.expression import Cast, Constant, Element, walk
 from polytune.frontend.frame import Frame, Kernel, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
+from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import ScalarKind, join
+from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_body
@@ -48,6 +54,7 @@ def lower(source: Source, signature: Signature) -> Lowered:
             continue
         grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
         if grown == knowledge.kinds:
+            _refuse_impossible(kernel, source, nodes)
             return Lowered(kernel, tuple(nodes))
         knowledge.kinds = grown
 
@@ -65,6 +72,41 @@ def _walk(kernel: Kernel, source: Source) -> list[Node]:
     for name, kind in kernel.kinds.items():
         kernel.arrays[name] = _scalar(kernel, name, kind)
     return frame.nodes
+
+
+def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) -> None:
+    """Refuse constants that the types they meet cannot hold, and negative powers of integers: only now are all types
+    known."""
+    computed: list[tuple[SourceLocation, Any]] = [
+        (perform.location, operation) for perform in performed(nodes) for operation in perform.operations
+    ]
+    computed += [(source.location(source.tree), parameter.source) for parameter in kernel.parameters.values()]
+    if kernel.result is not None:
+        computed.append((source.location(source.tree.body[-1]), kernel.result))
+    for location, computation in computed:
+        found = unconvertible(computation)
+        if found is not None:
+            raise _unconvertible(location, found)
+        if impossible_power(computation) is not None:
+            raise UnsupportedSourceError(
+                location,
+                "a negative power of a NumPy integer",
+                "it is no integer, and NumPy raises an error here",
+                "make a float of it first: float(x) ** -2",
+            )
+
+
+def _unconvertible(location: SourceLocation, found: Cast) -> UnsupportedSourceError:
+    assert isinstance(found.operand, Constant)
+    value, dtype = found.operand.value, found.dtype
+    return UnsupportedSourceError(
+        location,
+        f"the constant {value} where {dtype} is computed",
+        f"{dtype} holds integers from {np.iinfo(dtype).min} to {np.iinfo(dtype).max}; Python and NumPy raise an "
+        "error here",
+        "use a float64 array or variable for it"
+        + (", or the greatest or the least integer, as np.iinfo(np.int64).max" if value == value else ""),
+    )
 
 
 def _scalar(kernel: Kernel, name: str, kind: ScalarKind) -> Array:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 from typing import Any
 
-from polytune.frontend.frame import Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
+import numpy as np
+
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
 
 
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
@@ -51,11 +53,28 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
 
 
 def outside_object(frame: Frame, node: ast.expr) -> Any:
-    """The Python object that a dotted name such as ``math.sqrt`` means, or None if it is nothing from outside."""
+    """The Python object that a dotted name such as ``math.sqrt``, or ``np.finfo(np.float32).max``, means, or None if
+    it is nothing from outside."""
     if isinstance(node, ast.Name):
         binding = lookup(frame, node)
         return binding.value if isinstance(binding, ObjectBinding) else None
     if isinstance(node, ast.Attribute):
         owner = outside_object(frame, node.value)
         return None if owner is None else getattr(owner, node.attr, None)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        function = outside_object(frame, node.func)
+        if function is np.finfo or function is np.iinfo:
+            try:
+                return function(element_type(frame, node.args[0]))
+            except (TypeError, ValueError):
+                return None
     return None
+
+
+def element_type(frame: Frame, node: ast.expr) -> Any:
+    """What a name of an element type, or ``A.dtype`` of an array, means."""
+    if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
+        binding = lookup(frame, node.value)
+        if isinstance(binding, ArrayBinding):
+            return frame.kernel.arrays[binding.array].dtype
+    return outside_object(frame, node)

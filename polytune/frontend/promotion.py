@@ -15,7 +15,18 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.expression import Binary, Call, Cast, Compare, Constant, Expression, Logical, Select, Unary
+from polytune.frontend.expression import (
+    Binary,
+    Call,
+    Cast,
+    Compare,
+    Constant,
+    Expression,
+    Logical,
+    Select,
+    Unary,
+    walk,
+)
 
 INTEGERS = ("int32", "int64")
 FLOATS = ("float32", "float64")
@@ -74,25 +85,50 @@ def kind_of(value: Value) -> ScalarKind:
 
 
 def convert(value: Value, dtype: str) -> Expression:
-    """The value's expression as ``dtype``; constants are converted here, everything else by a ``Cast``."""
+    """The value's expression as ``dtype``; constants are converted here, everything else by a ``Cast``.
+
+    The ``Cast`` of a constant is left where ``dtype`` has no such number: an infinity that is to be an integer.  It is
+    for ``unconvertible`` to find, as types may still grow.
+    """
     expression = value.expression
-    if expression.dtype == dtype:
-        return expression
     if isinstance(expression, Constant):
-        return Constant(_as_python(expression.value, dtype), dtype)
-    return Cast(expression, dtype)
+        number = _as_python(expression.value, dtype)
+        return Cast(expression, dtype) if number is None else Constant(number, dtype)
+    return expression if expression.dtype == dtype else Cast(expression, dtype)
+
+
+def impossible_power(node: Any) -> Binary | None:
+    """The first power in an expression or operation of an integer and a negative constant, which NumPy refuses."""
+    for part in walk(node):
+        match part:
+            case Binary("**", _, Constant(exponent), dtype) if dtype in INTEGERS and exponent < 0:
+                return part
+    return None
+
+
+def unconvertible(node: Any) -> Cast | None:
+    """The first conversion of a constant in an expression or operation that gives no number of the type wanted."""
+    return next((part for part in walk(node) if isinstance(part, Cast) and isinstance(part.operand, Constant)), None)
 
 
 def cast(value: Value, dtype: str, weak: bool = False) -> Value:
     return Value(convert(value, dtype), weak)
 
 
-def _as_python(value: int | float | bool, dtype: str) -> int | float | bool:
+def _as_python(value: int | float | bool, dtype: str) -> int | float | bool | None:
+    """The value as a number of a type; None where it has no such number.
+
+    Floats that are too large for float32 become infinite, as in NumPy.
+    """
     if dtype == "bool":
         return bool(value)
     if dtype in INTEGERS:
-        return int(value)
-    return float(np.float32(value)) if dtype == "float32" else float(value)
+        if not math.isfinite(value):
+            return None
+        bound = 2 ** (31 if dtype == "int32" else 63)
+        return int(value) if -bound <= int(value) < bound else None
+    with np.errstate(over="ignore"):
+        return float(np.float32(value)) if dtype == "float32" else float(value)
 
 
 _FOLD: dict[str, Callable[[Any, Any], Any]] = {
@@ -138,7 +174,8 @@ def binary(symbol: str, left: Value, right: Value) -> Value:
     if folded is not None:
         return folded
     kind = join(kind_of(left), kind_of(right))
-    if symbol == "/" and kind.dtype in INTEGERS:
+    is_quotient = symbol == "/" or (symbol == "**" and kind.weak and (right.constant or 0) < 0)
+    if is_quotient and kind.dtype in INTEGERS:
         kind = ScalarKind("float64", kind.weak)
     return Value(Binary(symbol, convert(left, kind.dtype), convert(right, kind.dtype), kind.dtype), kind.weak)
 
@@ -171,6 +208,8 @@ def compare(symbol: str, left: Value, right: Value) -> Value:
     if left.constant is not None and right.constant is not None:
         return constant(_COMPARE[symbol](left.constant, right.constant))
     dtype = join(kind_of(left), kind_of(right)).dtype
+    if dtype == "int32" and any(_as_python(side.constant or 0, dtype) is None for side in (left, right)):
+        dtype = "int64"  # in which NumPy compares with a Python integer of any size
     return Value(Compare(symbol, convert(left, dtype), convert(right, dtype)), weak=True)
 
 

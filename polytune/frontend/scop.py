@@ -76,6 +76,7 @@ class Access:
         reference: an identifier, unique in the SCoP.
         relation: ``[p] -> { S[i] -> A[a] }``, its domain within the statement's domain (less, where an affine condition
             guards the reference inside the statement).
+        certain: whether it happens there whatever the data are.
     """
 
     reference: str
@@ -84,6 +85,7 @@ class Access:
     kind: AccessKind
     relation: isl.Map
     location: SourceLocation
+    certain: bool = True
 
     @property
     def is_write(self) -> bool:
@@ -145,6 +147,7 @@ class Scop:
         result: what the kernel returns, an expression of scalars and parameters, or None.
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
+        result_location: where what is returned stands.
     """
 
     name: str
@@ -160,6 +163,7 @@ class Scop:
     location: SourceLocation
     source: str
     strict: bool = False
+    result_location: SourceLocation | None = None
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)

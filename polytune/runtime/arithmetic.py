@@ -1,21 +1,23 @@
-"""Minimum, maximum and index division in compiled code, with Python's meaning and next to no cost at compile time.
+"""Minimum, maximum, index division and powers in compiled code, with next to no cost at compile time.
 
 Numba's own ``min`` and ``max`` of floats propagate NaN by their own rules; these are ``b if b < a else a`` and
 ``b if b > a else a``, as Python's, which is what the interpreted kernel does; of vectors, lane by lane.
 Numba compiles a function of its own for the integer division of Python; ``quotient`` and ``remainder`` are a few
 instructions in place, for divisors that are known to be positive, as all are in index arithmetic.
+``power`` multiplies as often as repeated squaring takes, of vectors too.  Compilers put their own forms, which round
+differently, in place of some powers; ``library_pow`` is what Python calls, whatever the exponent.
 """
 
 from __future__ import annotations
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from polytune.runtime.vectors import Vector
 
-__all__ = ["greatest", "least", "quotient", "remainder"]
+__all__ = ["greatest", "least", "library_pow", "power", "quotient", "remainder"]
 
 
 def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -93,3 +95,53 @@ def quotient(typing_context, dividend, divisor):
 def remainder(typing_context, dividend, divisor):
     """``dividend % divisor`` of integers, for a positive divisor."""
     return _index_division("remainder", 1)(typing_context, dividend, divisor)
+
+
+@intrinsic(prefer_literal=True)
+def power(typing_context, base, exponent):
+    """``base ** exponent`` for a literal integer, negative ones for floats only, by multiplication; integers wrap
+    round."""
+    base = types.unliteral(base)
+    if not isinstance(exponent, types.IntegerLiteral) or not isinstance(base, types.Integer | types.Float | Vector):
+        raise TypingError(f"power takes a number or a vector and a literal integer, not {base} and {exponent}")
+    is_float = isinstance(getattr(base, "dtype", base), types.Float)
+    if exponent.literal_value < 0 and not is_float:
+        raise TypingError("integers have no negative powers")
+
+    def emit(context, builder, sig, args):
+        product = None
+        square, rest = args[0], abs(exponent.literal_value)
+        multiply = builder.fmul if is_float else builder.mul
+        while rest:
+            if rest % 2:
+                product = square if product is None else multiply(product, square)
+            rest //= 2
+            if rest:
+                square = multiply(square, square)
+        if product is None:
+            product = _one(square.type)
+        return builder.fdiv(_one(square.type), product) if exponent.literal_value < 0 else product
+
+    return base(base, exponent), emit
+
+
+def _one(kind: ir.Type) -> ir.Constant:
+    """The number 1, in every lane of a vector."""
+    return kind([_one(kind.element)] * kind.count) if isinstance(kind, ir.VectorType) else kind(1)
+
+
+@intrinsic
+def library_pow(typing_context, base, exponent):
+    """``pow`` of C's library of two floats of one type."""
+    base, exponent = types.unliteral(base), types.unliteral(exponent)
+    if base != exponent or base not in (types.float32, types.float64):
+        raise TypingError(f"library_pow takes two floats of one type, not {base} and {exponent}")
+
+    def emit(context, builder, sig, args):
+        number = args[0].type
+        name = "pow" if base == types.float64 else "powf"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), name)
+        function.attributes.add("nobuiltin")
+        return builder.call(function, args)
+
+    return base(base, exponent), emit

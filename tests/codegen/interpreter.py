@@ -266,6 +266,10 @@ class Interpreter:
                 if node.dtype == "int64":
                     return lambda: function(first(), second())
                 return lambda: scalar(function(first(), second()))
+            case ir.Power(operand, exponent):
+                return _applied(lambda base: scalar(base**exponent), self._value(operand))
+            case ir.Call("pow", (base, power)):
+                return _applied(lambda base, power: scalar(base**power), self._value(base), self._value(power))
             case ir.Compare(operator, left, right):
                 return _applied(_COMPARISON[operator], self._value(left), self._value(right))
             case ir.Logical(operator, operands):

@@ -13,6 +13,9 @@ import numpy as np
 WEIGHT = 0.25
 OFFSET = np.float32(1.5)
 SHIFT = 2
+NOTHING_YET = -np.inf
+UNKNOWN = np.float32(np.nan)
+LARGEST = np.finfo(np.float32).max
 
 
 def steps(A):
@@ -327,3 +330,33 @@ def constants(A):
     else:
         A.undefined_for_this_constant()
     pass
+
+
+def infinite_starts(A, B):
+    n, m = A.shape
+    for i in range(n):
+        least, greatest = np.inf, NOTHING_YET
+        for j in range(m):
+            least = min(least, A[i, j])
+            if A[i, j] > greatest:
+                greatest = A[i, j]
+        B[i, 0] = least
+        B[i, 1] = greatest
+        B[i, 2] = float("nan") if least == float("-inf") else float("inf")
+
+
+def extreme_constants(A, F, P, Q):
+    best = np.iinfo(np.int64).max
+    for i in range(len(A)):
+        best = min(best, P[i])
+        A[i] = -math.inf if A[i] < 0.5 else np.nan
+        A[i] = max(A[i], np.finfo(A.dtype).min)
+        F[i] = np.float32(np.inf) if F[i] < 0.5 else UNKNOWN
+        F[i] = min(F[i], LARGEST) - np.float32("-inf") if i > 2 else -LARGEST
+        Q[i] = np.iinfo(Q.dtype).min if Q[i] < 2**40 else np.iinfo(np.int32).max
+        P[i] = best
+
+
+def zeros_of_both_signs(A):
+    for i in range(len(A)):
+        A[i] = math.copysign(2.0, 0.0 if A[i] < 0.5 else -0.0)

@@ -142,6 +142,11 @@ class Run:
             case ir.Binary(operator, left, right):
                 assert left.dtype == right.dtype and (left.dtype == node.dtype or operator == "/")
                 return scalar(_ARITHMETIC[operator](self._value(left), self._value(right)))
+            case ir.Power(operand, exponent):
+                assert operand.dtype == node.dtype
+                return self._value(operand) ** scalar(exponent)
+            case ir.Call("pow", (base, power)):
+                return scalar(self._value(base) ** self._value(power))
             case ir.Compare(operator, left, right):
                 assert left.dtype == right.dtype
                 return bool(_COMPARISON[operator](self._value(left), self._value(right)))

@@ -24,6 +24,30 @@ def refused(what: str, at: str) -> Callable[[Any], Any]:
     return register
 
 
+@refused("the constant inf where int64 is computed", "A[i] = np.inf")
+def infinity_in_integers(A: "int64[::1]"):
+    for i in range(len(A)):
+        A[i] = np.inf
+
+
+@refused("the constant nan where int32 is computed", 'A[i] = A[i] + np.int32(float("nan"))')
+def nan_in_integers(A: "int32[::1]"):
+    for i in range(len(A)):
+        A[i] = A[i] + np.int32(float("nan"))
+
+
+@refused("the constant 1099511627776 where int32 is computed", "A[i] += 2**40")
+def integer_of_too_many_bits(A: "int32[::1]"):
+    for i in range(len(A)):
+        A[i] += 2**40
+
+
+@refused('float("many") is no number', 'float("many")')
+def text_that_is_no_number(A):
+    for i in range(len(A)):
+        A[i] = float("many")
+
+
 @refused("helper is called", "helper(A[i])")
 def unknown_call(A, helper):
     for i in range(len(A)):

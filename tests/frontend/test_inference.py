@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse, infer_signature
 from tests.frontend import features, programs
 
@@ -68,9 +69,35 @@ def test_what_is_inferred_can_be_analysed() -> None:
         assert analyse(function, infer_signature(function)).statements
 
 
-def test_an_annotation_that_names_no_type_is_an_error() -> None:
-    def kernel(A: "float8[:]"):  # noqa: F821, UP037
-        A[0] = 1.0
+def float8_array(A: "float8[:]"):  # noqa: F821, UP037
+    A[0] = 1.0
 
-    with pytest.raises(ValueError, match="'float8"):
-        infer_signature(kernel)
+
+def uint8_array(A: "uint8[:, ::1]"):  # noqa: F821, UP037
+    A[0, 0] = 1
+
+
+def uint8_number(A, n: np.uint8):
+    A[0] = n
+
+
+@pytest.mark.parametrize(
+    ("function", "at"),
+    [(float8_array, '"float8[:]"'), (uint8_array, '"uint8[:, ::1]"'), (uint8_number, "np.uint8")],
+)
+def test_an_annotation_that_names_no_type_is_refused(function, at) -> None:
+    with pytest.raises(UnsupportedSourceError, match="kernels work on numbers and arrays of int32") as caught:
+        infer_signature(function)
+    assert caught.value.what == f"an argument is annotated as {at}"
+    place = caught.value.location
+    assert place.text[place.column : place.end_column] == at
+
+
+def numpy_numbers(A, n: np.int32, x: np.float32):
+    for i in range(n):
+        A[i] = x
+
+
+def test_a_numpy_type_as_an_annotation_is_a_strong_scalar() -> None:
+    types = infer_signature(numpy_numbers)
+    assert str(types) == "A: float64[::1], n: int32, x: float32"

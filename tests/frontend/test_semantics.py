@@ -71,6 +71,14 @@ CASES: dict[Callable[..., Any], list[tuple[Any, ...]]] = {
     features.unordered_values: [
         (np.array([0.1, np.nan, np.inf, 0.5, -np.inf, 9.0]), np.array([np.nan, 1.0, 2.0, -np.inf, np.inf, 3.0]))
     ],
+    features.infinite_starts: [
+        (matrix(3, 4), matrix(3, 3)),
+        (np.array([[-np.inf, np.nan], [np.inf, 3.0], [np.nan, np.nan]]), matrix(3, 3)),
+    ],
+    features.extreme_constants: [
+        (matrix(6), matrix(6, dtype="float32"), matrix(6, dtype="int64"), matrix(6, dtype="int32"))
+    ],
+    features.zeros_of_both_signs: [(matrix(6),)],
     features.newton: [(matrix(4), matrix(4))],
     features.swapped: [(matrix(4), matrix(5), 2.0, 3.0)],
     features.several_targets: [(matrix(4), matrix(5))],

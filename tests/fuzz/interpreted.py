@@ -33,7 +33,7 @@ from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
-from tests.fuzz.interpreted_vectors import VECTORS, VECTORS_APART, greatest, least
+from tests.fuzz.interpreted_vectors import VECTORS, VECTORS_APART, greatest, least, power
 
 NO_TICKET = -1
 
@@ -296,7 +296,12 @@ class Interpreter:
                 one_by_one=lambda: None,
             ),
             "polytune.runtime.arithmetic": SimpleNamespace(
-                least=least, greatest=greatest, quotient=operator.floordiv, remainder=operator.mod
+                least=least,
+                greatest=greatest,
+                quotient=operator.floordiv,
+                remainder=operator.mod,
+                power=power,
+                library_pow=operator.pow,
             ),
             "polytune.runtime.vectors": VECTORS,
             "polytune.runtime.vectors_apart": VECTORS_APART,

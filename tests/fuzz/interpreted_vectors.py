@@ -102,5 +102,11 @@ def greatest(first: Any, second: Any) -> Any:
     return max(first, second)
 
 
+def power(base: Any, exponent: int) -> Any:
+    if isinstance(base, np.ndarray):
+        return np.array([lane**exponent for lane in base], base.dtype)  # as a scalar, whose bits NumPy's loops lack
+    return base**exponent
+
+
 VECTORS = SimpleNamespace(**{name: globals()[name] for name in VECTOR_OPERATIONS})
 VECTORS_APART = SimpleNamespace(**{name: globals()[name] for name in APART_OPERATIONS})

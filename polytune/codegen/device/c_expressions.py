@@ -20,6 +20,7 @@ from polytune.frontend.expression import (
     Iterator,
     Logical,
     ParameterValue,
+    Power,
     Select,
     Unary,
 )
@@ -97,6 +98,8 @@ def c_text(expression: Expression, place: Context) -> str:
             return f"({operator}{text(operand)})"
         case Binary():
             return _binary(expression, text, place)
+        case Power(operand, exponent, dtype):
+            return f"pt_power_{C_TYPES[dtype]}({text(operand)}, {exponent})"
         case Compare(operator, left, right):
             return f"({text(left)} {operator} {text(right)})"
         case Logical(operator, operands):

@@ -12,8 +12,8 @@
                | Past(element, lanes)               -- how many elements there are from where a vector begins, of the
                                                        memory as a sequence of vectors, up to an element; an integer
 
-Binary and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are those of
-a comparison that chooses lanes.  A mask is the name of a variable.
+Binary, Power and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are
+those of a comparison that chooses lanes.  A mask is the name of a variable.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polytune.codegen.vectors.expressions import VECTOR, Chosen, VectorExpression
-from polytune.frontend.expression import Binary, Compare, Expression, Select, Unary
+from polytune.frontend.expression import Binary, Compare, Expression, Power, Select, Unary
 
 
 def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None:
@@ -21,6 +21,8 @@ def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None
             return left, right
         case Binary("/", left, right, own) if own == dtype and is_float:
             return left, right
+        case Power(operand, _, own) if own == dtype:
+            return (operand,)
         case Unary("-", operand, own) if own == dtype:
             return (operand,)
         case Unary("abs", operand, own) if own == dtype and is_float:
@@ -35,6 +37,8 @@ def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
     match node:
         case Binary(operator):
             return Binary(operator, operands[0], operands[1], VECTOR)
+        case Power(_, exponent):
+            return Power(operands[0], exponent, VECTOR)
         case Unary(operator):
             return Unary(operator, operands[0], VECTOR)
         case Select(Compare(operator)):

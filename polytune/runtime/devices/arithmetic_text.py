@@ -8,6 +8,8 @@ of it runs.  ``T`` stands for each of ``i32``, ``i64``, ``f32``, ``f64``, and ``
 ``pt_least(a, b)``, ``pt_greatest``         the smaller and the greater ``i64``
 ``pt_floordiv_T``, ``pt_mod_T``             ``a // b`` and ``a % b`` of Python; integers give 0 where b is 0
 ``pt_pow_T``                                ``a ** b``; integers by repeated squaring, wrapping round
+``pt_power_T(a, n)``                        ``a ** n`` for a constant ``int n``, negative for floats only, by
+                                            multiplication; integers wrap round
 ``pt_min_T``, ``pt_max_T``                  Python's: ``b if b < a else a``, ``b if b > a else a``
 ``pt_abs_T``                                the absolute value; that of the least integer is itself
 ``pt_add_i``, ``pt_subtract_i``,            integer arithmetic that wraps round, for i in ``i32``, ``i64``: overflow of
@@ -60,6 +62,13 @@ FLOAT_CALLS = {
 """The functions of the C library, and how many arguments each takes."""
 
 FLOAT_TEXT = r"""
+PT_FUNCTION TYPE pt_power_TYPE(TYPE a, int n)
+{
+    TYPE power = 1, square = a;
+    for (int left = n < 0 ? -n : n; left != 0; left >>= 1, square *= square)
+        if (left & 1) power *= square;
+    return n < 0 ? 1 / power : power;
+}
 PT_FUNCTION TYPE pt_abs_TYPE(TYPE a) { return pt_copysign_TYPE(a, 1); }
 PT_FUNCTION TYPE pt_min_TYPE(TYPE a, TYPE b) { return b < a ? b : a; }
 PT_FUNCTION TYPE pt_max_TYPE(TYPE a, TYPE b) { return b > a ? b : a; }
@@ -128,6 +137,14 @@ PT_FUNCTION i64 pt_pow_i64(i64 a, i64 b)
         if (b & 1) power *= square;
     return (i64)power;
 }
+PT_FUNCTION i64 pt_power_i64(i64 a, int n)
+{
+    pt_u64 power = 1, square = (pt_u64)a;
+    for (; n != 0; n >>= 1, square *= square)
+        if (n & 1) power *= square;
+    return (i64)power;
+}
+PT_FUNCTION i32 pt_power_i32(i32 a, int n) { return (i32)pt_power_i64(a, n); }
 PT_FUNCTION i32 pt_add_i32(i32 a, i32 b) { return (i32)((pt_u32)a + (pt_u32)b); }
 PT_FUNCTION i32 pt_subtract_i32(i32 a, i32 b) { return (i32)((pt_u32)a - (pt_u32)b); }
 PT_FUNCTION i32 pt_multiply_i32(i32 a, i32 b) { return (i32)((pt_u32)a * (pt_u32)b); }

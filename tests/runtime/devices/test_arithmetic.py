@@ -164,6 +164,22 @@ def test_index_arithmetic(device):
     np.testing.assert_array_equal(to.T, [a // 5, a % 5, np.minimum(a, -5000000000), np.maximum(a, -5000000000)])
 
 
+@pytest.mark.parametrize("short", TYPES)
+def test_powers_by_multiplication(device, short):
+    dtype = TYPES[short]
+    is_float = short.startswith("f")
+    a = np.array([0.5, 1.25, -0.75, 3.0, -2.0, 1.0, 0.0, -7.0] if is_float else [0, 1, -1, 2, 3, -7, 10, 12345], dtype)
+    exponents = (0, 1, 2, 3, 7, 12, 64, -1, -6) if is_float else (0, 1, 2, 3, 7, 12, 64)
+    lines = [f"    to[{place} * 8 + i] = pt_power_{short}(from[i], {n});" for place, n in enumerate(exponents)]
+    array = f"PT_GLOBAL {short} *"
+    text = f"PT_KERNEL(8, 1, 1) powers({array}from, {array}to)\n{{\n    const i32 i = PT_THREAD_X;\n"
+    to = np.zeros((len(exponents), 8), dtype)
+    run(device, compiled(device, text + "\n".join(lines) + "\n}\n", "powers"), (1, 1, 1), (8, 1, 1), [a, to])
+    with np.errstate(all="ignore"):
+        wanted = [a**n for n in exponents]
+    np.testing.assert_allclose(to, wanted, rtol=64 * np.finfo(dtype).eps if is_float else 0)
+
+
 def test_infinity_and_nan(device):
     text = """
 PT_KERNEL(1, 1, 1) constants(PT_GLOBAL f32 *a, PT_GLOBAL f64 *b)

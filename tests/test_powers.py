@@ -1,0 +1,164 @@
+"""Powers: products where the exponent is a constant integer, and in strict kernels the bits of Python."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polytune
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend import analyse
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+from tests.every_version import check_versions, copied, stages_of, with_vectors
+
+CUBE = 3
+
+
+def small(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] ** 2 + A[i, j] ** CUBE - A[i, j] ** -1
+
+
+def large(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] ** 12 - pow(A[i, j], -6) + A[i, j] ** 64 + pow(A[i, j], 1)
+            B[i, j] **= 0
+
+
+def summed(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            for k in range(A.shape[1]):
+                B[i, j] += A[i, k] ** 2 * A[k, j] ** 3
+
+
+def fractional(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] ** 0.5 + A[i, j] ** 2.5 + 2.0 ** A[i, j] + A[i, j] ** A[j, i] + A[i, j] ** np.inf
+
+
+def by_loop_variable(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] ** i + j**2 + (j + 1) ** -2
+
+
+def integers(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = A[i, j] ** 2 + A[i, j] ** 63 + A[i, j] ** 0 + A[i, j] ** j
+
+
+def arguments(dtype: str, n: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    if dtype.startswith("int"):
+        return rng.integers(-9, 9, (n, n)).astype(dtype), np.zeros((n, n), dtype)
+    return (rng.random((n, n)) + 0.5).astype(dtype), np.zeros((n, n), dtype)
+
+
+def powers_of(stages: Stages) -> int:
+    """How many powers by multiplication the generated text has."""
+    return stages.source.count("power(")
+
+
+@pytest.mark.parametrize("strict", [False, True])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("function", [small, large, fractional, by_loop_variable])
+def test_every_version_has_powers(function: Any, dtype: str, strict: bool) -> None:
+    given = arguments(dtype)
+    stages = stages_of(function, given, strict=strict)
+    check_versions(function, stages, given)
+
+
+def test_powers_are_computed_in_vectors() -> None:
+    given = np.arange(36.0).reshape(6, 6), np.zeros((6, 6))  # so that no order of adding rounds
+    stages = stages_of(summed, given)
+    versions = with_vectors(stages)
+    assert versions and "power(b0, 3)" in stages.source
+    check_versions(summed, stages, given, versions=versions)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "int32", "int64"])
+def test_only_constant_integer_exponents_become_products(dtype: str) -> None:
+    given = arguments(dtype)
+    is_float = dtype.startswith("float")
+    function = small if is_float else integers
+    assert powers_of(stages_of(function, given)) > 0
+    assert (powers_of(stages_of(function, given, strict=True)) == 0) == is_float
+    if is_float:
+        assert powers_of(stages_of(fractional, given)) == 0
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+@pytest.mark.parametrize("strict", [False, True])
+def test_powers_of_integers_wrap_round(dtype: str, strict: bool) -> None:
+    wanted, got = copied(arguments(dtype)), copied(arguments(dtype))
+    with np.errstate(over="ignore"):
+        integers(*wanted)
+    polytune.Kernel(integers, strict=strict)(*got)
+    np.testing.assert_array_equal(got[1], wanted[1])
+
+
+def each(A, B, C, D, E):
+    for i in range(len(A)):
+        B[i] = A[i] ** 2
+        C[i] = A[i] ** -1
+        D[i] = A[i] ** 0.5
+        E[i] = 2.0 ** A[i]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_strict_powers_have_the_bits_of_python(dtype: str) -> None:
+    """Of each power, compilers know a form that rounds differently once in a thousand times."""
+    A = np.random.default_rng(1).random(20_000).astype(dtype)
+    wanted, got = ([A, *(np.zeros_like(A) for _ in range(4))] for _ in range(2))
+    each(*wanted)
+    polytune.Kernel(each, strict=True)(*got)
+    for expected, found in zip(wanted, got, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    products = np.multiply(A, A)
+    assert (products != wanted[1]).any(), "were they equal, strict kernels could multiply"
+
+
+def sixty_fourth(A, B, C):
+    for i in range(len(A)):
+        B[i] = A[i] ** 64
+        C[i] = A[i] ** -63
+
+
+def test_products_round_as_often_as_they_multiply() -> None:
+    A = np.random.default_rng(2).random(500) + 0.5
+    B, C = np.zeros_like(A), np.zeros_like(A)
+    polytune.kernel(sixty_fourth)(A, B, C)
+    for x, power, inverse in zip(A, B, C, strict=True):
+        assert abs(Fraction(power) / Fraction(x) ** 64 - 1) < 64 * 2.0**-53
+        assert abs(Fraction(inverse) * Fraction(x) ** 63 - 1) < 64 * 2.0**-53
+
+
+def test_special_values_have_the_powers_of_python() -> None:
+    A = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e200, -1e-200, -1.0])
+    outputs = [np.zeros_like(A) for _ in range(2)]
+    with np.errstate(all="ignore"):
+        wanted = [A**64, A**-63]
+    polytune.kernel(sixty_fourth)(A, *outputs)
+    for expected, found in zip(wanted, outputs, strict=True):
+        np.testing.assert_array_equal(found, expected)
+
+
+def negative(P):
+    for i in range(len(P)):
+        P[i] = P[i] ** -1
+
+
+def test_negative_powers_of_numpy_integers_are_refused() -> None:
+    with pytest.raises(UnsupportedSourceError, match="a negative power of a NumPy integer"):
+        analyse(negative, signature_of(("P",), (np.arange(3),)))
+    with pytest.raises(ValueError, match="negative integer powers"):
+        negative(np.arange(1, 3))
