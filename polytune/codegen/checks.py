@@ -5,9 +5,11 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression
+from polytune.codegen.names import literal
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
+from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
 
 
@@ -39,8 +41,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondi
                     else f"goes past the end of axis {condition.dimension}"
                 )
                 sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
-                text = f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}"
-                writer.line(f"raise ArgumentError({_f_string(text)})")
+                plain = f"array '{condition.array}': {where} {how}, for shape "
+                writer.line(f'raise {MARK}ArgumentError({literal(plain)} f"{shape}{sizes}")')
     writer.line()
     writer.line()
 
@@ -49,9 +51,3 @@ def mentions(condition: isl.Set, name: str) -> bool:
     """Whether the value of a parameter matters to a condition on parameters."""
     position = condition.find_dim_by_name(isl.dim_type.param, name)
     return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
-
-
-def _f_string(text: str) -> str:
-    """An f-string literal in which only ``{name}`` and ``{name.shape}`` are replaced."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'f"{escaped}"'

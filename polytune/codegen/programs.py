@@ -8,7 +8,6 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, RegionCode, TiledMember
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.tiles.copies import in_window, with_copies
 from polytune.codegen.tiles.interior import interior_of
 from polytune.codegen.tiles.windows import Names, ast_build, constrain, range_of, ranges, schedule_depth, window_context
@@ -22,7 +21,7 @@ from polytune.schedule.unions import sets_of, union_of
 
 def generate_program(plan: Plan, scop: Scop) -> Program:
     """The loop IR of a plan: the code of every region, and the skeleton that calls them in order."""
-    names = Names(own_prefix(scop))
+    names = Names()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
     return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
