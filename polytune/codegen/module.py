@@ -116,7 +116,7 @@ from polytune.runtime.arithmetic import {_imported(namespace, "greatest", "least
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
 {_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
-{parts}{of_versions}from polytune.runtime.machine import machine
+{parts}{of_versions}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
@@ -254,15 +254,15 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line()
     writer.line()
     with writer.indented("def space():"):
-        writer.line('"""Every choice that there is on this machine."""')
+        writer.line('"""Every choice that there is for calls from this thread."""')
         names = [program.name for program in programs]
-        writer.line("cores = machine().cores")
+        writer.line("threads = current_threads()")
         with writer.indented("return Space(["):
             writer.line(f'Nominal("version", {tuple(names)!r}),')
             teams = [program.name for program in programs if program.team]
             if teams:
                 condition = ", ".join(map(repr, teams))
-                writer.line(f'Integer("threads", 1, cores, default=cores, when=Is("version", {condition})),')
+                writer.line(f'Integer("threads", 1, threads, default=threads, when=Is("version", {condition})),')
             for member in range(max((program.tile_depth for program in programs), default=0)):
                 tiled = [program for program in programs if program.tile_depth > member]
                 first = tiled[0].tiles[member]
