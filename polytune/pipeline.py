@@ -11,7 +11,6 @@ from typing import Any, TypeVar
 from polytune.codegen.jamming import jam_program
 from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.module import write_module
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.programs import generate_program, with_buffers
 from polytune.codegen.registers.accumulation import accumulates
@@ -329,7 +328,7 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     for plan in plans:
         # The same memory, and so the same names, in all of them.
         scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
-        loop = Names(own_prefix(scop)).loop
+        loop = Names().loop
         program = attempt_program(plan, scop)
         if program is None:
             given_up.append(plan.name)

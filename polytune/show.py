@@ -19,12 +19,12 @@ from polytune.codegen.loops import (
     RegionCall,
     Store,
 )
-from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import vector_text
 from polytune.frontend.expression import Element
+from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
@@ -90,7 +90,7 @@ def show_programs(programs: Sequence[Program]) -> str:
                 window = ", ".join(f"{low} <= . < {high}" for low, high in region.windows)
                 with writer.indented(f"region {region.index}, {region.kind}, tile {window or 'none'}:"):
                     _show_node(writer, region.body)
-    return writer.text().replace(OWN, "").rstrip("\n")
+    return without_marks(writer.text()).rstrip("\n")
 
 
 def _factors(program: Program) -> str:

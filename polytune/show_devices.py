@@ -8,7 +8,6 @@ from typing import Any
 
 from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, Compute, For, If, Node
-from polytune.codegen.own_names import OWN
 from polytune.codegen.partitioned import Part, PartitionedProgram
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -16,6 +15,7 @@ from polytune.codegen.transfers import Axis, Box, Rows
 from polytune.errors import PolytuneError
 from polytune.explanation import obstacle_text
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
+from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, source_of
@@ -145,7 +145,7 @@ def show_transfers(program: PartitionedProgram, view: View) -> str:
                     continue
                 with writer.indented(f"{heading}:"):
                     _write_boxes(writer, boxes)
-    return writer.text().replace(OWN, "").rstrip("\n")
+    return without_marks(writer.text()).rstrip("\n")
 
 
 def _write_boxes(writer: SourceWriter, boxes: Sequence[Box | Rows]) -> None:

@@ -17,9 +17,9 @@ import numpy as np
 from benchmarks.cpu.limits import PRODUCTS, READ, STREAMS, TRIAD, Rate
 from polybench.benchmark import Arguments, Benchmark
 from polybench.datasets import Dataset
-from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.frontend.budget import within_budget
+from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import AccessKind, ArrayRole, Scop
 from polytune.pipeline import Stages
 from polytune.schedule.unions import union_of
@@ -98,7 +98,7 @@ def parameter_values(scop: Scop, arguments: Mapping[str, Any]) -> dict[str, int]
     """The values of a kernel's parameters in a call."""
     values: dict[str, int] = {}
     for parameter in scop.parameters:
-        text = expression_text(parameter.source, compiled=False).replace(OWN, "")
+        text = without_marks(expression_text(parameter.source, compiled=False))
         values[parameter.name] = int(eval(text, {}, {**arguments, **values}))
     return values
 

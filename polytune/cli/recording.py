@@ -69,12 +69,15 @@ def record_space(
     """
     from polytune.history.machine import machine_key
     from polytune.replay.journal import Header, Journal
+    from polytune.runtime.threads import current_threads
 
     arguments = random_arguments(kernel, sizes, _SEED)
     space = grid_of(kernel.space(*arguments.values), max(sizes.values(), default=1))
     chosen = list(choose(space, sample))
     about = {"sizes": dict(sizes), "space": space.fingerprint}
-    header = Header(kernel.__name__, machine_key(), tuple(parameter.name for parameter in space.parameters), about)
+    header = Header(
+        kernel.__name__, machine_key(current_threads()), tuple(parameter.name for parameter in space.parameters), about
+    )
     failed = 0
     best: tuple[Configuration, float] | None = None
     with Journal(file, header) as journal, progress.status(f"{kernel.__name__}: recording") as line:

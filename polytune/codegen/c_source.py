@@ -15,7 +15,7 @@ from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.device.c_expressions import Context, c_name, c_text
 from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
-from polytune.codegen.own_names import own_prefix
+from polytune.codegen.names import Namespace
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
 from polytune.frontend.expression import Argument, Assign, Branch, Element, Expression, Extent, Operation, While
@@ -88,7 +88,7 @@ class CFunction:
 
 def source_order(scop: Scop) -> Node:
     """The loops of a kernel in source order, untiled, in the loop IR."""
-    names = Names(own_prefix(scop))
+    names = Names()
     build = ast_build(scop.context, names, schedule_depth(scop.schedule.get_root()))
     return convert_node(loops_of_schedule(build, scop.schedule), scop)
 
@@ -136,7 +136,8 @@ class _FunctionWriter:
         self.writer = TextWriter()
         self.body = source_order(scop)
         self.loops = list(dict.fromkeys(part.variable for part in walk_nodes(self.body) if isinstance(part, For)))
-        self.taken = set(self.loops)
+        self.names = Namespace(words=_RESERVED)
+        self.loop_names = {name: self.names.spelling(name) for name in self.loops}
         self.arrays = {array.name: self.unique(array.name) for array in scop.arrays}
         self.parameters = {parameter.name: self.unique(parameter.name) for parameter in scop.parameters}
         # What the kernel assigns to is a variable, whatever it starts as.
@@ -168,10 +169,7 @@ class _FunctionWriter:
         macro = name.isupper() and len(name) > 2
         plain = _PLAIN.fullmatch(name) and name not in _RESERVED and not macro and not name.startswith("pt_")
         wanted = name if plain else c_name(name)
-        while wanted in self.taken:
-            wanted += "_"
-        self.taken.add(wanted)
-        return wanted
+        return self.names.unique(wanted)
 
     def scalar_name(self, name: str, kind: ScalarType) -> str:
         """An argument that starts a variable of its own name and type is that variable."""
@@ -199,7 +197,7 @@ class _FunctionWriter:
             self.declare()
             if self.marked:
                 if self.loops:
-                    writer.line(f"int64_t {', '.join(self.loops)};")
+                    writer.line(f"int64_t {', '.join(self.loop_names.values())};")
                 writer.line("#pragma scop")
             self.node(self.body)
             if self.marked:
@@ -269,6 +267,7 @@ class _FunctionWriter:
                     self.node(child)
             case For(variable, start, stop, step, body):
                 kind = "" if self.marked else "int64_t "
+                variable = self.loop_names[variable]
                 advance = f"{variable}++" if step == 1 else f"{variable} += {step}"
                 begin, end = _bare(self.index(start)), _bare(self.index(stop))
                 with writer.braces(f"for ({kind}{variable} = {begin}; {variable} < {end}; {advance}) "):
@@ -301,7 +300,7 @@ class _FunctionWriter:
     # Expressions
 
     def place(self, *, index: bool, names: dict[str, str] | None = None) -> _Place:
-        names = {**self.scalars, **self.parameters} if names is None else names
+        names = {**self.scalars, **self.parameters, **self.loop_names} if names is None else names
         return _Place(self.element, index=index, names=names, extents=self.extents)
 
     def value(self, expression: Expression) -> str:

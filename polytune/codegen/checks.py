@@ -7,11 +7,12 @@ from collections.abc import Sequence
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression
-from polytune.codegen.own_names import OWN
+from polytune.codegen.names import literal
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Extent
+from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead
 
@@ -38,9 +39,9 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
                 if isinstance(condition, UnassignedRead):
-                    writer.line(f"raise UnassignedVariableError({_unassigned_text(condition, scop)})")
+                    writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop)})")
                 else:
-                    writer.line(f"raise ArgumentError({_bounds_text(condition, arguments)})")
+                    writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments)})")
     writer.line()
     writer.line()
 
@@ -55,7 +56,8 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
         else f"goes past the end of axis {condition.dimension}"
     )
     sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
-    return _f_string(f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}")
+    plain = f"array '{condition.array}': {where} {how}, for shape "
+    return f'{literal(plain)} f"{shape}{sizes}"'
 
 
 def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
@@ -79,18 +81,10 @@ def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
                     what = parameter.name
             values.append(f"{what} = {{{parameter.name}}}")
     after = f"; Python raises UnboundLocalError here\ninstead: {read.remedy}"
-    # The source line may hold anything, a mark of our own names too.
-    plain = (repr(text).replace(OWN, f"\\x{ord(OWN):02x}") for text in (before, after))
-    return f"{next(plain)} {_f_string(', '.join(values))} {next(plain)}"
+    return f'{literal(before)} f"{", ".join(values)}" {literal(after)}'
 
 
 def mentions(condition: isl.Set, name: str) -> bool:
     """Whether the value of a parameter matters to a condition on parameters."""
     position = condition.find_dim_by_name(isl.dim_type.param, name)
     return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
-
-
-def _f_string(text: str) -> str:
-    """An f-string literal in which only ``{name}`` and ``{name.shape}`` are replaced."""
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'f"{escaped}"'

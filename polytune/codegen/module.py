@@ -6,14 +6,15 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import write_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
+from polytune.codegen.names import Namespace, builtin_names, module_namespace
 from polytune.codegen.numba_source import write_version
-from polytune.codegen.own_names import BUILTINS, OWN, finish_names, own_prefix
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import array_types, dynamic_axes, storage_of
+from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Call, Element, Power, walk
+from polytune.frontend.generated_names import MARK, generated
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
@@ -48,14 +49,11 @@ def write_module(
 
     It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
     """
+    namespace = module_namespace(scop)
     writer = SourceWriter()
     of_parts = () if partitioned is None else tuple(part.program for part in partitioned.parts)
     part_words = 0 if partitioned is None else partitioned.part_words
     written = (*programs, *of_parts)
-    errors = ["ArgumentError"]
-    if any(isinstance(condition, UnassignedRead) for condition in conditions):
-        errors.append("UnassignedVariableError")
-    _write_header(writer, scop, partitioned is not None, _of_versions(written, own_prefix(scop)), errors)
     nested = {program.function for program in programs if program.outer}
     for program in written:
         if not program.shares:
@@ -69,20 +67,26 @@ def write_module(
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
     _write_tables(writer, scop, programs)
-    return finish_names(writer.text(), scop)
+    text = namespace.finish(writer.text())
+    header = SourceWriter()
+    errors = ["ArgumentError"]
+    if any(isinstance(condition, UnassignedRead) for condition in conditions):
+        errors.append("UnassignedVariableError")
+    _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)
+    return header.text() + text
 
 
-def _of_versions(programs: Sequence[Program], own: str) -> str:
+def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
     """The imports of what versions do as teams, with sums of workers and with vectors."""
     lines = []
     if any(program.has_sums for program in programs):
-        names = _imported("complete_all", "enter", "leave", "pieces", own=own)
+        names = _imported(namespace, "complete_all", "enter", "leave", "pieces")
         lines.append(f"from polytune.runtime.private_sums import {names}\n")
-    lines.append(f"from polytune.runtime.team import {_imported('claim', 'complete', 'wait', own=own)}\n")
+    lines.append(f"from polytune.runtime.team import {_imported(namespace, 'claim', 'complete', 'wait')}\n")
     if any(program.has_vectors for program in programs):
-        lines.append(f"from polytune.runtime.vectors import {_imported(*VECTOR_OPERATIONS, own=own)}\n")
+        lines.append(f"from polytune.runtime.vectors import {_imported(namespace, *VECTOR_OPERATIONS)}\n")
     if any(program.has_vectors_apart for program in programs):
-        lines.append(f"from polytune.runtime.vectors_apart import {_imported(*APART_OPERATIONS, own=own)}\n")
+        lines.append(f"from polytune.runtime.vectors_apart import {_imported(namespace, *APART_OPERATIONS)}\n")
     return "".join(lines)
 
 
@@ -97,60 +101,67 @@ def _arithmetic(scop: Scop) -> list[str]:
     return names
 
 
-def _of_local_arrays(scop: Scop, own: str) -> str:
+def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     """The import of the memory of local arrays."""
     if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
         return ""
-    return f"from polytune.runtime.local_arrays import {_imported('local_array', own=own)}\n"
+    return f"from polytune.runtime.local_arrays import {_imported(namespace, 'local_array')}\n"
 
 
-def _write_header(writer: SourceWriter, scop: Scop, partitioned: bool, of_versions: str, errors: Sequence[str]) -> None:
+def _write_header(
+    writer: SourceWriter,
+    scop: Scop,
+    partitioned: bool,
+    of_versions: str,
+    errors: Sequence[str],
+    namespace: Namespace,
+) -> None:
     options = 'dict(error_model="numpy", nogil=True'
     if not scop.strict:
         options += ', fastmath={"reassoc", "contract", "nsz"}'
-    own = own_prefix(scop)
     parts = (
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
+    views = _imported(namespace, "keep_alive", "one_by_one", "view")
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
 """
 
-{_module("math", own=own)}
+import {_as("math", namespace, "math")}
 
-{_module("numpy", own=own, alias="np")}
-from numba import {_imported("njit", own=own)}
+import {_as("numpy", namespace, "np")}
+from numba import {_imported(namespace, "njit")}
 
-from polytune.errors import {", ".join(errors)}
-from polytune.runtime.arithmetic import {_imported(*_arithmetic(scop), own=own)}
+from polytune.errors import {_imported(namespace, *errors)}
+from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
 from polytune.runtime.compilation import keeps_code
-from polytune.runtime.context import {_imported("attach", "integer", "number", own=own)}
-{_of_local_arrays(scop, own)}from polytune.runtime.machine import machine
-from polytune.runtime.memory import {_imported("keep_alive", "one_by_one", "view", own=own)}
-{parts}{of_versions}from polytune.runtime.version import Version
+from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
+{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
+{parts}{of_versions}from polytune.runtime.threads import current_threads
+from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
 
-{own}CACHE = keeps_code(__file__)
-{own}OPTIONS = {options})
+{namespace.spelling(generated("CACHE"))} = keeps_code(__file__)
+{namespace.spelling(generated("OPTIONS"))} = {options})
 '''
     for line in header.splitlines():
         writer.line(line.replace("\\", "\\\\"))
-    if own:
-        for builtin in BUILTINS:
-            writer.line(f"{own}{builtin} = {builtin}")
+    for builtin, spelling in builtin_names(namespace):
+        writer.line(f"{spelling} = {builtin}")
     writer.line()
     writer.line()
 
 
-def _module(name: str, *, own: str, alias: str = "") -> str:
-    wanted = f"{own}{alias or name}"
-    return f"import {name}" if wanted == name else f"import {name} as {wanted}"
+def _imported(namespace: Namespace, *names: str) -> str:
+    return ", ".join(_as(name, namespace, name) for name in names)
 
 
-def _imported(*names: str, own: str) -> str:
-    return ", ".join(f"{name} as {own}{name}" if own else name for name in names)
+def _as(name: str, namespace: Namespace, wanted: str) -> str:
+    """What an import statement has for a name, under the spelling that it has in the module."""
+    spelling = namespace.spelling(generated(wanted))
+    return name if spelling == name else f"{name} as {spelling}"
 
 
 def _arguments(scop: Scop) -> list[str]:
@@ -176,8 +187,8 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
         writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
         for name in storage.scratch:
             array = scop.array(name)
-            writer.line(f"scratch_{name} = {_allocation(array)}")
-        writer.line(f"return ({''.join(f'scratch_{name}, ' for name in storage.scratch)})")
+            writer.line(f"{scratch_name(name)} = {_allocation(array)}")
+        writer.line(f"return ({''.join(f'{scratch_name(name)}, ' for name in storage.scratch)})")
     writer.line()
     writer.line()
 
@@ -185,11 +196,11 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
 def _allocation(array: Array) -> str:
     if array.role is ArrayRole.SCALAR:
         if array.initial is not None:
-            return f"{OWN}np.full(1, {array.initial}, {OWN}np.{array.dtype})"
-        return f"{OWN}np.zeros(1, {OWN}np.{array.dtype})"
-    shape = ", ".join(f"{OWN}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
+            return f"{MARK}np.full(1, {array.initial}, {MARK}np.{array.dtype})"
+        return f"{MARK}np.zeros(1, {MARK}np.{array.dtype})"
+    shape = ", ".join(f"{MARK}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
     zeroed = ", zeroed=True" if array.zeroed else ""
-    return f"{OWN}local_array(({shape},), {OWN}np.{array.dtype}{zeroed})"
+    return f"{MARK}local_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
 
 
 def _write_words(writer: SourceWriter, scop: Scop) -> None:
@@ -197,11 +208,11 @@ def _write_words(writer: SourceWriter, scop: Scop) -> None:
     storage = storage_of(scop)
     words = []
     for name, kind in array_types(storage, scop).items():
-        value = name if name in storage.arrays else f"scratch_{name}"
+        value = name if name in storage.arrays else scratch_name(name)
         words.append(f'{value}.__array_interface__["data"][0]')
         words += [f"{value}.strides[{axis}]" for axis in dynamic_axes(kind)]
     words += storage.scalars
-    names = [*_arguments(scop), *(f"scratch_{name}" for name in storage.scratch)]
+    names = [*_arguments(scop), *map(scratch_name, storage.scratch)]
     with writer.indented(f"def words({', '.join(names)}):"):
         writer.line('"""Addresses and strides of the arrays, and the scalars, as versions take them."""')
         with writer.indented("return ("):
@@ -215,10 +226,10 @@ def _write_words(writer: SourceWriter, scop: Scop) -> None:
 def _write_result(writer: SourceWriter, scop: Scop) -> None:
     if scop.result is None:
         return
-    names = [*_with_parameters(scop), *(f"scratch_{name}" for name in storage_of(scop).scratch)]
+    names = [*_with_parameters(scop), *map(scratch_name, storage_of(scop).scratch)]
 
     def element(node: Element) -> str:
-        return f"scratch_{node.array}[0]"
+        return f"{scratch_name(node.array)}[0]"
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
@@ -258,22 +269,22 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
-            function = f"{OWN}run_{program.function}"
+            function = f"{MARK}run_{program.function}"
             outer = f", outer={program.outer!r}" if program.outer else ""
             writer.line(f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}{outer}),")
     writer.line(")")
     writer.line()
     writer.line()
     with writer.indented("def space():"):
-        writer.line('"""Every choice that there is on this machine."""')
+        writer.line('"""Every choice that there is for calls from this thread."""')
         names = [program.name for program in programs]
-        writer.line("cores = machine().cores")
+        writer.line("threads = current_threads()")
         with writer.indented("return Space(["):
             writer.line(f'Nominal("version", {tuple(names)!r}),')
             teams = [program.name for program in programs if program.team]
             if teams:
                 condition = ", ".join(map(repr, teams))
-                writer.line(f'Integer("threads", 1, cores, default=cores, when=Is("version", {condition})),')
+                writer.line(f'Integer("threads", 1, threads, default=threads, when=Is("version", {condition})),')
             for member in range(max((program.tile_depth for program in programs), default=0)):
                 tiled = [program for program in programs if program.tile_depth > member]
                 first = tiled[0].tiles[member]

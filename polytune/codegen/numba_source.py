@@ -27,6 +27,8 @@ from polytune.codegen.storage import (
     Storage,
     array_types,
     context_positions,
+    copies_name,
+    copy_name,
     expanded_name,
     private_name,
     shared_name,
@@ -49,7 +51,7 @@ def write_version(
     where a team runs it.
 
     It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
-    the worker that runs it and how many there are.  Names of ours have a ``$`` before them until ``finish_names``.
+    the worker that runs it and how many there are.  Generated names are marked.
     ``part_words`` is the number of words that contexts of the module have for the part of a region.  With ``is_nested``
     tiles lie in outer tiles, of so many tiles along each member as a context says behind the tile sizes; where it says
     none, of one.
@@ -136,9 +138,9 @@ class _VersionWriter:
             else:
                 self.body(self.program.regions[0])
             for name in sorted(self.copies):
-                writer.line(f"$keep_alive(${name}_copy)")
+                writer.line(f"$keep_alive({copy_name(name)})")
             for name in self.expansions:
-                writer.line(f"$keep_alive(${name}_copies)")
+                writer.line(f"$keep_alive({copies_name(name)})")
             for name in self.own_memory:
                 writer.line(f"$keep_alive({name}_copy)")
         writer.line()
@@ -170,7 +172,7 @@ class _VersionWriter:
         for number, name in enumerate(self.program.part):
             writer.line(f"{name} = $integer($context, {positions[PART] + number})")
         for name in sorted(self.copies):
-            copy, private = f"${name}_copy", private_name(name)
+            copy, private = copy_name(name), private_name(name)
             writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
             writer.line(f'{private} = $view({copy}, "{private}", "{self.scopes()}")')
         for name, member in self.expansions.items():
@@ -179,7 +181,7 @@ class _VersionWriter:
             most = f"$quotient({BYTES_OF_COPIES // BYTES[self.scop.array(name).dtype]}, $greatest(1, {size}))"
             writer.line(f"$tile_{member} = $least($tile_{member}, $greatest(1, {most}))")
         for name, member in self.expansions.items():
-            copies, points = f"${name}_copies", expanded_name(name)
+            copies, points = copies_name(name), expanded_name(name)
             shape = ", ".join((f"$tile_{member}", *self.extents(name)))
             writer.line(f"{copies} = $np.empty(({shape}), $np.{self.scop.array(name).dtype})")
             writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}")')

@@ -12,7 +12,6 @@ from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
 from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
-from polytune.codegen.own_names import OWN, own_prefix
 from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
@@ -21,6 +20,7 @@ from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
 from polytune.frontend.expression import Iterator
+from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.partition import Split, splits_of
@@ -120,7 +120,7 @@ def _with_registers(
     alone: that of the members of a permutable band.  So any region may have the order that suits it, and any part of
     it, since what bounds a part bounds whole tiles.
     """
-    loop = Names(own_prefix(scop)).loop
+    loop = Names().loop
     codes = list(program.regions)
     for ordered, accumulations in ((program, False), (accumulating, True)):
         tiled = None if ordered is None else tile_registers(ordered, scop, target, loop, accumulations=accumulations)
@@ -135,7 +135,7 @@ def _with_registers(
 
 def _part_program(name: str, code: RegionCode, limited: int) -> Program:
     """A region as a program of its own: the first members run between given limits."""
-    limits = tuple((f"{OWN}from_{member}", f"{OWN}to_{member}") for member in range(limited))
+    limits = tuple((f"{MARK}from_{member}", f"{MARK}to_{member}") for member in range(limited))
     members = tuple(
         TiledMember(Iterator(limits[number][0]), Iterator(limits[number][1])) if number < limited else member
         for number, member in enumerate(code.members)
@@ -149,7 +149,7 @@ def _part_program(name: str, code: RegionCode, limited: int) -> Program:
 def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: Scop) -> None:
     """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs."""
     parameters = [parameter.name for parameter in scop.parameters]
-    with writer.indented(f"def {OWN}steps({', '.join(parameters)}):"):
+    with writer.indented(f"def {MARK}steps({', '.join(parameters)}):"):
         writer.line('"""The regions in order, each with the values of the loops around it."""')
         _write_steps(writer, program.skeleton)
         writer.line("yield from ()")
@@ -157,7 +157,7 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
     writer.line()
     for number, part in enumerate(program.parts):
         around = [*parameters, *part.outer]
-        with writer.indented(f"def {OWN}ranges_{number}({', '.join(around)}):"):
+        with writer.indented(f"def {MARK}ranges_{number}({', '.join(around)}):"):
             pairs = [
                 f"({expression_text(m.lower, compiled=False)}, {expression_text(m.upper, compiled=False)})"
                 for m in part.members
@@ -166,10 +166,10 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
         writer.line()
         writer.line()
         limits = [name for pair in part.limits for name in pair]
-        write_transfers(writer, f"{OWN}reads_{number}", [*around, *limits], part.transfers.reads)
-        write_transfers(writer, f"{OWN}writes_{number}", [*around, *limits], part.transfers.writes)
+        write_transfers(writer, f"{MARK}reads_{number}", [*around, *limits], part.transfers.reads)
+        write_transfers(writer, f"{MARK}writes_{number}", [*around, *limits], part.transfers.writes)
     with writer.indented("PARTITIONED = Partitioned("):
-        writer.line(f"steps={OWN}steps,")
+        writer.line(f"steps={MARK}steps,")
         writer.line(f"part_words={program.part_words},")
         with writer.indented("parts=("):
             for number, part in enumerate(program.parts):
@@ -183,16 +183,16 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
 def _write_part(writer: SourceWriter, number: int, part: Part, scop: Scop) -> None:
     with writer.indented("Part("):
         version = part.program
-        writer.line(f"run={OWN}run_{version.name},")
+        writer.line(f"run={MARK}run_{version.name},")
         writer.line(f"team={version.team},")
         writer.line(f"tiles={len(version.tiles)},")
         writer.line(f"splits={len(part.splits)},")
         if any(split.reductions for split in part.splits):
             writer.line(f"reductions={tuple(split.reductions for split in part.splits)!r},")
         writer.line(f"shared={len(part.limits)},")
-        writer.line(f"ranges={OWN}ranges_{number},")
-        writer.line(f"reads={OWN}reads_{number},")
-        writer.line(f"writes={OWN}writes_{number},")
+        writer.line(f"ranges={MARK}ranges_{number},")
+        writer.line(f"reads={MARK}reads_{number},")
+        writer.line(f"writes={MARK}writes_{number},")
         if part.kernel is not None and part.arguments is not None:
             arguments = part.arguments
             with writer.indented("device=DeviceCode("):
@@ -220,7 +220,7 @@ def _write_steps(writer: SourceWriter, node: Node) -> None:
                 _write_steps(writer, child)
         case For(variable, start, stop, step, body):
             bounds = [expression_text(start, compiled=False), expression_text(stop, compiled=False)]
-            with writer.indented(f"for {variable} in {OWN}range({', '.join(bounds)}, {step}):"):
+            with writer.indented(f"for {variable} in {MARK}range({', '.join(bounds)}, {step}):"):
                 _write_steps(writer, body)
         case If(condition, then, otherwise):
             with writer.indented(f"if {expression_text(condition, compiled=False)}:"):

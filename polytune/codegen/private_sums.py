@@ -10,7 +10,7 @@ import numpy as np
 from polytune.codegen.loops import PrivateSum
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.storage import shared_name, summed_name
+from polytune.codegen.storage import added_name, shared_name, summed_name
 from polytune.frontend.scop import Scop
 
 
@@ -30,13 +30,13 @@ class PrivateSums:
     def allocate(self) -> None:
         """Memory for the copies, with the subscripts of what they are copies of."""
         for number, own in enumerate(self.sums):
-            copy, name, dtype = f"${own.array}_copy", summed_name(own.array), self.scop.array(own.array).dtype
+            copy, name, dtype = added_name(own.array), summed_name(own.array), self.scop.array(own.array).dtype
             if own.elements is None:
                 extent = "1"
             else:
-                self.writer.line(f"$from_{number} = {expression_text(own.elements.lower)}")
-                self.writer.line(f"$to_{number} = {expression_text(own.elements.upper)}")
-                extent = f"$to_{number}"
+                self.writer.line(f"$sum_from_{number} = {expression_text(own.elements.lower)}")
+                self.writer.line(f"$sum_to_{number} = {expression_text(own.elements.upper)}")
+                extent = f"$sum_to_{number}"
             self.writer.line(f"{copy} = $np.empty({extent}, $np.{dtype})")
             self.writer.line(f'{name} = $view({copy}, "{name}", "{self.scopes}")')
         if self.sums:
@@ -53,7 +53,7 @@ class PrivateSums:
                 if own.elements is None:
                     self.writer.line(f"{summed_name(own.array)}[0] = {zero}")
                     continue
-                with self.writer.indented(f"for $element in $range($from_{number}, $to_{number}):"):
+                with self.writer.indented(f"for $element in $range($sum_from_{number}, $sum_to_{number}):"):
                     self.writer.line(f"{summed_name(own.array)}[$element] = {zero}")
 
     def add_up(self) -> None:
@@ -69,7 +69,7 @@ class PrivateSums:
                 writer.line("$leave($context, $piece)")
             writer.line("$complete_all($context, $claimed)")
         for own in self.sums:
-            writer.line(f"$keep_alive(${own.array}_copy)")
+            writer.line(f"$keep_alive({added_name(own.array)})")
 
     def add(self, number: int, own: PrivateSum) -> None:
         """Add what belongs to a piece; a scalar belongs to the first one."""
@@ -79,7 +79,7 @@ class PrivateSums:
                 self.writer.line(f"{place} = {_joined(own.operator, place, added)}")
             return
         first, last = (
-            f"$from_{number} + $quotient(($to_{number} - $from_{number}) * {piece}, $pieces($workers))"
+            f"$sum_from_{number} + $quotient(($sum_to_{number} - $sum_from_{number}) * {piece}, $pieces($workers))"
             for piece in ("$piece", "($piece + 1)")
         )
         with self.writer.indented(f"for $element in $range({first}, {last}):"):

@@ -8,7 +8,6 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, RegionCode, TiledMember
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.tiles.copies import in_window, with_copies
 from polytune.codegen.tiles.interior import interior_of
 from polytune.codegen.tiles.windows import (
@@ -39,7 +38,7 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     """
     if not has_all_in_regions(plan):
         raise UnprovenError("it could not be proven that each statement instance is in one region")
-    names = Names(own_prefix(scop))
+    names = Names()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
     return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)

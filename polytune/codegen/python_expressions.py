@@ -6,7 +6,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from polytune.codegen.own_names import OWN
 from polytune.codegen.vectors.expressions import (
     Between,
     Chosen,
@@ -36,6 +35,7 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
+from polytune.frontend.generated_names import MARK
 
 ElementText = Callable[[Any], str]
 
@@ -107,9 +107,9 @@ class _Printer:
             case Binary():
                 return self.binary(expression)
             case Power(operand, exponent):
-                return f"{OWN}power({self.text(operand)}, {exponent})", _ATOM
+                return f"{MARK}power({self.text(operand)}, {exponent})", _ATOM
             case Call("pow", arguments) if self.compiled:
-                return f"{OWN}library_pow({', '.join(self.text(argument) for argument in arguments)})", _ATOM
+                return f"{MARK}library_pow({', '.join(self.text(argument) for argument in arguments)})", _ATOM
             case Compare(operator, left, right):
                 level = _PRECEDENCE["compare"]
                 return f"{self.operand(left, level + 1)} {operator} {self.operand(right, level + 1)}", level
@@ -123,21 +123,21 @@ class _Printer:
             case Cast(operand, dtype):
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
-                return f"{OWN}np.{dtype}({self.text(operand)})", _ATOM
+                return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
             case Call(function, arguments, dtype):
-                name = f"{OWN}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
+                name = f"{MARK}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
-                return (f"{OWN}np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
+                return (f"{MARK}np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
         raise AssertionError(f"no such expression: {expression!r}")
 
     def unary(self, node: Unary) -> tuple[str, int]:
         if node.operator == "not":
             return f"not {self.operand(node.operand, _PRECEDENCE['not'])}", _PRECEDENCE["not"]
         if node.operator == "abs":
-            text = f"{OWN}abs({self.text(node.operand)})"
-            return (f"{OWN}np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
+            text = f"{MARK}abs({self.text(node.operand)})"
+            return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
         text = f"{node.operator}{self.operand(node.operand, _PRECEDENCE['unary'])}"
-        return (f"{OWN}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
+        return (f"{MARK}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
 
     def binary(self, node: Binary) -> tuple[str, int]:
         if node.operator in ("min", "max"):
@@ -145,7 +145,7 @@ class _Printer:
         if self.compiled and node.dtype == "int64" and node.operator in _DIVISIONS:
             match node.right:
                 case Constant(divisor) if divisor > 0:
-                    name = f"{OWN}{_DIVISIONS[node.operator]}"
+                    name = f"{MARK}{_DIVISIONS[node.operator]}"
                     return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
         level = _PRECEDENCE[node.operator]
         # Left to right for equal operators, except for the power, whose operands are always made explicit.
@@ -153,11 +153,11 @@ class _Printer:
         right = self.operand(node.right, level + 1)
         text = f"{left} {node.operator} {right}"
         # Numba computes with 64-bit integers at least; NumPy's int32 wraps round.
-        return (f"{OWN}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
+        return (f"{MARK}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
 
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
-        return f"{OWN}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        return f"{MARK}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
 
 
 def _constant(value: float, dtype: str) -> tuple[str, int]:
@@ -166,13 +166,13 @@ def _constant(value: float, dtype: str) -> tuple[str, int]:
     if dtype in ("int32", "int64"):
         text = str(int(value))
         if dtype == "int32":
-            return f"{OWN}np.int32({text})", _ATOM
+            return f"{MARK}np.int32({text})", _ATOM
         return text, _ATOM if value >= 0 else _PRECEDENCE["unary"]
     if math.isnan(value) or math.isinf(value):
         name = "nan" if math.isnan(value) else "inf"
         sign = "-" if not math.isnan(value) and value < 0 else ""
-        return f"{OWN}np.{dtype}({sign}{OWN}np.{name})", _ATOM
+        return f"{MARK}np.{dtype}({sign}{MARK}np.{name})", _ATOM
     text = repr(float(value))
     if dtype == "float32":
-        return f"{OWN}np.float32({text})", _ATOM
+        return f"{MARK}np.float32({text})", _ATOM
     return text, _ATOM if math.copysign(1.0, value) > 0 else _PRECEDENCE["unary"]

@@ -10,6 +10,7 @@ from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.loops import Node
 from polytune.frontend.expression import Operation
 from polytune.frontend.scop import Scop
+from polytune.schedule.unions import isl_id
 
 
 def scan(
@@ -29,7 +30,7 @@ def scan(
     isl_context = context.get_ctx()
     iterators = isl.IdList.alloc(isl_context, len(variables))
     for variable in variables:
-        iterators = iterators.add(isl.Id.read_from_str(isl_context, variable))
+        iterators = iterators.add(isl_id(isl_context, variable))
     points = points.set_tuple_name(anchor.name)
     order = isl.Map.identity(points.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
     isl_context.set_ast_build_detect_min_max(1)

@@ -6,7 +6,6 @@ from collections.abc import Mapping
 
 from polytune.codegen.ast_conversion import add_constant, block, integer, statement_code, substitute
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.tiles.windows import Names
 from polytune.frontend.expression import Binary, Expression, Iterator
 from polytune.frontend.scop import Scop
@@ -22,7 +21,7 @@ def source_program(plan: Plan, scop: Scop) -> Program:
         scop: its kernel.
     """
     (region,) = plan.regions
-    names = Names(own_prefix(scop))
+    names = Names()
     body = _sequence(scop.nodes, {}, 0, names, scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
     code = RegionCode(0, region.kind.value, 0, (), (), (), body, region.local, scalars)

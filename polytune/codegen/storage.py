@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, walk_nodes
-from polytune.codegen.own_names import OWN
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType
 
@@ -19,23 +19,43 @@ STATE_WORDS = 1040
 
 
 def private_name(array: str) -> str:
-    """The name of a worker's own copy of an array, to be finished by ``finish_names``."""
-    return f"{OWN}{array}_private"
+    """The name of a worker's own copy of an array."""
+    return generated(array, "private")
 
 
 def expanded_name(array: str) -> str:
     """The name of a worker's copies of an array, one for each point of a tile."""
-    return f"{OWN}{array}_points"
+    return generated(array, "points")
 
 
 def summed_name(array: str) -> str:
     """The name of a worker's copy of an array to add up in."""
-    return f"{OWN}{array}_sums"
+    return generated(array, "sums")
+
+
+def copy_name(array: str) -> str:
+    """The name of the memory of a worker's own copy of an array."""
+    return generated(array, "copy")
+
+
+def copies_name(array: str) -> str:
+    """The name of the memory of a worker's copies of an array, one for each point of a tile."""
+    return generated(array, "copies")
+
+
+def added_name(array: str) -> str:
+    """The name of the memory of a worker's copy of an array to add up in."""
+    return generated(array, "added")
+
+
+def scratch_name(array: str) -> str:
+    """The name of the memory that a local array, or a scalar that workers share, has for one call."""
+    return generated("scratch", array)
 
 
 def shared_name(scalar: str) -> str:
     """The name of a scalar that is in memory: where it is a variable, in another region maybe, it has its own name."""
-    return f"{OWN}{scalar}_shared"
+    return generated(scalar, "shared")
 
 
 @dataclass(frozen=True)

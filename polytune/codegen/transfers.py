@@ -13,12 +13,12 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression
 from polytune.codegen.loops import Block, Compute, For, If, Node, RegionCode, walk_nodes
-from polytune.codegen.own_names import OWN, own_prefix
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.tiles.windows import Names, constrain, window_context
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
+from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import AccessKind, Scop
 from polytune.schedule.regions import Region
 
@@ -69,7 +69,7 @@ def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -
     as parameters.  Reads are moved as the box around them: reading more changes nothing.  Writes are exact: a box if
     the image is one, else loops over its rows.
     """
-    names = Names(own_prefix(scop))
+    names = Names()
     domain = region.domain.intersect_params(scop.context)
     if region.prefix is not None:
         for level, name in enumerate(code.outer):
@@ -208,7 +208,7 @@ def _only(elements: isl.Set, dimension: int) -> isl.Set:
 def write_transfers(writer: SourceWriter, name: str, parameters: Sequence[str], boxes: Sequence[Box | Rows]) -> None:
     """Write a function that lists arrays and boxes: ``[(array, ((start, stop, step), ...)), ...]``."""
     with writer.indented(f"def {name}({', '.join(parameters)}):"):
-        writer.line(f"{OWN}boxes = []")
+        writer.line(f"{MARK}boxes = []")
         for part in boxes:
             match part:
                 case Box(array, condition, axes):
@@ -220,7 +220,7 @@ def write_transfers(writer: SourceWriter, name: str, parameters: Sequence[str], 
                             _write_box(writer, array, axes)
                 case Rows(array, loops):
                     _write_rows(writer, array, loops, {})
-        writer.line(f"return {OWN}boxes")
+        writer.line(f"return {MARK}boxes")
     writer.line()
     writer.line()
 
@@ -230,7 +230,7 @@ def _write_box(writer: SourceWriter, array: str, axes: Sequence[Axis]) -> None:
         return expression_text(expression, compiled=False)
 
     ranges = [f"({text(axis.start)}, {text(axis.stop)}, {axis.step})" for axis in axes] or ["(0, 1, 1)"]
-    writer.line(f"{OWN}boxes.append(({array!r}, ({', '.join(ranges)},)))")
+    writer.line(f"{MARK}boxes.append(({array!r}, ({', '.join(ranges)},)))")
 
 
 def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Axis]) -> None:
@@ -257,7 +257,7 @@ def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Ax
                 _write_rows(writer, array, body, {**axes, variable: Axis(start, stop, step)})
                 return
             bounds = [expression_text(start, compiled=False), expression_text(stop, compiled=False)]
-            with writer.indented(f"for {variable} in {OWN}range({', '.join(bounds)}, {step}):"):
+            with writer.indented(f"for {variable} in {MARK}range({', '.join(bounds)}, {step}):"):
                 _write_rows(writer, array, body, axes)
         case Compute(operations=(Assign(target),)):
             single = [Axis(subscript, add_constant(subscript, 1)) for subscript in target.subscripts]

@@ -11,6 +11,7 @@ from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Extent
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
 
 OPERATIONS = 100_000
@@ -81,11 +82,12 @@ def _conditions(scop: Scop, access: Access) -> list[tuple[BoundsCondition, isl.S
 
 
 def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
-    """The name of an argument's extent in bounds conditions: its SCoP parameter's, or ``{array}_shape_{dimension}``."""
+    """The name of an argument's extent in bounds conditions: its SCoP parameter's, or one that
+    no name of the kernel is."""
     for parameter in scop.parameters:
         if parameter.source == Extent(array, dimension):
             return parameter.name
-    return f"{array}_shape_{dimension}"
+    return generated(array, f"shape_{dimension}")
 
 
 def _condition(

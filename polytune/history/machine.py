@@ -11,13 +11,19 @@ from pathlib import Path
 
 
 @cache
-def machine_key() -> str:
+def machine_key(threads: int | None = None) -> str:
     """The processor's model and the number of cores this process may use: ``"AMD EPYC 7B13, 8 cores"``.
 
     Two machines with the same key are taken to need the same configuration.
+
+    Args:
+        threads: how many threads work for a kernel; named where that is another number than that of the cores.
     """
     cores = _usable_cores()
-    return f"{_processor_model()}, {cores} core{'s' if cores != 1 else ''}"
+    key = f"{_processor_model()}, {cores} core{'s' if cores != 1 else ''}"
+    if threads in (None, cores):
+        return key
+    return f"{key}, {threads} thread{'s' if threads != 1 else ''}"
 
 
 def _usable_cores() -> int:

@@ -22,6 +22,7 @@ from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
+from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.tuner import Budget, Configuration, OnlineTuner, Space
 
@@ -38,10 +39,12 @@ class Case(NamedTuple):
         signature: the types of the arguments.
         parameters: the sizes, and whatever else the module computes of the arguments.
         places: the arrays that are kept on devices, and on which.
+        threads: how many threads a call may have.
     """
 
     signature: Signature
     parameters: tuple[int, ...]
+    threads: int
     places: tuple[tuple[str, str], ...] = ()
 
 
@@ -96,7 +99,7 @@ class CallableKernel:
         self._names = tuple(signature.parameters)
         self._provider = provider
         self._store = store
-        self._generated: dict[Signature, tuple[str, GeneratedKernel]] = {}
+        self._generated: dict[tuple[Signature, int], tuple[str, GeneratedKernel]] = {}
         self._tuners: dict[Case, OnlineTuner] = {}
         self._last: dict[Case, Configuration] = {}
         self._again: dict[Case, Configuration] = {}
@@ -115,9 +118,10 @@ class CallableKernel:
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
         signature, values, at_home = self._accept(arguments, keywords)
-        name, generated = self._generated.get(signature) or self._generate(signature)
+        threads = current_threads()
+        name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
         invocation = generated.prepare(values, at_home)
-        case = Case(signature, invocation.parameters, invocation.places)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
         tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
         failure: CompilationError | None = None
         while True:
@@ -135,7 +139,7 @@ class CallableKernel:
                     generated.warn(error.__cause__, configuration)
                 if generated.has_lost_devices:
                     tuner.abandon(configuration)
-                    generated = self._without_lost_devices(signature, generated)
+                    generated = self._without_lost_devices(case, generated)
                     tuner = self._tuner(case, name, generated, invocation)
                 else:
                     tuner.fail(configuration, str(error))
@@ -172,7 +176,7 @@ class CallableKernel:
             if generated.has_lost_devices:
                 # It is the device that has failed, perhaps until the next start of the machine.
                 tuner.abandon(configuration)
-                self._without_lost_devices(case.signature, generated)
+                self._without_lost_devices(case, generated)
             else:
                 tuner.fail(configuration, outcome.failure, compile_seconds=outcome.compile_seconds)
             return
@@ -192,7 +196,7 @@ class CallableKernel:
             ArgumentError: the arguments do not fit; nothing has been written.
         """
         signature, values, at_home = self._accept(arguments, keywords)
-        _, generated = self._generated.get(signature) or self._generate(signature)
+        _, generated = self._generate(signature, current_threads())
         generated.space.validate(configuration)
         return generated.run(configuration, generated.prepare(values, at_home)).result
 
@@ -202,19 +206,21 @@ class CallableKernel:
 
     def space_of(self, signature: Signature) -> Space:
         """Every tunable choice for arguments of these types."""
-        return (self._generated.get(signature) or self._generate(signature))[1].space
+        return self._generate(signature, current_threads())[1].space
 
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
         signature = self._accept(arguments, keywords).signature
-        return (self._generated.get(signature) or self._generate(signature))[1]
+        return self._generate(signature, current_threads())[1]
 
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
         """The tuner that a call with such arguments would ask."""
         signature, values, at_home = self._accept(arguments, keywords)
-        name, generated = self._generated.get(signature) or self._generate(signature)
+        threads = current_threads()
+        name, generated = self._generate(signature, threads)
         invocation = generated.prepare(values, at_home)
-        return self._tuner(Case(signature, invocation.parameters, invocation.places), name, generated, invocation)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return self._tuner(case, name, generated, invocation)
 
     @property
     def budget(self) -> Budget:
@@ -260,25 +266,29 @@ class CallableKernel:
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
 
-    def _generate(self, signature: Signature) -> tuple[str, GeneratedKernel]:
+    def _generate(self, signature: Signature, threads: int) -> tuple[str, GeneratedKernel]:
+        """The kernel for types of arguments and a number of threads, whose code is the same for each."""
         with self._lock:
-            found = self._generated.get(signature)
+            found = self._generated.get((signature, threads))
             if found is None:
-                found = self._generated[signature] = self._provider(signature)
+                same = next((each for (types, _), each in self._generated.items() if types == signature), None)
+                found = self._provider(signature) if same is None else (same[0], GeneratedKernel(same[1].module))
+                self._generated[signature, threads] = found
             return found
 
-    def _without_lost_devices(self, signature: Signature, generated: GeneratedKernel) -> GeneratedKernel:
+    def _without_lost_devices(self, case: Case, generated: GeneratedKernel) -> GeneratedKernel:
         """The generated kernel with the devices that are left, and no tuner that knows of more."""
         with self._lock:
-            name, newest = self._generated[signature]
+            name, newest = self._generated[case.signature, case.threads]
             if newest is not generated:  # another thread was here before
                 return newest
             newest = GeneratedKernel(generated.module)
-            self._generated[signature] = name, newest
-            for case in [case for case in self._tuners if case.signature == signature]:
-                # The device may be back when the next process starts.
-                self._tuners.pop(case).save()
-                self._again.pop(case, None)
+            self._generated[case.signature, case.threads] = name, newest
+            for known in list(self._tuners):
+                if (known.signature, known.threads) == (case.signature, case.threads):
+                    # The device may be back when the next process starts.
+                    self._tuners.pop(known).save()
+                    self._again.pop(known, None)
             return newest
 
     def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
@@ -293,7 +303,7 @@ class CallableKernel:
                 store = self._store or default_store()
                 space = generated.space_for(invocation)
                 starts = generated.starts if space is generated.space else ()
-                key_in_history = (name, sizes + places, machine_key())
+                key_in_history = (name, sizes + places, machine_key(case.threads))
                 refused = refused_values(
                     generated.module,
                     space,

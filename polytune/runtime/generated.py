@@ -29,7 +29,7 @@ from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
-from polytune.runtime.threads import maximum_threads
+from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
 
@@ -195,7 +195,7 @@ class GeneratedKernel:
         rank = self._ranks.get(configuration["version"], 0)
         risk = 1.0 + max(0, rank - _NEAR_VERSIONS)
         if rank and not self._versions[configuration["version"]].team:
-            risk = max(risk, machine().cores * machine().vector_bytes / _WIDEST_ELEMENT)
+            risk = max(risk, current_threads() * machine().vector_bytes / _WIDEST_ELEMENT)
         return risk
 
     def _functions(self, configuration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
@@ -280,7 +280,7 @@ class GeneratedKernel:
         context = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         start = time.perf_counter()
         if version.team:
-            run_team(self._addresses[name], context, min(configuration["threads"], maximum_threads()))
+            run_team(self._addresses[name], context, min(configuration["threads"], current_threads()))
         else:
             version.function(context.address)
         seconds = time.perf_counter() - start
@@ -314,7 +314,7 @@ class GeneratedKernel:
             own = tuple(replaced.get(name, arrays[name]) for name in module.SCRATCH)
             context = self._contexts.filled(values, own, invocation.parameters, tiles, integers)
             if part.team:
-                workers = min(threads or maximum_threads(), maximum_threads())
+                workers = min(threads or current_threads(), current_threads())
                 run_team(self._addresses[part.run.__name__], context, workers)
             else:
                 part.run(context.address)

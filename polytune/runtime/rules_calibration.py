@@ -23,8 +23,8 @@ from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
 from polytune.history.store import Store
 from polytune.runtime.devices.device import Box, Device
-from polytune.runtime.machine import machine
 from polytune.runtime.rules import PUBLISHED, Thresholds
+from polytune.runtime.threads import maximum_threads
 
 __all__ = ["from_measurements", "thresholds_of"]
 
@@ -47,7 +47,7 @@ def thresholds_of(device: Device, store: Store) -> Thresholds:
     rho, alpha = _from_environment("POLYTUNE_RHO"), _from_environment("POLYTUNE_ALPHA")
     if rho is not None and alpha is not None:
         return Thresholds(rho, alpha)
-    key = (_RECORD, device.key, machine_key())
+    key = (_RECORD, device.key, machine_key(maximum_threads()))
     known = _read(store.load_search(*key))
     if known is None:
         try:
@@ -119,7 +119,7 @@ def _product_rate() -> float:
 
 
 def _stream_rate() -> float:
-    workers = machine().cores
+    workers = maximum_threads()
     added, target = np.ones(_STREAM), np.ones(_STREAM)
     pieces = list(zip(np.array_split(added, workers), np.array_split(target, workers), strict=True))
     with ThreadPoolExecutor(workers) as pool:

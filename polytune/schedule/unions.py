@@ -60,6 +60,13 @@ def maps_of(union: isl.UnionMap) -> list[isl.Map]:
     return [maps.get_at(index) for index in range(maps.n_map())]
 
 
+def isl_id(context: isl.Context, name: str) -> isl.Id:
+    """An identifier of any name: isl reads from text only those that its own language has."""
+    return (
+        isl.Space.params_alloc(context, 1).set_dim_name(isl.dim_type.param, 0, name).get_dim_id(isl.dim_type.param, 0)
+    )
+
+
 def parameter(context: isl.Set, name: str) -> isl.PwAff:
     """A parameter as an expression, ``[p, name] -> { [(name)] }``."""
     space = isl.Space.params_alloc(context.get_ctx(), 1).set_dim_name(isl.dim_type.param, 0, name)

@@ -129,7 +129,7 @@ def test_loops_are_marked_for_polyhedral_compilers():
     before, inside = text.split("#pragma scop\n")
     inside, after = inside.split("#pragma endscop\n")
     assert "pt_memory" in before or "pt_zeros" in before
-    assert "for (_c0 = 0; _c0 < n; _c0++) {" in inside
+    assert "for (c0 = 0; c0 < n; c0++) {" in inside
     assert "int64_t" not in inside
     assert "free(" in after
     assert "#pragma" not in show_c(scop)

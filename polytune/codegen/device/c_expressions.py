@@ -24,6 +24,7 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
+from polytune.frontend.generated_names import is_generated, plain
 
 C_TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "bool": "int"}
 """The names of the element types in device text."""
@@ -36,8 +37,16 @@ _LOGIC = {"and": "&&", "or": "||"}
 
 
 def c_name(name: str) -> str:
-    """The name of a variable of the source in device text, apart from all words of C and of ours."""
-    return "v_" + "".join(letter if letter.isascii() else f"_{ord(letter):x}_" for letter in name)
+    """The name of a variable of the source in device text, another one for each.
+
+    No word of C, and no name of the text's own, begins with ``v_`` or ``u_``.  Under ``u_`` are names with letters that
+    C lacks, each of which is its number between underscores there, and an underscore two of them.
+    """
+    if name.isascii():
+        return f"v_{name}"
+    return "u_" + "".join(
+        "__" if letter == "_" else letter if letter.isascii() else f"_{ord(letter):x}_" for letter in name
+    )
 
 
 def extent_name(array: str, dimension: int) -> str:
@@ -51,18 +60,16 @@ class Context:
 
     Attributes:
         element: gives the text of array elements and scalars.
-        own: the names that are ours, not the source's.
         index: whether it is a subscript or a loop bound: these never overflow, and their divisors are positive.
         constant: whether it is a constant expression, which has no calls.
     """
 
     element: Callable[[Element], str] = no_element
-    own: frozenset[str] = frozenset()
     index: bool = False
     constant: bool = False
 
     def name(self, name: str) -> str:
-        return name if name in self.own else c_name(name)
+        return plain(name) if is_generated(name) else c_name(name)
 
     def extent(self, array: str, dimension: int) -> str:
         return extent_name(array, dimension)

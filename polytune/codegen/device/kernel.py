@@ -8,7 +8,6 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
 from polytune.codegen.loops import Block, Compute, For, If, Node, TiledMember
-from polytune.codegen.own_names import own_prefix
 from polytune.codegen.scanning import scan
 from polytune.codegen.tiles.windows import (
     Names,
@@ -21,6 +20,7 @@ from polytune.codegen.tiles.windows import (
 )
 from polytune.frontend.expression import Assign, Binary, Element, Expression, Iterator, Operation
 from polytune.frontend.expression import map_children as map_below
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.platforms.mapping import Mapping
 from polytune.schedule.platforms.promotion import (
@@ -115,7 +115,7 @@ def generate_kernel(mapping: Mapping, scop: Scop) -> DeviceKernel:
     among a block's threads when they are printed, wherever they stand in the body.
     """
     region = replace(mapping.region, band=mapping.band)
-    names = Names(own_prefix(scop))
+    names = Names()
     outer = tuple(names.loop(level) for level in range(region.outer_depth))
     domain = region.domain.intersect_params(scop.context)
     if region.prefix is not None:
@@ -131,8 +131,8 @@ def generate_kernel(mapping: Mapping, scop: Scop) -> DeviceKernel:
     tiles = find_shared_tiles(mapping, windows, accesses_of(mapping, of_tile, scop), context, scop)
     depth = schedule_depth(mapping.schedule.get_root())
     mapped = tuple(names.loop(len(outer) + member) for member in range(mapping.sequential, mapping.members))
-    held = {accumulator.array: f"{names.prefix}r{number}" for number, accumulator in enumerate(accumulators)}
-    copies = {tile: f"{names.prefix}s{number}" for number, tile in enumerate(tiles)}
+    held = {accumulator.array: generated(f"r{number}") for number, accumulator in enumerate(accumulators)}
+    copies = {tile: generated(f"s{number}") for number, tile in enumerate(tiles)}
 
     def body(shared: bool) -> Node:
         redirected = replace(

@@ -17,6 +17,7 @@ from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
+from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.schedule.platforms.promotion import Window
 
@@ -98,11 +99,6 @@ class _KernelWriter:
         self.arguments = kernel_arguments(kernel, scop)
         self.writer = TextWriter()
         self.kinds = array_types(self.storage, scop)
-        windows = [name for window in kernel.windows for name in (window.lower, window.upper, window.extent)]
-        origins = [origin for copy in kernel.shared for origin, _ in copy.origins]
-        self.loops = {part.variable for part in walk_nodes(kernel.body) if isinstance(part, For)}
-        self.loops |= {part.variable for part in walk_nodes(kernel.shared_body) if isinstance(part, For)}
-        self.own = frozenset([*kernel.outer, *windows, *origins, *kernel.mapped, *self.loops])
         self.axis_of = dict(zip(kernel.mapped, reversed(AXES[: kernel.axes]), strict=True))
         self.axes = AXES[: kernel.axes]
         self.copies = {copy.name for copy in kernel.shared}
@@ -118,17 +114,17 @@ class _KernelWriter:
             self.tiles(0)
             for copy in kernel.registers:
                 self.node(copy.store)
-        return writer.text()
+        return without_marks(writer.text())
 
     def parameters(self) -> list[str]:
         """The declarations of the kernel's arguments."""
-        arguments, found = self.arguments, []
+        arguments, found, place = self.arguments, [], Context()
         for name in (*arguments.arrays, *arguments.private):
             constant = "" if name in arguments.written or name in arguments.private else "const "
             found.append(f"PT_GLOBAL {constant}{self.c_type(name)} *PT_RESTRICT {c_name(name)}")
         found += [f"i64 {extent_name(name, axis)}" for name, axis in arguments.extents]
         found += [f"{C_TYPES[self.scop.signature[name].dtype]} {c_name(name)}" for name in arguments.scalars]
-        found += [f"i64 {name if name in self.own else c_name(name)}" for name in arguments.parameters]
+        found += [f"i64 {place.name(name)}" for name in arguments.parameters]
         for member in range(arguments.members):
             found += [f"i64 lower_{member}", f"i64 upper_{member}"]
         return found
@@ -169,7 +165,7 @@ class _KernelWriter:
 
     def shared_shape(self, copy: SharedCopy) -> str:
         """The extents of a copy, the last one odd, so that a column's elements lie in different banks."""
-        place = Context(own=self.own, constant=True)
+        place = Context(constant=True)
         extents = [c_text(extent, place) for extent in copy.extents]
         return "".join(f"[{extent}]" for extent in extents[:-1]) + f"[{extents[-1]} | 1]"
 
@@ -201,7 +197,7 @@ class _KernelWriter:
     def copy(self, copy: SharedCopy) -> None:
         """All threads of the block fill a copy, neighbours from neighbouring elements."""
         writer = self.writer
-        place = Context(own=self.own, constant=True)
+        place = Context(constant=True)
         for name, value in copy.origins:
             writer.line(f"const i64 {name} = {self.index(value)};")
         extents = [c_text(extent, place) for extent in copy.extents]
@@ -326,10 +322,10 @@ class _KernelWriter:
     # Expressions
 
     def value(self, expression: Expression) -> str:
-        return c_text(expression, Context(self.element, self.own))
+        return c_text(expression, Context(self.element))
 
     def index(self, expression: Expression) -> str:
-        return c_text(expression, Context(self.element, self.own, index=True))
+        return c_text(expression, Context(self.element, index=True))
 
     def element(self, element: Element) -> str:
         name = element.array

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytune.codegen.device.kernel import DeviceKernel
-from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.frontend.expression import Expression, Iterator, map_children
+from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 
 AXES = "xyz"
@@ -27,7 +27,7 @@ def shared_memory_text(kernel: DeviceKernel, scop: Scop) -> str:
     named = {window.extent: f"{{{place}}}" for window, place in zip(kernel.windows, places, strict=True)}
 
     def text(extent: Expression) -> str:
-        written = expression_text(_renamed(extent, named), compiled=False).replace(OWN, "")
+        written = without_marks(expression_text(_renamed(extent, named), compiled=False))
         return f"({written})" if " " in written else written
 
     sizes = []

@@ -10,16 +10,16 @@ from typing import Any
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
 from polytune.codegen.loops import For, If, Let, Node, Store
-from polytune.codegen.own_names import OWN
 from polytune.codegen.registers.accumulation import Accumulation, Term
 from polytune.codegen.vectors.expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary
 from polytune.frontend.expression import Iterator as Index
+from polytune.frontend.generated_names import generated
 
-FIRST, LAST = f"{OWN}first_0", f"{OWN}last_0"
+FIRST, LAST = generated("first_0"), generated("last_0")
 """The common range of the innermost loop, over all points of a block."""
 
-ROW, COLUMN = f"{OWN}row", f"{OWN}column"
+ROW, COLUMN = generated("row"), generated("column")
 """The loops over the points of a block, one by one."""
 
 
@@ -53,7 +53,7 @@ class Names:
     def new(self, kind: str) -> str:
         number = self._next.get(kind, 0)
         self._next[kind] = number + 1
-        return f"{OWN}{kind}{number}"
+        return generated(f"{kind}{number}")
 
 
 def maximum(*parts: Expression) -> Expression:

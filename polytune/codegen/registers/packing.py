@@ -16,11 +16,11 @@ from dataclasses import dataclass, replace
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, block, substitute
 from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Store
-from polytune.codegen.own_names import OWN
 from polytune.codegen.registers.accumulation import assignments_of
 from polytune.codegen.registers.blocks import after_whole
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.frontend.expression import Binary, Compare, Element, Expression, Iterator, map_children, walk
+from polytune.frontend.generated_names import generated
 
 TOGETHER = 8
 """How many columns are copied at once where neighbours in memory are not in one row of the buffer."""
@@ -160,4 +160,4 @@ def _copy(source: Element, target: Element, columns: For, inner: For, contiguous
 
 def buffer_names(region: int) -> str:
     """What the names of a region's buffers begin with."""
-    return f"{OWN}packed_{region}_"
+    return generated(f"packed_{region}_")

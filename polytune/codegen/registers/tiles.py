@@ -33,7 +33,6 @@ from polytune.codegen.loops import (
     perfect_nest,
     walk_nodes,
 )
-from polytune.codegen.own_names import OWN
 from polytune.codegen.registers.accumulation import accumulation_of
 from polytune.codegen.registers.blocks import may_be_tiled
 from polytune.codegen.registers.columns import tile_columns
@@ -47,6 +46,7 @@ from polytune.codegen.target import Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -197,7 +197,7 @@ class _Tiler:
         for array, axis in nest.across(alone).items():
             extents = self.scop.array(array).shape
             shape = (*extents[:axis], *extents[axis + 1 :], integer(width))
-            strip = Strip(f"{OWN}strip_{self.region.index}_{len(self.strips)}", nest.dtype, shape)
+            strip = Strip(generated(f"strip_{self.region.index}_{len(self.strips)}"), nest.dtype, shape)
             self.strips.append(strip)
             strips[array] = axis, strip.name
         return replace(nest, strips=strips)

@@ -8,14 +8,14 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression, substitute
 from polytune.codegen.loops import Node
-from polytune.codegen.own_names import OWN
 from polytune.codegen.tiles.windows import Names, ast_build
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, ParameterValue, map_children
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.regions import Region
 from polytune.schedule.unions import maps_of
 
-FIRST = f"{OWN}first_of_tile"
+FIRST = generated("first_of_tile")
 """Stands for the first value of a member in a tile, while the iterators of statements may have any name."""
 
 
@@ -55,13 +55,13 @@ def _position(positions: isl.UnionMap, statement: Statement, scop: Scop) -> Expr
     depth = own.dim(isl.dim_type.in_)
     parameters = own.dim(isl.dim_type.param)
     # Iterators become parameters, with names that differ from those of all others until the expression is had.
-    stand_ins = [f"{statement.name}_iterator{axis}" for axis in range(depth)]
+    stand_ins = [generated(statement.name, f"iterator{axis}") for axis in range(depth)]
     own = own.move_dims(isl.dim_type.param, parameters, isl.dim_type.in_, 0, depth)
     for axis, name in enumerate(stand_ins):
         own = own.set_dim_name(isl.dim_type.param, parameters + axis, name)
     instances = own.params()
     value = own.range().dim_min(0).gist(instances)
-    expression = convert_expression(ast_build(instances, Names(""), 0).expr_from_pw_aff(value))
+    expression = convert_expression(ast_build(instances, Names(), 0).expr_from_pw_aff(value))
     values: dict[str, Expression] = {parameter.name: ParameterValue(parameter.name) for parameter in scop.parameters}
     values |= {stand_in: Iterator(name) for stand_in, name in zip(stand_ins, statement.iterators, strict=True)}
     return substitute(expression, values)

@@ -82,11 +82,21 @@ def _band_of(region: Region, statement: Statement) -> isl.UnionMap:
 
 def _window(region: Region, names: Names, context: isl.Context) -> isl.Set:
     """``[l, u] -> { [x] : l <= x < u }``."""
-    bounds = [names.window(member) for member in range(region.depth)]
-    points = [f"x{member}" for member in range(region.depth)]
-    inside = " and ".join(f"{low} <= {point} < {high}" for point, (low, high) in zip(points, bounds, strict=True))
-    parameters = ", ".join(name for pair in bounds for name in pair)
-    return isl.Set.read_from_str(context, f"[{parameters}] -> {{ [{', '.join(points)}] : {inside} }}")
+    bounds = [name for member in range(region.depth) for name in names.window(member)]
+    space = isl.Space.set_alloc(context, len(bounds), region.depth)
+    for position, name in enumerate(bounds):
+        space = space.set_dim_name(isl.dim_type.param, position, name)
+    local = isl.LocalSpace.from_space(space)
+
+    def value(kind: isl.dim_type, position: int) -> isl.PwAff:
+        return isl.PwAff.from_aff(isl.Aff.var_on_domain(local, kind, position))
+
+    inside = isl.Set.universe(space)
+    for member in range(region.depth):
+        point = value(isl.dim_type.set, member)
+        low, high = (value(isl.dim_type.param, 2 * member + end) for end in range(2))
+        inside = inside.intersect(point.ge_set(low)).intersect(point.lt_set(high))
+    return inside
 
 
 def _position(region: Region, member: int, statement: Statement) -> isl.Aff | None:

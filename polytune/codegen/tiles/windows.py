@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression
 from polytune.codegen.loops import TiledMember
 from polytune.errors import UnprovenError
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.generated_names import generated
 from polytune.schedule.analysis.instances import executes_each_once, lies_between
 from polytune.schedule.regions import Region
-from polytune.schedule.unions import parameter
+from polytune.schedule.unions import isl_id, parameter
 
 
-@dataclass(frozen=True)
 class Names:
-    """Names for loop variables and window bounds, with the prefix that keeps them apart from the kernel's own."""
-
-    prefix: str
+    """Names for loop variables and window bounds."""
 
     def loop(self, depth: int) -> str:
-        return f"{self.prefix}c{depth}"
+        return generated(f"c{depth}")
 
     def window(self, member: int) -> tuple[str, str]:
-        return f"{self.prefix}l{member}", f"{self.prefix}u{member}"
+        return generated(f"l{member}"), generated(f"u{member}")
 
     def subscript(self, axis: int) -> str:
         """A subscript of an array that code runs over."""
-        return f"{self.prefix}a{axis}"
+        return generated(f"a{axis}")
 
     def extent(self, member: int) -> str:
         """The greatest extent of a tile along a member."""
-        return f"{self.prefix}t{member}"
+        return generated(f"t{member}")
 
 
 def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl.AstBuild:
@@ -43,7 +39,7 @@ def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl
     isl_context.set_ast_build_exploit_nested_bounds(1)
     iterators = isl.IdList.alloc(isl_context, depth)
     for level in range(depth):
-        iterators = iterators.add(isl.Id.read_from_str(isl_context, names.loop(first + level)))
+        iterators = iterators.add(isl_id(isl_context, names.loop(first + level)))
     return isl.AstBuild.from_context(context).set_iterators(iterators)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Protocol
 
 from polytune.codegen.loops import Store
-from polytune.codegen.own_names import OWN
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.vectors.expressions import (
     Apart,
@@ -21,6 +20,7 @@ from polytune.codegen.vectors.expressions import (
     VectorExpression,
 )
 from polytune.frontend.expression import Element
+from polytune.frontend.generated_names import MARK
 
 
 class Place(Protocol):
@@ -43,24 +43,24 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return name
         case Lanes(element, lanes, mask, apart):
             where = f"{_index(element, place)}{_steps(apart)}{_masked(mask)}"
-            return f"{OWN}load{_kind(apart, mask)}({place.array(element)}, {lanes}, {where})"
+            return f"{MARK}load{_kind(apart, mask)}({place.array(element)}, {lanes}, {where})"
         case Spread(value, lanes):
-            return f"{OWN}spread({expression_text(value, place.text)}, {lanes})"
+            return f"{MARK}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
-            return f"{OWN}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
+            return f"{MARK}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
         case Either(masks):
             return " | ".join(masks)
         case Chosen(mask, value, otherwise):
             parts = (expression_text(part, place.text) for part in (value, otherwise))
             which = mask if isinstance(mask, str) else expression_text(mask, place.text)
-            return f"{OWN}chosen({which}, {', '.join(parts)})"
+            return f"{MARK}chosen({which}, {', '.join(parts)})"
         case Shifted(before, value, distance):
             parts = (expression_text(part, place.text) for part in (before, value))
-            return f"{OWN}shifted({', '.join(parts)}, {distance})"
+            return f"{MARK}shifted({', '.join(parts)}, {distance})"
         case Total(value):
-            return f"{OWN}lane_sum({expression_text(value, place.text)})"
+            return f"{MARK}lane_sum({expression_text(value, place.text)})"
         case Past(element, lanes):
-            return f"{OWN}past({place.array(element)}, {lanes}, {_index(element, place)})"
+            return f"{MARK}past({place.array(element)}, {lanes}, {_index(element, place)})"
     raise AssertionError(f"no such node: {node!r}")
 
 
@@ -71,7 +71,7 @@ def store_text(node: Store, place: Place) -> str:
         return f"{place.text(node.element)} = {value}"
     where = f"{_index(node.element, place)}{_steps(node.apart)}"
     kind = _kind(node.apart, node.mask)
-    return f"{OWN}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
+    return f"{MARK}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
 
 
 def _index(element: Element, place: Place) -> str:

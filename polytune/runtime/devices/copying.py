@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from polytune.runtime.machine import machine
+from polytune.runtime.threads import maximum_threads
 
 __all__ = ["copy"]
 
@@ -19,7 +19,7 @@ _MOST_THREADS = 4
 
 def copy(target: np.ndarray, source: np.ndarray) -> None:
     """Copy all elements between arrays of one shape and dtype, with any strides."""
-    threads = min(_MOST_THREADS, machine().cores)
+    threads = min(_MOST_THREADS, maximum_threads())
     if source.nbytes < _WORTH_SHARING or threads == 1:
         np.copyto(target, source)
         return

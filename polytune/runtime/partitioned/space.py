@@ -23,10 +23,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from polytune.runtime.devices.device import Limits
-from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.fitting import BLOCKS, DEPTHS, HEIGHTS, POINTS, constraints_of, first_shape
 from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.threads import current_threads
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
 from polytune.tuner.spaces.condition import Condition
 
@@ -61,7 +61,7 @@ def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Li
     for member in range(splits):
         deep_enough = Is("split", *range(member + 1, splits + 1))
         parameters.append(Ratio(f"ratio_{member}", 0.0, 1.0, when=deep_enough))
-    partitions, cores = 2**splits, machine().cores
+    partitions, cores = 2**splits, current_threads()
     for number in range(partitions):
         exists = Is("split", *(split for split in range(splits + 1) if 2**split > number))
         first = platforms[0] if number == 0 else CPU

@@ -224,11 +224,12 @@ class _Copies:
 
     def relation(self, relation: isl.Map, copy: _Copy) -> isl.Map:
         """``{ S[i] -> A[a] }`` to ``{ S[i] -> A'[a'] }``, a' being a in the order of the copy's axes."""
+        # Arrays may have names that isl's language lacks, so that only axes are written in it.
         own = ", ".join(f"a{axis}" for axis in range(len(copy.order)))
         permuted = ", ".join(f"a{axis}" for axis in copy.order)
-        name = relation.get_tuple_name(isl.dim_type.out)
-        text = f"{{ {name}[{own}] -> {copy.name}[{permuted}] }}"
-        return relation.apply_range(isl.Map.read_from_str(relation.get_ctx(), text))
+        order = isl.Map.read_from_str(relation.get_ctx(), f"{{ [{own}] -> [{permuted}] }}")
+        unnamed = relation.reset_tuple_id(isl.dim_type.out)
+        return unnamed.apply_range(order).set_tuple_name(isl.dim_type.out, copy.name)
 
     def around(self, schedule: isl.Schedule) -> isl.Schedule:
         """A schedule of the kernel with the copies made before it, and copied back after it."""
