@@ -15,7 +15,6 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -75,7 +74,8 @@ def cooperative(
     kernels: Annotated[
         list[str] | None, typer.Argument(metavar="KERNEL", help=f"By default {', '.join(KERNELS)}.")
     ] = None,
-    path: Annotated[Path | None, typer.Option("--json", metavar="OUT", help="The file for all results.")] = None,
+    output: program.Output = None,
+    as_json: program.Json = False,
     identity: Annotated[
         str, typer.Option("--device", metavar="DEVICE", help="Such as cuda:0 or opencl:1; by default the first GPU.")
     ] = "",
@@ -95,15 +95,14 @@ def cooperative(
             check_name(name)
     except UnknownKernelError as error:
         program.fail(str(error), 2)
-    if path is not None and not path.parent.is_dir():
-        program.fail(f"--json: there is no folder {path.parent}", 2)
+    program.check_output(output)
     with cores_of_device(device_cores):
         device = chosen_device(identity)
         if device_cores:
             # A driver may start its threads when there is work for the first time.
             measure_limits(device, copied=2**20, rounds=100)
     surroundings = {**program.surroundings(), "device_cores": device_cores}
-    results = Results(path, **surroundings, device=str(device), dataset=dataset.value)
+    results = Results(output, **surroundings, device=str(device), dataset=dataset.value)
     for name in wanted:
         print(f"{name}, about {seconds:.0f} s", file=sys.stderr, flush=True)
         try:
@@ -114,7 +113,10 @@ def cooperative(
             results.put("failures", name, value=f"{type(failure).__name__}: {failure}")
             print(f"{name}: {failure}", file=sys.stderr, flush=True)
     found = results.found.get("kernels", {})
-    program.results.print(table(found))
+    if as_json:
+        program.print_json(results.found)
+    else:
+        program.results.print(table(found))
     slower = [name for name, entry in found.items() if entry["shared_over_better"] > 1 + allowed]
     for name in slower:
         print(f"{name}: slower than the better platform alone by more than {allowed:.0%}", file=sys.stderr)

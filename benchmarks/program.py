@@ -12,6 +12,7 @@ import platform
 import sys
 from collections.abc import Iterable, Sequence
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -25,6 +26,10 @@ results = Console(width=None if sys.stdout.isatty() else 200)
 live = Console(stderr=True)
 
 Json = Annotated[bool, typer.Option("--json", help="Print one JSON object instead of text.")]
+Output = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", metavar="FILE", help="Write all results to this file as JSON, as they come."),
+]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 Threads = Annotated[int | None, typer.Option(min=1, help="At most so many threads; by default all cores.")]
 
@@ -60,6 +65,19 @@ def fail(message: str, code: int) -> NoReturn:
     """End the process with a sentence on standard error."""
     print(f"error: {message}", file=sys.stderr)
     raise SystemExit(code)
+
+
+def check_output(path: Path | None) -> None:
+    """End the process where results could not be written, before anything is measured.
+
+    Args:
+        path: what ``--output`` names; None where it was not given.
+
+    Raises:
+        SystemExit: its folder is not there.
+    """
+    if path is not None and not path.parent.is_dir():
+        fail(f"--output: there is no folder {path.parent}", 2)
 
 
 def limit_threads(threads: int | None) -> None:

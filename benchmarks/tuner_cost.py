@@ -1,4 +1,4 @@
-"""What the tuner itself costs a call: ``python -m benchmarks.tuner_cost [--json FILE] [--repeat N]``.
+"""What the tuner itself costs a call: ``python -m benchmarks.tuner_cost [--json] [--output FILE] [--repeat N]``.
 
 Microseconds, the median and the 95th percentile over single calls, of which the clock takes about 0.1:
 
@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks import program
 from benchmarks.proposals import SPACE as TWO_MILLION
 from polytune.tuner import (
     Budget,
@@ -152,14 +153,19 @@ def measure(repeat: int) -> dict[str, dict[str, float]]:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--repeat", type=int, default=10, help="how many seeds")
-    parser.add_argument("--json", type=Path, help="write the figures to this file")
+    parser.add_argument("--json", action="store_true", help="print one JSON object instead of text")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write the figures to this file as JSON")
     options = parser.parse_args()
+    program.check_output(options.output)
     found = measure(options.repeat)
+    if options.output is not None:
+        options.output.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
+    if options.json:
+        program.print_json(found)
+        return
     for name, figures in found.items():
         wanted = f"  (wanted: < {WANTED[name]:g})" if name in WANTED else ""
         print(f"{name:12s} median {figures['median_us']:8.2f} us   95 % {figures['p95_us']:8.2f} us{wanted}")
-    if options.json is not None:
-        options.json.write_text(json.dumps(found, indent=2) + "\n", encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import keyword
 import os
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
@@ -39,9 +41,10 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -
 
     Raises:
         UnsupportedSourceError: a kernel's source cannot be compiled.
-        PolytuneError: the default of an argument is no number.
+        PolytuneError: the default of an argument is no number, or the names of kernels make no names of modules.
         OSError: the directory cannot be written.
     """
+    check_names([kernel.__name__ for kernel in kernels])
     ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
     modules = {f"_{kernel.__name__}.py": kernel.module_text(devices=devices) for kernel in ordered}
     initial = _initial(ordered, [text_digest(text) for text in modules.values()])
@@ -52,6 +55,32 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -
     _write(directory / "__init__.py", initial)
     for name in earlier - set(modules):
         (directory / name).unlink(missing_ok=True)
+
+
+def check_names(names: Sequence[str]) -> None:
+    """See to it that each kernel can have a module and a name in a package.
+
+    A kernel's name is whatever its ``__name__`` says, which a decorator may have changed, and becomes part of a file's
+    name, on a disk that perhaps does not tell capital letters from small ones.
+
+    Raises:
+        PolytuneError: a name is no identifier, belongs to Python, or is that of two kernels.
+    """
+    first: dict[str, str] = {}
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise PolytuneError(f"the kernel's name {name!r} is no name that Python code can have; set its __name__")
+        if name.endswith("__") and name.startswith("_"):
+            raise PolytuneError(f"the kernel's name {name!r} is one of those that Python gives; rename it")
+        folded = unicodedata.normalize("NFKC", name).casefold()
+        if name in first.values():
+            raise PolytuneError(f"two kernels are called {name!r}; a package has one of each name")
+        if folded in first:
+            raise PolytuneError(
+                f"the kernels {first[folded]!r} and {name!r} would have one file where capital letters are not told "
+                "from small ones; rename one, or build two packages"
+            )
+        first[folded] = name
 
 
 def _initial(kernels: Sequence[Kernel], digests: Sequence[str]) -> str:

@@ -450,8 +450,8 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
 
 SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, View], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
-    "cuda": lambda plan, program, view: show_device_code(program, plan.dependences.scop, "cuda", view),
-    "opencl": lambda plan, program, view: show_device_code(program, plan.dependences.scop, "opencl", view),
+    "cuda": lambda plan, program, view: show_device_code(plan, program, "cuda", view),
+    "opencl": lambda plan, program, view: show_device_code(plan, program, "opencl", view),
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
 """How the stages of the version for devices are printed."""

@@ -17,8 +17,9 @@ from polytune.explanation import obstacle_text
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
+from polytune.runtime.devices.dialects import PRELUDES
 from polytune.runtime.partitioned.description import DeviceCode
-from polytune.runtime.partitioned.launches import shape_of, source_of
+from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import report_loops
 from polytune.schedule.platforms.partition import partition, splits_of
@@ -89,27 +90,30 @@ def show_partition(plan: Plan, view: View) -> str:
     return "\n".join(lines)
 
 
-def show_device_code(program: PartitionedProgram, scop: Scop, dialect: str, view: View) -> str:
-    """The text that a device compiler is given, region by region.
+def show_device_code(plan: Plan, program: PartitionedProgram, dialect: str, view: View) -> str:
+    """The text that a device compiler is given, with a kernel for each region; it compiles as it is.
 
     Args:
+        plan: the version's plan.
         program: the version.
-        scop: the kernel.
         dialect: ``cuda`` or ``opencl``.
         view: which region, and the choices that become macros.
 
     Raises:
         PolytuneError: the region that is asked for does not run on devices.
     """
-    texts = []
+    scop = plan.dependences.scop
+    texts: list[str] = []
     for number, part in _chosen(program, view):
         code = device_code(number, part, scop)
         if code is not None:
             choices = {f"{name}_0": value for name, value in view.choices.items()}
-            texts.append(source_of(code, shape_of(code, choices, 0), dialect).rstrip("\n"))
+            where = _place([part.get_tuple_name() for part in sets_of(plan.regions[number].domain)], scop)
+            text = text_of(code, shape_of(code, choices, 0), follows=bool(texts)).rstrip("\n")
+            texts.append(f"/* region {number}, {where} */\n{text}")
         elif view.region is not None:
             raise PolytuneError(f"region {number} of {scop.name} is serial and runs on the CPU; {_mapped(program)}")
-    return "\n\n".join(texts)
+    return "\n\n".join([PRELUDES[dialect].rstrip("\n"), *texts]) if texts else ""
 
 
 def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import sys
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -30,7 +29,8 @@ SHARES = {"preparation": 8.0, "correctness": 16.0, "versions": 10.0, "transfers"
 @app.command()
 def gpu(
     kernels: Annotated[list[str] | None, typer.Argument(metavar="KERNEL", help="All 30 if none is named.")] = None,
-    path: Annotated[Path | None, typer.Option("--json", metavar="OUT", help="The file for all results.")] = None,
+    output: program.Output = None,
+    as_json: program.Json = False,
     identity: Annotated[
         str, typer.Option("--device", metavar="DEVICE", help="Such as cuda:0 or opencl:1; by default the first GPU.")
     ] = "",
@@ -48,12 +48,11 @@ def gpu(
             check_name(name)
     except UnknownKernelError as error:
         program.fail(str(error), 2)
-    if path is not None and not path.parent.is_dir():
-        program.fail(f"--json: there is no folder {path.parent}", 2)
+    program.check_output(output)
     ends = deadlines(seconds, SHARES)
     device = chosen_device(identity)
 
-    results = Results(path, **program.surroundings(), device=_description(device), dataset=dataset.value)
+    results = Results(output, **program.surroundings(), device=_description(device), dataset=dataset.value)
     run = _Run(wanted, device, results, debug)
     run.phase("preparation", lambda end: run.preparation(end), ends)
     run.phase("correctness", lambda end: run.correctness(checked, end), ends)
@@ -64,9 +63,12 @@ def gpu(
 
     from benchmarks.gpu.summary import conclusion, is_right, table
 
-    program.results.print(f"{device} within {results.found['seconds']:.0f} s", highlight=False)
-    program.results.print(table(results.found))
-    program.results.print(conclusion(results.found), highlight=False, markup=False)
+    if as_json:
+        program.print_json(results.found)
+    else:
+        program.results.print(f"{device} within {results.found['seconds']:.0f} s", highlight=False)
+        program.results.print(table(results.found))
+        program.results.print(conclusion(results.found), highlight=False, markup=False)
     if not is_right(results.found):
         raise typer.Exit(1)
 
@@ -187,6 +189,8 @@ class _Run:
                 sizes = problem.sizes
                 put("library", library_product((sizes["ni"], sizes["nk"], sizes["nj"]), problem.dtype))
             entry = self.results.found.get("speed", {}).get(label, {})
+            if "device_seconds" not in entry and label not in self.results.found.get("failures", {}):
+                self.results.found.setdefault("not_reached", []).append(f"speed of {label}")
             put("relations", relations(entry, self.results.found.get("limits", {}), problem.dtype.name))
 
 

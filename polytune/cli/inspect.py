@@ -114,6 +114,8 @@ def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
         name, _, value = pair.partition("=")
         if name not in CHOICES:
             raise typer.BadParameter(f"--set: there is no choice {name!r}; there are {', '.join(CHOICES)}")
+        if CHOICES[name] == _FLAGS:
+            value = value.lower()  # as Python writes it, and as the space is printed, or as here
         if value not in CHOICES[name]:
             raise typer.BadParameter(f"--set: {name} is one of {', '.join(CHOICES[name])}, not {value!r}")
         found[name] = value == "true" if value in _FLAGS else int(value)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polytune.cli.console import progress
+from polytune.cli.interrupts import Interrupts
 from polytune.cli.tuning import Arguments, random_arguments
 from polytune.errors import PolytuneError, SpaceError
 from polytune.tuner import Configuration, Integer, Ordinal, Ratio, Space
@@ -80,7 +81,8 @@ def record_space(
     )
     failed = 0
     best: tuple[Configuration, float] | None = None
-    with Journal(file, header) as journal, progress.status(f"{kernel.__name__}: recording") as line:
+    recording = progress.status(f"{kernel.__name__}: recording")
+    with Journal(file, header) as journal, recording as line, Interrupts() as interrupts:
         done = {Configuration(configuration) for configuration in journal.recorded}
         recorded = len(done)
         started = time.perf_counter()
@@ -90,16 +92,21 @@ def record_space(
                 fastest = f", best {best[1] * 1e3:.3f} ms" if best else ""
                 elapsed = time.perf_counter() - started
                 line.update(f"{kernel.__name__}: {number} of {len(missing)} in {elapsed:.0f} s{fastest}")
+                times: list[float] = []
+                reason: str | None = None
                 try:
                     times = _measure(kernel, arguments, configuration, repeats)
                 except PolytuneError as error:
-                    journal.failed(configuration, f"{type(error).__name__}: {error}")
-                    failed += 1
-                else:
-                    journal.measured(configuration, times)
-                    if best is None or statistics.median(times) < best[1]:
-                        best = configuration, statistics.median(times)
-                recorded += 1
+                    reason = f"{type(error).__name__}: {error}"
+                with interrupts.held():  # what is counted is what the file has
+                    recorded += 1
+                    if reason is None:
+                        journal.measured(configuration, times)
+                    else:
+                        journal.failed(configuration, reason)
+                        failed += 1
+                if reason is None and (best is None or statistics.median(times) < best[1]):
+                    best = configuration, statistics.median(times)
         except KeyboardInterrupt:
             line.update(f"{kernel.__name__}: interrupted")
     return Recorded(int(space.size()), len(chosen), recorded, failed, best)

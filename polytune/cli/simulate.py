@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from enum import StrEnum
@@ -16,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress
+from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json
 from polytune.errors import SearchError
 
@@ -119,7 +119,7 @@ def _run(
 
     log_path = None if output is None else output.with_name(output.name + ".runs")
     opened = nullcontext() if log_path is None else RunLog(log_path, setting, resume=resume)
-    with opened as log:
+    with opened as log, Interrupts() as interrupts:
         if log is not None and resume and output is not None and output.exists():
             log.take_over(read_results(output))
         runs = list(log.runs) if log is not None else []
@@ -129,27 +129,25 @@ def _run(
             line = bar.add_task(setting.space, total=len(missing))
             try:
                 for run in make(missing):
-                    # An interrupt waits until a run is in both or in neither.
-                    signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-                    try:
+                    with interrupts.held():  # a run is in both or in neither
                         runs.append(run)
                         if log is not None:
                             log.add(run)
-                    finally:
-                        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
                     bar.advance(line)
             except KeyboardInterrupt:
+                interrupts.served()
                 bar.update(line, description="interrupted")
             except SearchError as error:
                 if output is None:
                     raise
                 raise SearchError(f"{error}; --resume goes on with the {len(runs)} runs in {log_path}") from None
-    found = Results.ordered(setting, runs, plan.searches)
-    wanted = len(made) + len(missing)
-    if output is not None and log_path is not None:
-        write_results(output, found)
-        if len(runs) == wanted:
-            log_path.unlink()
+        found = Results.ordered(setting, runs, plan.searches)
+        wanted = len(made) + len(missing)
+        if output is not None and log_path is not None:
+            with interrupts.held():
+                write_results(output, found)
+                if len(runs) == wanted:
+                    log_path.unlink()
     return found, wanted
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 
+from polytune.frontend.affine import NotAffineError
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.expressions import number, operator_symbol, read, read_shape
@@ -73,12 +74,19 @@ def _assign_tuple(
         values = list(shape)
     elif isinstance(value, ast.Tuple | ast.List):
         values = [number(frame, element) for element in value.elts]
+    elif isinstance(value, ast.Call):
+        raise frame.source.refusal(
+            value,
+            f"what {frame.source.segment(value.func)}(...) returns is unpacked into several names",
+            "a call gives one number",
+            "call one function for each number, or let the function write its results into elements of an array",
+        )
     else:
         raise frame.source.refusal(
             value,
             "a single value is unpacked into several names",
             "how many numbers it holds must be seen in the source",
-            "write the values as a tuple, or unpack an array's shape",
+            "write the values as a tuple: x, y = A[0], A[1]",
         )
     if len(values) != len(target.elts):
         raise frame.source.refusal(
@@ -158,14 +166,15 @@ def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
             node,
             f"the array name {target.id!r} is assigned",
             "which array a name means must not change while the kernel runs, and whole arrays are not assigned",
-            f"assign its elements in a loop: {target.id}[i] = ...; use a new name for a new array",
+            f"use a new name for what is assigned; to change the array itself, assign its elements in a loop: "
+            f"{target.id}[i] = ...",
         )
     if target.id in frame.loop_variables:
         raise frame.source.refusal(
             node,
             f"the loop variable {target.id!r} is assigned in its loop",
             "loop variables count iterations that are going to be reordered",
-            "use another variable",
+            "use another variable: k = i + 1",
         )
 
 
@@ -181,6 +190,8 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
             substitute = value
         elif single:
             substitute = derive(frame, name, value)
+            if substitute is None:
+                _note_obstacle(frame, name, value)
         if substitute is not None:
             kernel.by_value.add(name)
             frame.bindings[target.id] = ValueBinding(substitute)
@@ -190,6 +201,14 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
         kernel.knowledge.in_memory.add(name)
     store_scalar(frame, node, name, value)
     frame.bindings[target.id] = ScalarBinding(name)
+
+
+def _note_obstacle(frame: Frame, name: str, value: Value) -> None:
+    """Keep why the only value of a variable is not affine, for where it is used as a subscript or bound."""
+    try:
+        frame.kernel.affine.function(value.expression)
+    except NotAffineError as error:
+        frame.kernel.knowledge.obstacles.setdefault(name, error)
 
 
 def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:

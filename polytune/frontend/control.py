@@ -11,10 +11,12 @@ from polytune.frontend.affine import NotAffineError, as_condition, as_index
 from polytune.frontend.expression import Constant, Expression, Iterator, Logical, While
 from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import Binding, Frame, ScalarBinding, Stale, ValueBinding, assigned_names
-from polytune.frontend.names import outside_object
+from polytune.frontend.names import obstacle, outside_object
 from polytune.frontend.opaque import branch_on_data, operations_of
+from polytune.frontend.parameters import derive_anywhere
 from polytune.frontend.program import For, Guard, Perform
 from polytune.frontend.promotion import Value, constant, select
+from polytune.frontend.refusals import instead_of
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
@@ -39,7 +41,9 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
             node,
             "a for loop inside a while loop",
             "how often a while loop runs depends on data, so that the loops in it cannot be scheduled",
-            "write the outer loop with for and range; a while may work on single elements and variables only",
+            "write the outer loop with range, up to the most steps that there may be, and test the condition in it: "
+            "go = 1 if x > 0.1 else 0, and all that the loop does under if go != 0; a while may work on single "
+            "elements and variables only",
         )
     start, stop, step = _range(frame, node)
     variable = node.target.id
@@ -62,11 +66,12 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
 def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
     call = node.iter
     if not (isinstance(call, ast.Call) and outside_object(frame, call.func) is builtins.range):
+        name = frame.source.segment(call.func) if isinstance(call, ast.Call) else ""
         raise frame.source.refusal(
             call,
             f"a loop over {frame.source.segment(call)}",
             "the iterations must be counted by an integer to be reordered",
-            "loop over range(start, stop, step) and subscript the array",
+            instead_of(name, "loop over range(start, stop, step) and subscript the array: x = A[i]"),
         )
     if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         raise frame.source.refusal(
@@ -76,25 +81,33 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
             "write range(start, stop, step)",
         )
     values = [number(frame, argument) for argument in call.args]
-    start, stop = (constant(0), values[0]) if len(values) == 1 else (values[0], values[1])
     step = values[2].constant if len(values) == 3 else 1
     if not isinstance(step, int) or step == 0:
         raise frame.source.refusal(
             call.args[2],
             f"the step {frame.source.segment(call.args[2])} of a loop",
             "which iterations a loop has is affine only if its step is a constant integer, and not zero",
-            "use a constant step, or loop over the number of the iteration",
+            "use a constant step; for a step k that is an argument, pass every k-th element of the array, A[::k], "
+            "which is a view of it, and count by 1",
         )
+    bounds: list[Value] = []
     for value, argument in zip(values, call.args, strict=True):
         try:
             frame.kernel.affine.function(value.expression)
         except NotAffineError as error:
+            known = derive_anywhere(frame, value)
+            if known is not None:
+                bounds.append(known)
+                continue
+            why, last = obstacle(frame, error)
             raise frame.source.refusal(
                 argument,
                 f"the loop bound {frame.source.segment(argument)} is not affine",
-                f"which iterations a loop has must be known without running the program, but the bound {error}",
-                error.remedy,
+                f"which iterations a loop has must be known without running the program, but the bound {why}",
+                last.of_bounds or last.remedy,
             ) from None
+        bounds.append(value)
+    start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
     return as_index(start.expression), as_index(stop.expression), step
 
 

@@ -60,8 +60,9 @@ def read(frame: Frame, node: ast.expr) -> Value:
         case ast.Attribute():
             return _attribute(frame, node)
         case ast.BinOp():
+            symbol = operator_symbol(frame, node, node.op)
             left, right = number(frame, node.left), number(frame, node.right)
-            return promotion.binary(operator_symbol(frame, node, node.op), left, right)
+            return promotion.binary(symbol, left, right)
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
@@ -95,7 +96,7 @@ def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
             node,
             "a number as an operand of and / or",
             "and / or of numbers give one of the numbers, not a truth value",
-            "compare it: x != 0",
+            "write a choice, x if x != 0 else y for x or y; in a condition, compare it: x != 0",
         )
     return promotion.truth(value)
 
@@ -110,13 +111,13 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
             node,
             "a matrix product (@)",
             "it works on whole arrays and hides the loops that are to be scheduled",
-            "write the three loops of the product",
+            "write the loops of the product: C[i, j] += A[i, k] * B[k, j], or s += x[i] * y[i]",
         )
     raise frame.source.refusal(
         node,
         "an operation on bits",
         "only + - * / // % ** are compiled",
-        "use arithmetic: x // 2 for x >> 1, x % 2 for x & 1",
+        "use arithmetic: x * 2 for x << 1, x // 2 for x >> 1, x % 2 for x & 1",
     )
 
 
@@ -131,11 +132,17 @@ def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
         raise frame.source.refusal(
             node, "an integer of more than 64 bits", "integers are int32 or int64", "use a float or a smaller integer"
         )
+    if isinstance(value, complex):
+        remedy = (
+            "compute with real and imaginary parts, in variables and arrays of their own (z.real and z.imag are views)"
+        )
+    else:
+        remedy = "pass it as an argument of such a type, or compute it outside the kernel"
     raise frame.source.refusal(
         node,
         f"a value of type {type(value).__name__} in an expression",
         "expressions work on integers and real floating-point numbers (int32, int64, float32, float64)",
-        "pass it as an argument of such a type, or compute it outside the kernel",
+        remedy,
     )
 
 
@@ -272,7 +279,7 @@ def _call(frame: Frame, node: ast.Call) -> Value:
     try:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
-        raise _unknown_call(frame, node, f"{name}(...) {error}") from None
+        raise _unknown_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
 
 
 def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:

@@ -15,7 +15,7 @@ from types import FunctionType
 from typing import Any
 
 from polytune.errors import SourceLocation
-from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.affine import AffineBuilder, NotAffineError
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
@@ -78,10 +78,15 @@ Binding = Meaning | Stale
 
 @dataclass
 class Knowledge:
-    """What earlier walks have found: the variables that need memory, and the types of those."""
+    """What earlier walks have found: the variables that need memory, and the types of those.
+
+    Attributes:
+        obstacles: of variables that are assigned once, why their value is not affine.
+    """
 
     in_memory: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
+    obstacles: dict[str, NotAffineError] = field(default_factory=dict)
 
 
 @dataclass
@@ -93,6 +98,7 @@ class Kernel:
         kinds: the type of each scalar in memory, as far as this walk has seen.
         initial: the scalars that start as the value of an argument.
         taken: the names that a new name must avoid.
+        derived: the parameters that stand for bounds that are products of arguments, by what they are.
         calls: the functions that are being inlined, outermost first.
         inline: inlines a call of another function of the user's and gives its value; the flag tells whether it is used.
     """
@@ -109,6 +115,7 @@ class Kernel:
     scalar_locations: dict[str, SourceLocation] = field(default_factory=dict)
     by_value: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
+    derived: dict[Expression, str] = field(default_factory=dict)
     calls: list[FunctionType] = field(default_factory=list)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Expression | None = None

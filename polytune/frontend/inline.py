@@ -63,7 +63,8 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
             node,
             f"{function.__name__} is called in an expression that may not be evaluated",
             "its body is made into statements that stand before this one and would always run",
-            "call it in a line of its own, under an if",
+            "call it before, in a line of its own, and choose afterwards: s = f(x), then s if x[i] > 0 else 0; or, "
+            "where it must not be called otherwise, under an if",
         )
     for name, argument in arguments.items():
         inner.bindings[name] = _bind_argument(frame, inner, node, name, _argument(frame, argument))

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.affine import NotAffineError
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
 
 
@@ -50,6 +51,19 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             "it is neither an argument, nor a variable of the kernel, nor a name of its module",
             "define it before the kernel is called, or pass it as an argument",
         ) from None
+
+
+def obstacle(frame: Frame, error: NotAffineError, seen: frozenset[str] = frozenset()) -> tuple[str, NotAffineError]:
+    """Why an expression is not affine, and the error that knows what to do.
+
+    Where a variable is why, the value that it is assigned says more.
+    """
+    name = error.variable
+    why = frame.kernel.knowledge.obstacles.get(name) if name is not None else None
+    if name is None or why is None or name in seen:
+        return str(error), error
+    deeper, last = obstacle(frame, why, seen | {name})
+    return f"depends on the variable {name}, whose value {deeper}", last
 
 
 def outside_object(frame: Frame, node: ast.expr) -> Any:

@@ -8,6 +8,9 @@ from typing import Any
 
 from polytune.frontend.expression import (
     Argument,
+    Binary,
+    Cast,
+    Constant,
     Element,
     Expression,
     Extent,
@@ -132,6 +135,26 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
     ):
         return None
     frame.kernel.parameters[name] = Parameter(name, value.expression)
+    return Value(ParameterValue(name), value.weak)
+
+
+def derive_anywhere(frame: Frame, value: Value) -> Value | None:
+    """A parameter for an integer of arguments and shapes, wherever it stands: one that can be computed whether or not
+    the program comes to it; None for others."""
+    total = Binary | Constant | Argument | ParameterValue | Cast
+    nodes = tuple(walk(value.expression))
+    if not value.is_integer or not all(isinstance(node, total) for node in nodes):
+        return None
+    for node in nodes:
+        if isinstance(node, Binary) and node.operator not in ("+", "-", "*", "min", "max"):
+            return None
+        if isinstance(node, Cast) and not (node.dtype.startswith("int") and node.operand.dtype.startswith("int")):
+            return None
+    kernel = frame.kernel
+    name = kernel.derived.get(value.expression)
+    if name is None:
+        name = kernel.derived[value.expression] = kernel.fresh("bound")
+        kernel.parameters[name] = Parameter(name, value.expression)
     return Value(ParameterValue(name), value.weak)
 
 

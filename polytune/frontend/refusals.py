@@ -20,7 +20,7 @@ _EXPRESSIONS: tuple[tuple[tuple[type[ast.expr], ...], str, str, str], ...] = (
         (ast.List, ast.Set, ast.Dict, ast.Tuple),
         "a list, tuple, set or dictionary",
         "compiled code works on numbers and NumPy arrays",
-        "use an array, or one variable for each value",
+        "use one variable for each value, or an array; several results go into the elements of an array argument",
     ),
     ((ast.Lambda,), "a lambda", "functions are not values in compiled code", "write a function with def, and call it"),
     (
@@ -70,29 +70,45 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
     ((ast.Match,), "a match statement", "it is not compiled", "use if, elif and else"),
     ((ast.AsyncFor,), "an async for", "a kernel runs from start to end at once", "use a plain for over range"),
     (
-        (ast.Break, ast.Continue),
-        "break or continue",
+        (ast.Break,),
+        "break",
         "which iterations run would then depend on the order in which they run",
-        "put the condition into the loop's bounds, into an if, or into the condition of a while",
+        "keep a flag: done = 0 before the loop, done = 1 in place of break, and all that the loop does under "
+        "if done == 0; of a while, test the flag in its condition",
+    ),
+    (
+        (ast.Continue,),
+        "continue",
+        "which statements run would then depend on the order in which they run",
+        "put what follows in the loop into an else",
     ),
     (
         (ast.Return,),
         "a return that is not the last statement",
         "which statements run would then depend on the order in which they run",
-        "return at the end of the function, and put what follows the condition into an else",
+        "return at the end of the function, and put what follows the condition into an else; in a loop, keep a flag: "
+        "done = 1 in place of return, and all that the loop does under if done == 0",
     ),
 )
 
 
-_LOOP = "write the loop: s += A[i] adds up, s = max(s, A[i]) finds the greatest; both are computed in parallel"
+_LOOP = (
+    "write the loop: s += A[i] adds up, s = max(s, A[i]) finds the greatest (where elements may be NaN, "
+    "s = np.maximum(s, A[i]))"
+)
 _FILL = "make an array with np.empty at the top of the kernel and fill it in a loop, or pass it as an argument"
+
+_ROUND = (
+    "write r = np.floor(x), and r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0, which rounds "
+    "halves to even numbers"
+)
 
 _INSTEAD: dict[str, str] = {
     **dict.fromkeys(("sum", "mean", "prod", "min", "max", "amin", "amax", "dot", "vdot", "matmul", "einsum"), _LOOP),
     **dict.fromkeys(("cumsum", "cumprod", "var", "std", "all", "any", "outer", "inner", "fill"), "write the loop"),
     **dict.fromkeys(("argmin", "argmax"), "write the loop: if A[i] < least: least = A[i] and where = i, in two lines"),
     **dict.fromkeys(("ones", "full", "ones_like", "full_like", "array", "arange", "linspace", "copy", "eye"), _FILL),
-    **dict.fromkeys(("round", "rint", "around"), "write np.floor(x + 0.5), which rounds halves up"),
+    **dict.fromkeys(("round", "rint", "around"), _ROUND),
     "where": "write a conditional expression: a if condition else b",
     "prange": "write range: polytune finds out itself which loops are parallel",
     "size": "multiply extents, A.shape[0] * A.shape[1]; in a bound, write a loop for each dimension",

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
+import numpy as np
+
 from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.expression import Element, Expression
-from polytune.frontend.frame import ArrayBinding, Frame
-from polytune.frontend.names import lookup
+from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding
+from polytune.frontend.names import lookup, obstacle
 from polytune.frontend.promotion import Value, binary
 from polytune.frontend.refusals import counted
 
@@ -22,6 +24,8 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
         UnsupportedSourceError: not one affine subscript for each dimension of an array.
     """
     base, subscripts = _flatten(node)
+    while isinstance(base, ast.Attribute) and base.attr == "T":  # the element of the array with its axes swapped
+        base, subscripts = base.value, subscripts[::-1]
     if not isinstance(base, ast.Name):
         raise frame.source.refusal(
             node,
@@ -30,6 +34,15 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             "give the array a name of its own, as an argument of the kernel",
         )
     binding = lookup(frame, base)
+    if isinstance(binding, ObjectBinding) and isinstance(binding.value, np.ndarray | list | tuple | dict):
+        kind = "array" if isinstance(binding.value, np.ndarray) else type(binding.value).__name__
+        raise frame.source.refusal(
+            base,
+            f"{base.id!r}, {'an' if kind == 'array' else 'a'} {kind} from outside of the kernel, is subscripted",
+            "a kernel accesses the arrays that it is called with, and those that it makes",
+            f"add an argument {base.id} to the kernel and pass "
+            + ("it" if kind == "array" else f"np.array({base.id}), or for a dictionary arrays of what is needed"),
+        )
     if not isinstance(binding, ArrayBinding):
         raise frame.source.refusal(
             base,
@@ -46,7 +59,7 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             f"{base.id} has {counted(array.ndim, 'dimension')} and is accessed with "
             f"{counted(len(subscripts), 'subscript')}",
             "a statement works on single elements",
-            f"write {base.id}[{', '.join('ijklmnpq'[: array.ndim])}] with one subscript for each dimension",
+            f"write {base.id}[{', '.join('ijklmnpq'[: array.ndim])}] with one subscript for each dimension, in loops",
         )
     indices = tuple(
         _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
@@ -83,10 +96,11 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     try:
         frame.kernel.affine.function(value.expression)
     except NotAffineError as error:
+        why, last = obstacle(frame, error)
         raise frame.source.refusal(
             node,
             f"the subscript {frame.source.segment(node)} of {array} is not affine",
-            f"which element is accessed must be known without running the program, but the subscript {error}",
-            error.remedy,
+            f"which element is accessed must be known without running the program, but the subscript {why}",
+            last.remedy,
         ) from None
     return as_index(value.expression)

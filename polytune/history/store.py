@@ -217,6 +217,6 @@ def _read(text: Any) -> dict[str, Any] | None:
     """An object of JSON; None where the text is something else."""
     try:
         document = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return None
     return document if isinstance(document, dict) else None

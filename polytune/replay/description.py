@@ -17,6 +17,7 @@ from typing import Any
 
 from polytune.errors import RecordingError, SpaceError
 from polytune.replay.files import TextFile
+from polytune.replay.json_text import decode, why
 from polytune.replay.place import Line, Place, json_list, json_object, text
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.constraint import Constraint
@@ -42,9 +43,9 @@ def read_description(file: TextFile) -> Space:
         RecordingError: it is no such file, or a value or a condition in it cannot be read.
     """
     try:
-        document = json.loads(file.text)
+        document = decode(file.text)
     except json.JSONDecodeError as error:
-        raise Line(file.name, error.lineno).error(f"this is no JSON: {error.msg}") from None
+        raise Line(file.name, error.lineno).error(why(error)) from None
     described = document.get("ConfigurationSpace") if isinstance(document, dict) else None
     if not isinstance(described, dict) or not isinstance(described.get("TuningParameters"), list):
         raise RecordingError(f"{file.name}: there are no 'TuningParameters', so that this is no T1 description")

@@ -9,6 +9,9 @@ from pathlib import Path
 from polytune.errors import RecordingError
 
 _GZIP = b"\x1f\x8b"
+_ALWAYS = 1 << 26
+_MOST_TIMES = 200
+"""Recordings become 10 to 50 times as large as compressed files, and what is made to fill memory a thousand times."""
 
 
 @dataclass(frozen=True)
@@ -33,12 +36,13 @@ def read(path: Path) -> TextFile:
 
     Raises:
         OSError: there is no such file, or it cannot be read.
-        RecordingError: its compression is damaged, or it is no text in UTF-8.
+        RecordingError: its compression is damaged, or it is no text in UTF-8, or what is compressed is so much larger
+            than the file that it can hardly be a recording.
     """
     content = path.read_bytes()
     cut = False
     if content.startswith(_GZIP):
-        content, cut = _decompress(content, path)
+        content, cut = _decompress(content, path, max(_ALWAYS, _MOST_TIMES * len(content)))
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -50,15 +54,22 @@ def read(path: Path) -> TextFile:
     return TextFile(str(path), path.name.split(".")[0], text, cut)
 
 
-def _decompress(content: bytes, path: Path) -> tuple[bytes, bool]:
-    """What a gzip stream holds, and whether it ends early."""
+def _decompress(content: bytes, path: Path, most: int) -> tuple[bytes, bool]:
+    """What a gzip stream holds, at most so many bytes, and whether it ends early."""
     parts: list[bytes] = []
+    left = most
     while content:
         stream = zlib.decompressobj(wbits=zlib.MAX_WBITS | 16)
         try:
-            parts.append(stream.decompress(content))
+            parts.append(stream.decompress(content, left + 1))
         except zlib.error as error:
             raise RecordingError(f"{path}: the compressed file is damaged ({error}); fetch or write it again") from None
+        left -= len(parts[-1])
+        if left < 0:
+            raise RecordingError(
+                f"{path}: there are more than {most} bytes in this compressed file of {path.stat().st_size}, which no "
+                "recording has; if it is one all the same, decompress it (gunzip) and name the file that comes of it"
+            )
         if not stream.eof:
             return b"".join(parts), True
         content = stream.unused_data

@@ -21,6 +21,7 @@ from typing import IO, Any
 from polytune.errors import RecordingError
 from polytune.replay.early_end import warn_of_cut
 from polytune.replay.files import TextFile, read
+from polytune.replay.json_text import TooLargeError, decode, why
 from polytune.replay.place import Line, duration
 from polytune.replay.recording import OK, RecordedSpace, Recorder
 from polytune.replay.units import seconds_per, unit_of
@@ -158,13 +159,13 @@ def _lines(file: TextFile) -> _Lines:
     for number, text in enumerate(texts, 1):
         place = Line(file.name, number)
         try:
-            line = json.loads(text)
+            line = decode(text)
         except json.JSONDecodeError as error:
-            if number == 1:
+            if number == 1 and not isinstance(error, TooLargeError):
                 raise place.error(_NO_RECORDING) from None
             if number == len(texts) and (file.cut or not file.text.endswith("\n")):
                 return _Lines(first, entries, number)
-            raise place.error(f"this is no JSON: {error.msg}; remove the line") from None
+            raise place.error(why(error) + ("" if number == 1 else "; remove the line")) from None
         if number == 1:
             first = line
         elif not isinstance(line, dict) or not isinstance(line.get("configuration"), dict):

@@ -16,9 +16,9 @@ from functools import cached_property
 from typing import Any
 
 from polytune.replay.files import TextFile
+from polytune.replay.json_text import decode_at, why
 from polytune.replay.place import Line, Place
 
-_DECODER = json.JSONDecoder()
 _SPACE = re.compile(r"[ \t\r\n]*")
 _REMAINDER = re.compile(r"[\w.+-]*\s*\Z")  # what a number or a literal leaves that was cut off
 
@@ -143,9 +143,7 @@ class Document:
             # A file that only lacks its closing braces is whole: tuners write them when they end.
             self.cut_line = None if cut.position is None else self.place(cut.position).line
         except json.JSONDecodeError as error:
-            raise self.place(error.pos).error(
-                f"this is no JSON: {error.msg}; remove what does not belong here"
-            ) from None
+            raise self.place(error.pos).error(f"{why(error)}; remove what does not belong here") from None
         if not self._found and not self.closed:
             raise self.place(len(self._text)).error(f"the file ends before {self._container!r}: nothing was recorded")
         if self._file.cut and self.cut_line is None:
@@ -168,7 +166,7 @@ class Document:
 
     def _decode(self, position: int) -> tuple[Any, int]:
         try:
-            return _DECODER.raw_decode(self._text, position)
+            return decode_at(self._text, position)
         except json.JSONDecodeError as error:
             if error.msg.startswith("Unterminated string") or _REMAINDER.match(self._text, error.pos):
                 raise _Cut(position) from None
@@ -236,7 +234,7 @@ class Document:
             def visit(key: str | int, at: int, step: str | int = step, found: list[int] = found) -> int:
                 if key == step:
                     found.append(at)
-                return _DECODER.raw_decode(self._text, at)[1]
+                return decode_at(self._text, at)[1]
 
             self._walk(position, visit)
             if not found:

@@ -11,6 +11,7 @@ from polytune.errors import RecordingError
 from polytune.replay import journal, ktt_csv
 from polytune.replay.description import read_description
 from polytune.replay.files import TextFile, read
+from polytune.replay.json_text import TooLargeError, decode
 from polytune.replay.kernel_tuner_cache import read_kernel_tuner_cache
 from polytune.replay.ktt_json import read_ktt_json
 from polytune.replay.measured_csv import read_measured_csv
@@ -44,19 +45,23 @@ def load(
         raise RecordingError(f"{file.name} says itself what its times are: leave out the column and the unit")
     if description is not None and kind != "T4":
         raise RecordingError(f"{file.name} is no T4 result file: a description belongs to one only")
-    match kind:
-        case "table":
-            return read_measured_csv(file, time, unit)
-        case "T4":
-            return read_t4(file, read_description(read(Path(description))) if description is not None else None)
-        case "journal":
-            return journal.read_journal(file)
-        case "Kernel Tuner":
-            return read_kernel_tuner_cache(file)
-        case "KTT JSON":
-            return read_ktt_json(file)
-        case _:
-            return ktt_csv.read_ktt_csv(file)
+    described = None if description is None else read_description(read(Path(description)))
+    try:
+        match kind:
+            case "table":
+                return read_measured_csv(file, time, unit)
+            case "T4":
+                return read_t4(file, described)
+            case "journal":
+                return journal.read_journal(file)
+            case "Kernel Tuner":
+                return read_kernel_tuner_cache(file)
+            case "KTT JSON":
+                return read_ktt_json(file)
+            case _:
+                return ktt_csv.read_ktt_csv(file)
+    except RecursionError:  # of a value that could just be decoded, but not be looked at
+        raise RecordingError(f"{file.name}: lists or objects lie in one another too deeply to be read") from None
 
 
 def examples() -> list[str]:
@@ -107,6 +112,8 @@ def _format(file: TextFile) -> str:
 
 def _is_journal(first_line: str) -> bool:
     try:
-        return journal.MARK in json.loads(first_line)
+        return journal.MARK in decode(first_line)
+    except TooLargeError:
+        return f'"{journal.MARK}"' in first_line  # its reader says where
     except json.JSONDecodeError:
         return False

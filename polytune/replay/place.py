@@ -60,9 +60,9 @@ def duration(value: Any, place: Place, seconds_per_unit: float) -> float:
     """
     number = real_number(value, place)
     if not math.isfinite(number):
-        raise place.error(f"{value} is no time; a configuration that failed says so in its status")
+        raise place.error(f"{_shortened(value)} is no time; a configuration that failed says so in its status")
     if number < 0:
-        raise place.error(f"{value} is negative, which a time cannot be")
+        raise place.error(f"{_shortened(value)} is negative, which a time cannot be")
     return number * seconds_per_unit
 
 
@@ -113,6 +113,12 @@ def text(value: Any, place: Place) -> str:
     if isinstance(value, str):
         return value
     raise _misplaced(value, "text", place)
+
+
+def _shortened(value: Any) -> str:
+    """A number as it was written, without its middle where it is very long."""
+    written = str(value)
+    return written if len(written) <= 40 else f"{written[:18]}...{written[-18:]}"
 
 
 def _misplaced(value: Any, wanted: str, place: Place) -> RecordingError:

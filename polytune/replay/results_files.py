@@ -20,6 +20,7 @@ from typing import IO, Any
 from polytune.errors import RecordingError
 from polytune.replay.early_end import warn_of_cut
 from polytune.replay.files import TextFile, read
+from polytune.replay.json_text import TooLargeError, decode, why
 from polytune.replay.place import Line
 from polytune.replay.results import Results, Setting
 from polytune.replay.run import Run
@@ -121,7 +122,9 @@ def read_results(path: Path) -> Results:
     if not file.text.lstrip().startswith("{"):
         return _from_csv(file)
     try:
-        document = json.loads(file.text)
+        document = decode(file.text)
+    except TooLargeError as error:
+        raise Line(file.name, error.lineno).error(why(error)) from None
     except json.JSONDecodeError:
         return _from_log(file)
     if "runs" not in document:
@@ -139,7 +142,7 @@ def _from_log(file: TextFile) -> Results:
     for number, text in enumerate(lines, 1):
         place = Line(file.name, number)
         try:
-            document = json.loads(text)
+            document = decode(text)
             if setting is None:
                 setting = Setting.from_json(document)
             else:

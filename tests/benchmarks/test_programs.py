@@ -1,17 +1,43 @@
 """The two command lines, each in a process of its own."""
 
+import importlib
 import json
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+import typer
 
 ROOT = Path(__file__).parents[2]
 
 
 def run(*arguments):
     return subprocess.run([sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, timeout=400)
+
+
+def commands(command):
+    """A command of one of the programs, and all under it."""
+    yield command
+    for inner in getattr(command, "commands", {}).values():
+        yield from commands(inner)
+
+
+@pytest.mark.parametrize(
+    "module", ["cpu.__main__", "gpu.__main__", "search.__main__", "cooperative", "payoff", "latency"]
+)
+def test_json_is_a_flag_and_output_a_file_in_every_program(module):
+    app = importlib.import_module(f"benchmarks.{module}").app
+    options = [option for command in commands(typer.main.get_command(app)) for option in command.params]
+    flags = {name: option.is_flag for option in options for name in option.opts if name in ("--json", "--output")}
+    assert flags["--json"]
+    assert not flags.get("--output", False)
+
+
+def test_so_they_are_in_the_cost_of_the_tuner(tmp_path):
+    done = run("benchmarks.tuner_cost", "--json", "--output", str(tmp_path / "nowhere" / "x.json"))
+    assert done.returncode == 2
+    assert "--output: there is no folder" in done.stderr
 
 
 def test_a_kernel_is_compared():

@@ -8,6 +8,10 @@ from pathlib import Path
 
 import pytest
 
+import polytune
+from polytune.errors import PolytuneError
+from polytune.packaging import build
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -45,6 +49,65 @@ def test_name_that_cannot_be_imported(run, kernels_file, tmp_path):
     assert ran.code == 2
     assert "'my-kernels' is no name of a package" in ran.err
     assert not (tmp_path / "my-kernels").exists()
+
+
+NAMED = """
+import polytune
+
+
+def named(name):
+    def rename(function):
+        function.__name__ = name
+        return polytune.kernel(function)
+
+    return rename
+
+
+@named({first!r})
+def one(x):
+    for i in range(x.shape[0]):
+        x[i] = 1.0
+
+
+@named({second!r})
+def two(x):
+    for i in range(x.shape[0]):
+        x[i] = 2.0
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "said"),
+    [
+        ("one", "../two", "'../two' is no name that Python code can have"),
+        ("one", "/tmp/two", "is no name that Python code can have"),
+        ("one", "a two", "is no name that Python code can have"),
+        ("one", "<lambda>", "is no name that Python code can have"),
+        ("one", "class", "'class' is no name that Python code can have"),
+        ("one", "_init__", "'_init__' is one of those that Python gives"),
+        ("one", "__all__", "'__all__' is one of those that Python gives"),
+        ("scale", "Scale", "'scale' and 'Scale' would have one file"),
+        ("scale", "scale", "two kernels are called 'scale'"),
+    ],
+)
+def test_names_that_make_no_package(run, tmp_path, first, second, said):
+    file = tmp_path / "renamed.py"
+    file.write_text(NAMED.format(first=first, second=second))
+    ran = run("build", file, "-o", tmp_path / "package")
+    assert ran.code in (1, 2)
+    assert said in ran.err
+    assert {path.name for path in tmp_path.iterdir()} <= {"renamed.py", "__pycache__"}
+
+
+def test_two_kernels_of_one_name_are_no_package(tmp_path):
+    @polytune.kernel
+    def fill(x):
+        for i in range(x.shape[0]):
+            x[i] = 1.0
+
+    with pytest.raises(PolytuneError, match="two kernels are called 'fill'"):
+        build([fill, fill], tmp_path / "package")
+    assert not (tmp_path / "package").exists()
 
 
 def test_package_in_the_current_folder(run, kernels_file, tmp_path, monkeypatch):

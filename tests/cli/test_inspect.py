@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 import typer
 
 from polytune.cli.inspect import Stage, complete_signature, split_pairs
 from polytune.errors import DeviceCompilationError
-from polytune.runtime.devices import nvrtc
+from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.cubin import kernel_needs
 from polytune.runtime.devices.dialects import PRELUDES
 from polytune.signature import ArrayType, ScalarType
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.parametrize("stage", Stage)
@@ -121,6 +124,45 @@ def test_device_code_is_accepted_by_a_compiler(run, kernels_file):
     except DeviceCompilationError as problem:
         pytest.skip(str(problem))
     assert kernel_needs(nvrtc.compile(text, "sm_90"), "region_0").registers > 0
+
+
+@pytest.mark.parametrize("name", ["gemm", "mm2", "jacobi_2d"])
+@pytest.mark.parametrize("choices", [(), ("--set", "shared=False", "--set", "unroll_tile=true")])
+def test_device_code_of_several_regions_is_one_text_that_a_compiler_accepts(run, name, choices):
+    file = ROOT / "polybench" / "kernels" / f"{name}.py"
+    text = run("inspect", file, "--show", "cuda", *choices).out
+    kernels = re.findall(r"^PT_KERNEL\(.*?\) (region_\d+)\(", text, re.MULTILINE)
+    assert len(set(kernels)) == len(kernels) > 1
+    assert text.count(PRELUDES["cuda"].rstrip("\n")) == 1
+    headings = re.findall(r"^/\* region (\d+), lines? [\d, ]+ \*/$", text, re.MULTILINE)
+    assert [f"region_{number}" for number in headings] == kernels
+    try:
+        nvrtc.compiler()
+    except DeviceCompilationError as problem:
+        pytest.skip(str(problem))
+    cubin = nvrtc.compile(text, "sm_90")
+    for kernel in kernels:
+        assert kernel_needs(cubin, kernel).registers > 0
+    alone = run("inspect", file, "--show", "cuda", "--region", kernels[-1].removeprefix("region_"), *choices).out
+    assert kernel_needs(nvrtc.compile(alone, "sm_90"), kernels[-1]) == kernel_needs(cubin, kernels[-1])
+
+
+def test_device_code_of_several_regions_is_accepted_by_a_device(run):
+    listing = backends.listed("opencl")
+    usable = [found for found in listing.found if not found.reason]
+    if not usable:
+        pytest.skip(listing.obstacle)
+    text = run("inspect", ROOT / "polybench" / "kernels" / "gemm.py", "--show", "opencl").out
+    device = usable[0].open()
+    for kernel in ("region_0", "region_1"):
+        assert device.compile(text, kernel, contract=False) is not None
+
+
+def test_flags_are_taken_as_they_are_printed(run, kernels_file):
+    command = ("inspect", f"{kernels_file}:scale", "--show", "cuda")
+    texts = [run(*command, "--set", f"unroll_tile={flag}").out for flag in ("True", "true", "TRUE")]
+    assert len(set(texts)) == 1
+    assert '#define UNROLLED_TILE _Pragma("unroll 4")' in texts[0]
 
 
 def test_transfers_of_a_triangle_are_rows(run, triangle_file):

@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -16,7 +17,7 @@ import pytest
 from polytune.cli.value_lists import repeat_options
 from polytune.errors import SearchError
 from polytune.replay import simulation
-from polytune.replay.results_files import read_results
+from polytune.replay.results_files import RunLog, read_results
 
 ROOT = Path(__file__).parents[2]
 
@@ -110,6 +111,31 @@ def test_interrupt_keeps_the_runs(space, tmp_path):
     kept = len(read_results(file).runs)
     assert kept >= 10
     assert len(read_results(log).runs) == kept
+
+
+def test_an_interrupt_waits_until_a_run_is_in_the_log_and_in_the_file(run, space, tmp_path, monkeypatch):
+    """It goes to the process, so that any thread may be the one that the operating system gives it to."""
+    file = tmp_path / "r.json"
+    add = RunLog.add
+
+    def interrupted(log, made):
+        if len(log.runs) == 4:
+            os.kill(os.getpid(), signal.SIGINT)
+            time.sleep(0.2)  # until another thread has had it
+        add(log, made)
+
+    monkeypatch.setattr(RunLog, "add", interrupted)
+    stop = threading.Event()
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        ran = run("simulate", space, "--search", "random", "--budget", "5", "--repeat", "9", "--jobs", "1", "-o", file)
+    finally:
+        stop.set()
+        other.join()
+    assert (ran.code, "interrupted: 5 of 9 runs were made" in ran.err) == (1, True)
+    assert read_results(file).runs == read_results(file.with_name("r.json.runs")).runs
+    assert len(read_results(file).runs) == 5
 
 
 def test_a_killed_worker_is_a_sentence_and_costs_no_run(run, space, tmp_path, monkeypatch):

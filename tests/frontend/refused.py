@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import prange
 
 REFUSED: list[tuple[Callable[..., Any], str, str]] = []
 LIMIT = 3
@@ -75,13 +76,28 @@ def keyword_argument(A):
 @refused("print is called for its effect", "print(A[i])")
 def called_for_its_effect(A):
     for i in range(len(A)):
+        A[i] *= 2.0
         print(A[i])
 
 
-@refused("the loop bound n * m is not affine", "n * m")
-def product_of_parameters_in_a_bound(A, n: int, m: int):
-    for i in range(n):
-        for j in range(n * m):
+@refused("the loop bound i * n is not affine", "i * n")
+def product_in_a_bound(A, n: int):
+    for i in range(len(A)):
+        for j in range(i * n):
+            A[i] += j
+
+
+@refused("the loop bound n // m is not affine", "n // m")
+def quotient_of_parameters_in_a_bound(A, n: int, m: int):
+    for i in range(len(A)):
+        for j in range(n // m):
+            A[i] += j
+
+
+@refused("the loop bound i ** 2 is not affine", "i ** 2")
+def power_in_a_bound(A):
+    for i in range(len(A)):
+        for j in range(i ** 2):  # fmt: skip
             A[i] += j
 
 
@@ -105,6 +121,19 @@ def product_in_a_subscript(A):
             A[i * j] += 1.0
 
 
+@refused("the subscript i * n + j of A is not affine", "i * n + j")
+def flattened_subscript(A, m: int, n: int):
+    for i in range(m):
+        for j in range(n):
+            A[i * n + j] += 1.0
+
+
+@refused("the subscript P[i] of A is not affine", "P[i]")
+def data_read_through_a_subscript(A, B, P: "int64[::1]"):
+    for i in range(len(B)):
+        B[i] = A[P[i]]
+
+
 @refused("the subscript P[i] of A is not affine", "P[i]")
 def data_in_a_subscript(A, P: "int64[::1]"):
     for i in range(len(A)):
@@ -114,15 +143,77 @@ def data_in_a_subscript(A, P: "int64[::1]"):
 @refused("the subscript k of A is not affine", "k")
 def changing_variable_in_a_subscript(A):
     k = 0
-    for i in range(len(A)):
+    for i in range(len(A) // 2):
         A[k] += 1.0
-        k = k + i
+        k = k + 2
+
+
+@refused("the subscript k of A is not affine", "k")
+def counted_pairs_in_a_subscript(A, B):
+    k = 0
+    for i in range(3):
+        for j in range(i + 1, 4):
+            B[i] += A[k] * j
+            k += 1
+
+
+@refused("the loop bound count is not affine", "count")
+def changing_variable_in_a_bound(A):
+    count = 0
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            count += 1
+    for j in range(count):
+        A[j] += 1.0
+
+
+@refused("the subscript i ** 2 of A is not affine", "i ** 2")
+def power_in_a_subscript(A, B):
+    for i in range(3):
+        B[i] = A[i ** 2]  # fmt: skip
+
+
+@refused("the subscript i // 0 of A is not affine", "i // 0")
+def division_by_zero_in_a_subscript(A):
+    for i in range(len(A)):
+        A[i // 0] = 1.0
+
+
+@refused("the subscript np.sqrt(i) of A is not affine", "np.sqrt(i)")
+def call_in_a_subscript(A, B):
+    for i in range(len(B)):
+        B[i] = A[np.sqrt(i)]
+
+
+@refused("the subscript int(x) of A is not affine", "int(x)")
+def rounded_subscript(A, x: float):
+    for i in range(len(A)):
+        A[int(x)] += 1.0
+
+
+@refused("the subscript source of A is not affine", "source")
+def scaled_position(A, B, wide: int, narrow: int):
+    for i in range(wide):
+        source = i * narrow // wide
+        B[i] = A[source]
+
+
+@refused("the subscript (i + 1) % n of A is not affine", "(i + 1) % n")
+def periodic_neighbour(A, B, n: int):
+    for i in range(n):
+        B[i] = A[(i + 1) % n]
 
 
 @refused("the subscript i // n of A is not affine", "i // n")
 def division_by_a_parameter(A, n: int):
     for i in range(len(A)):
         A[i // n] += 1.0
+
+
+@refused("the subscript i % n of A is not affine", "i % n")
+def remainder_by_a_parameter(A, n: int):
+    for i in range(len(A)):
+        A[i % n] += 1.0
 
 
 @refused("a slice of an array", ":")
@@ -145,7 +236,7 @@ def loop_in_a_while(A):
         x *= 0.5
 
 
-@refused("break or continue", "break")
+@refused("break", "break")
 def break_in_a_loop(A):
     for i in range(len(A)):
         if A[i] > 1.0:
@@ -153,12 +244,41 @@ def break_in_a_loop(A):
         A[i] = 0.0
 
 
-@refused("break or continue", "continue")
+@refused("break", "break")
+def break_in_a_while(A):
+    x = 1.0
+    while x > 0.1:
+        x *= 0.5
+        if x < A[0]:
+            break
+        A[1] += x
+
+
+@refused("break", "break")
+def search_for_a_pair(A, B):
+    for i in range(len(A)):
+        for j in range(len(A)):
+            if A[j] == B[i]:
+                break
+            B[i] += 1.0
+
+
+@refused("continue", "continue")
+def continue_in_a_loop(A):
+    for i in range(len(A)):
+        if A[i] > 1.0:
+            continue
+        A[i] = 0.0
+
+
+@refused("continue", "continue")
 def continue_in_a_while(A):
     x = 1.0
     while x > 0.1:
         x *= 0.5
-        continue
+        if x < 0.3:
+            continue
+        A[0] += x
 
 
 @refused("an else of a loop", "A[0] = 1.0")
@@ -174,6 +294,14 @@ def return_in_the_middle(A):
     for i in range(len(A)):
         if i > 2:
             return
+        A[i] = 0.0
+
+
+@refused("a return that is not the last statement", "return")
+def return_before_a_loop(A):
+    if A[0] < 0.0:
+        return
+    for i in range(len(A)):
         A[i] = 0.0
 
 
@@ -223,7 +351,7 @@ def comprehension(A):
 @refused("a lambda", "lambda y: y + 1")
 def lambda_expression(A):
     f = lambda y: y + 1
-    A[0] = 1.0
+    A[0] = f(A[0])
 
 
 @refused("a with block", "with A:")
@@ -243,11 +371,14 @@ def try_block(A):
 @refused("an exception or assertion", "assert A[0] > 0.0")
 def assertion(A):
     assert A[0] > 0.0
+    A[0] = 1.0
 
 
 @refused("an exception or assertion", "raise ValueError")
 def raised(A):
-    raise ValueError
+    if A[0] < 0.0:
+        raise ValueError
+    A[0] = 1.0
 
 
 @refused("await or yield", "yield")
@@ -268,10 +399,14 @@ def nested_class(A):
     class Inner:
         pass
 
+    A[0] = 1.0
+
 
 @refused("an import inside the kernel", "import os")
 def nested_import(A):
     import os
+
+    A[0] = 1.0
 
 
 @refused("a match statement", "match LIMIT:")
@@ -336,6 +471,22 @@ def subscripted_number(A, x: float):
     A[0] = x[0]
 
 
+WEIGHTS = np.array([0.5, 0.25, 0.25])
+TABLE = [1.0, 2.0, 3.0]
+
+
+@refused("'WEIGHTS', an array from outside of the kernel, is subscripted", "WEIGHTS")
+def subscripted_global_array(A):
+    for i in range(3):
+        A[i] *= WEIGHTS[i]
+
+
+@refused("'TABLE', a list from outside of the kernel, is subscripted", "TABLE")
+def subscripted_global_list(A):
+    for i in range(3):
+        A[i] *= TABLE[i]
+
+
 @refused("A + B is subscripted", "(A + B)[0]")
 def subscripted_expression(A, B):
     A[1] = (A + B)[0]
@@ -346,15 +497,21 @@ def transposed(A):
     A[0] = A.T
 
 
-@refused("a matrix product (@)", "A[0] @ A[1]")
-def matrix_product(A):
-    A[0] = A[0] @ A[1]
+@refused("a matrix product (@)", "A @ B")
+def matrix_product(A, B, C):
+    C[0] = A @ B
 
 
 @refused("an operation on bits", "i << 1")
 def shifted(A):
     for i in range(len(A)):
         A[i] = i << 1
+
+
+@refused("an operation on bits", "A[i] >> 1")
+def bits_of_integers(A: "int64[::1]"):
+    for i in range(len(A)):
+        A[i] = (A[i] >> 1) + (A[i] & 1)
 
 
 @refused("the operator ~ on bits", "~i")
@@ -448,7 +605,7 @@ def assigned_loop_variable(A):
 
 @refused("the loop variable 'i' is assigned in its loop", "i += 1")
 def advanced_loop_variable(A):
-    for i in range(len(A)):
+    for i in range(len(A) - 1):
         i += 1
         A[i] = 1.0
 
@@ -462,7 +619,7 @@ def loop_variable_after_its_loop(A):
 
 @refused("the loop variable 'j' is read after its loop", "j")
 def inner_loop_variable_after_its_loop(A):
-    for i in range(len(A)):
+    for i in range(1, len(A)):
         for j in range(i):
             A[j] += 1.0
         A[i] = j
@@ -486,6 +643,7 @@ def undefined_attribute(A):
 
 @refused("del", "del A")
 def deletion(A):
+    A[0] = 1.0
     del A
 
 
@@ -498,6 +656,16 @@ def walrus(A):
 def unpacked_array(A):
     x, y = A
     A[0] = x
+
+
+def both(x, y):
+    return (x + y, x - y)
+
+
+@refused("what both(...) returns is unpacked into several names", "both(A[0], A[1])")
+def unpacked_call(A):
+    x, y = both(A[0], A[1])
+    A[2] = x * y
 
 
 @refused("2 values are unpacked into 3 names", "x, y, z = A.shape")
@@ -602,6 +770,51 @@ def nothing(A):
 def numpy_function_on_an_array(A, B):
     for i in range(len(B)):
         B[i] = np.sum(A) + A[i]
+
+
+@refused("np.max is called", "np.max(A)")
+def greatest_element(A, B):
+    B[0] = np.max(A)
+
+
+@refused("np.cumsum is called", "np.cumsum(A)")
+def running_sum(A, B):
+    B[:] = np.cumsum(A)
+
+
+@refused("np.argmin is called", "np.argmin(A)")
+def place_of_the_least(A, B):
+    B[0] = np.argmin(A)
+
+
+@refused("np.ones is called", "np.ones(len(A))")
+def array_of_ones(A):
+    t = np.ones(len(A))
+    for i in range(len(A)):
+        A[i] += t[i]
+
+
+@refused("np.rint is called", "np.rint(A[i])")
+def rounded(A):
+    for i in range(len(A)):
+        A[i] = np.rint(A[i])
+
+
+@refused("np.where is called", "np.where(A[i] > 0.5, 1.0, 0.0)")
+def chosen_by_where(A):
+    for i in range(len(A)):
+        A[i] = np.where(A[i] > 0.5, 1.0, 0.0)
+
+
+@refused("a loop over prange(len(A))", "prange(len(A))")
+def parallel_range(A):
+    for i in prange(len(A)):
+        A[i] += 1.0
+
+
+@refused("the attribute .nbytes of an array", "A.nbytes")
+def bytes_of_an_array(A):
+    A[0] = A.nbytes
 
 
 @refused("the attribute .size of an array", "A.size")

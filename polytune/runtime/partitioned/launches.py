@@ -14,7 +14,7 @@ from polytune.runtime.devices.device import Buffer, Device, Kernel
 from polytune.runtime.devices.dialects import PRELUDES
 from polytune.runtime.partitioned.description import DeviceCode
 
-__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "shared_memory_of", "source_of"]
+__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "shared_memory_of", "source_of", "text_of"]
 
 UNROLL = '_Pragma("unroll 4")'
 
@@ -60,14 +60,26 @@ def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int)
 
 def source_of(code: DeviceCode, shape: Shape, dialect: str) -> str:
     """The whole text of a kernel in the dialect of a device."""
-    macros = {f"BLOCK_{axis}": extent for axis, extent in zip("XYZ", shape.block, strict=True)}
+    return f"{PRELUDES[dialect]}\n{text_of(code, shape)}"
+
+
+def text_of(code: DeviceCode, shape: Shape, *, follows: bool = False) -> str:
+    """The text of a kernel without what its dialect puts before it.
+
+    Args:
+        code: the kernel.
+        shape: what its macros say.
+        follows: whether another kernel stands before it in one text, whose macros have to go.
+    """
+    macros: dict[str, int | str] = {f"BLOCK_{axis}": extent for axis, extent in zip("XYZ", shape.block, strict=True)}
     macros |= {f"POINTS_{axis}": count for axis, count in zip("XYZ", shape.points, strict=True)}
-    lines = [f"#define {name} {value}" for name, value in macros.items()]
-    lines.append(f"#define DEPTH {shape.depth}")
-    lines.append(f"#define SHARED {int(shape.shared)}")
-    lines.append(f"#define UNROLLED_TILE {UNROLL if shape.unroll_tile else ''}")
-    lines.append(f"#define UNROLLED_COPY {UNROLL if shape.unroll_copy else ''}")
-    return "\n".join([PRELUDES[dialect], *lines, code.text])
+    macros |= {"DEPTH": shape.depth, "SHARED": int(shape.shared)}
+    macros |= {
+        "UNROLLED_TILE": UNROLL if shape.unroll_tile else "",
+        "UNROLLED_COPY": UNROLL if shape.unroll_copy else "",
+    }
+    lines = [f"#undef {name}" for name in macros] if follows else []
+    return "\n".join([*lines, *(f"#define {name} {value}" for name, value in macros.items()), code.text])
 
 
 def shared_memory_of(code: DeviceCode, shape: Shape) -> int:

@@ -71,7 +71,7 @@ class Configuration(Mapping[str, Value]):
         """
         try:
             values = json.loads(text)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise SpaceError(f"not a configuration: {text[:200]!r} is not JSON ({error})") from None
         if not isinstance(values, dict) or not all(isinstance(v, (str, int, float)) for v in values.values()):
             raise SpaceError(f"not a configuration: {text[:200]!r} is not an object of strings, numbers and booleans")

@@ -342,7 +342,7 @@ class Space:
             document = json.loads(text)
             parameters = [parameter_from_json(entry) for entry in document["parameters"]]
             constraints = [Constraint(**entry) for entry in document.get("constraints", [])]
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
             if isinstance(error, SpaceError):
                 raise
             raise SpaceError(f"not a space: {text[:200]!r} ({error})") from None

@@ -97,7 +97,7 @@ def test_table_says_where_the_winner_runs(capsys):
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [(["nothing"], "nothing"), (["--device", "cuda:99"], "cuda:99"), (["--json", "/no/x"], "/no")],
+    [(["nothing"], "nothing"), (["--device", "cuda:99"], "cuda:99"), (["--output", "/no/x"], "/no")],
 )
 @pytest.mark.filterwarnings("ignore::polytune.errors.DeviceWarning")
 def test_bad_usage_is_told_apart(monkeypatch, capsys, arguments, said):
@@ -111,7 +111,9 @@ def test_smallest_comparison(opencl, tmp_path):
     out = tmp_path / "out.json"
     sizes = ("--dataset", "MINI", "--seconds", "2", "--turns", "3", "--allowed", "1000")
     command = [sys.executable, "-m", "benchmarks.cooperative", "trisolv", "--device", opencl.identity]
-    done = subprocess.run([*command, *sizes, "--json", str(out)], cwd=ROOT, capture_output=True, text=True, timeout=240)
+    done = subprocess.run(
+        [*command, *sizes, "--output", str(out)], cwd=ROOT, capture_output=True, text=True, timeout=240
+    )
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(out.read_text())["kernels"]["trisolv"]
     assert found["shared_over_better"] > 0

@@ -18,7 +18,7 @@ def run(*arguments, devices="none"):
 def test_everything_at_the_smallest_size(opencl, tmp_path):
     out = tmp_path / "out.json"
     sizes = ("--dataset", "MINI", "--check-dataset", "MINI", "--seconds", "12")
-    done = run("gemm", "--device", opencl.identity, *sizes, "--json", str(out))
+    done = run("gemm", "--device", opencl.identity, *sizes, "--output", str(out))
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(out.read_text())
     assert found["device"]["identity"] == opencl.identity
@@ -48,6 +48,6 @@ def test_an_unknown_kernel_is_bad_usage():
 
 
 def test_a_folder_that_is_not_there_is_found_out_at_once(tmp_path):
-    done = run("gemm", "--json", str(tmp_path / "nowhere" / "out.json"))
+    done = run("gemm", "--output", str(tmp_path / "nowhere" / "out.json"))
     assert done.returncode == 2
     assert "there is no folder" in done.stderr

@@ -1,0 +1,1138 @@
+"""The programs of ``refused`` as they are after what their refusals say has been done.
+
+A case is a kernel that is accepted, and how the caller calls it where the remedy says that the caller does something
+before or after.  What it computes has to be what the refused program computes in plain Python.  Where that is an error
+in plain Python too, the mended program itself, interpreted, says what is right.
+"""
+
+# ruff: noqa: B007, F821, F841, RUF059, UP037
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tests.frontend import refused
+
+
+@dataclass(frozen=True)
+class Mended:
+    """What became of a refused program.
+
+    Attributes:
+        kernel: the accepted program.
+        arguments: makes the arguments of the refused program.
+        follows: the part of the remedy that was followed.
+        call: what the caller does: takes the kernel and the arguments of the refused program.
+        reference: what computes what is right, from the same arguments; None for ``call`` with the plain ``kernel``.
+    """
+
+    kernel: Callable[..., Any]
+    arguments: Callable[[], tuple[Any, ...]]
+    follows: str
+    call: Callable[..., Any]
+    reference: Callable[..., Any] | None
+
+
+MENDED: dict[str, list[Mended]] = {}
+
+
+def vector(n: int = 6) -> np.ndarray:
+    """Numbers that are all different, some above 1 and some below 0."""
+    return np.array([0.5, 1.75, -0.25, 3.0, 0.125, 2.5, -1.5, 0.75, 4.0])[:n].copy()
+
+
+def matrix(n: int = 4, m: int = 4) -> np.ndarray:
+    return np.arange(float(n * m)).reshape(n, m) / 4 - 1
+
+
+def plainly(kernel: Callable[..., Any], *arguments: Any) -> Any:
+    return kernel(*arguments)
+
+
+def mended(
+    original: Callable[..., Any],
+    arguments: Callable[[], tuple[Any, ...]],
+    follows: str,
+    call: Callable[..., Any] = plainly,
+    *,
+    is_error: bool = False,
+    reference: Callable[..., Any] | None = None,
+) -> Callable[[Any], Any]:
+    def register(kernel: Any) -> Any:
+        right = None if is_error else reference or original
+        MENDED.setdefault(original.__name__, []).append(Mended(kernel, arguments, follows, call, right))
+        return kernel
+
+    return register
+
+
+def nothing_to_compile() -> None:
+    """Stands where the remedy leaves the whole program to NumPy."""
+
+
+VECTOR = lambda: (vector(),)  # noqa: E731
+TWO = lambda: (vector(), vector()[::-1].copy())  # noqa: E731
+SQUARE = lambda: (matrix(),)  # noqa: E731
+
+# ---- calls
+
+ONE_OF_THESE = "compute the value before the kernel is called"
+
+
+@mended(
+    refused.unknown_call,
+    lambda: (vector(), math.erf),
+    ONE_OF_THESE,
+    lambda kernel, A, helper: kernel(A, np.array([helper(x) for x in A])),
+)
+def values_of_a_call(A, H):
+    for i in range(len(A)):
+        A[i] = H[i]
+
+
+@mended(
+    refused.unknown_mathematical_function,
+    VECTOR,
+    ONE_OF_THESE,
+    lambda kernel, A: kernel(A, np.array([math.gamma(x) for x in A])),
+)
+def values_of_gamma(A, G):
+    for i in range(len(A)):
+        A[i] = G[i]
+
+
+@mended(refused.wrong_number_of_arguments, lambda: (abs(vector()),), "pass as many as it takes", is_error=True)
+def right_number_of_arguments(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i])
+
+
+@mended(refused.keyword_argument, lambda: (abs(vector()),), "pass the arguments by position", is_error=True)
+def argument_by_position(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i])
+
+
+@mended(
+    refused.called_for_its_effect,
+    VECTOR,
+    "call it outside the kernel",
+    lambda kernel, A: [kernel(A), *(print(x) for x in A)][0],
+)
+def effects_outside(A):
+    for i in range(len(A)):
+        A[i] *= 2.0
+
+
+def without_effect(x):
+    return x
+
+
+@mended(
+    refused.refused_in_a_helper,
+    VECTOR,
+    "call it outside the kernel",
+    lambda kernel, A: [print(A[0]), kernel(A)][1],
+)
+def helper_without_effect(A):
+    A[0] = without_effect(A[0])
+
+
+def repeated(x):
+    total = 0.0
+    for k in range(3):
+        total += x
+    return total
+
+
+@mended(refused.recursion, VECTOR, "write the recursion as a loop", is_error=True)
+def loop_for_a_recursion(A):
+    A[0] = repeated(A[0])
+
+
+@mended(refused.wrong_arguments_of_a_helper, VECTOR, "pass one value for each argument, by position", is_error=True)
+def right_arguments_of_a_helper(A):
+    A[0] = repeated(A[0])
+
+
+def fills(x, value):
+    for k in range(len(x)):
+        x[k] = value
+
+
+@mended(refused.value_and_writes, VECTOR, "let the function either write arrays or return a number")
+def writes_alone(x):
+    before = x[1]
+    fills(x, 1.0)
+    x[0] = before + 1.0
+
+
+@mended(refused.no_value, VECTOR, "call silent in a line of its own", is_error=True)
+def in_a_line_of_its_own(x):
+    refused.silent(x)
+
+
+@mended(refused.loops_in_a_choice, VECTOR, "call it before, in a line of its own, and choose afterwards")
+def loops_before_a_choice(x):
+    for i in range(len(x)):
+        total = refused.sums(x)
+        x[i] = total if x[i] > 0.0 else 0.0
+
+
+def total_of(x):
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k]
+    return s
+
+
+@mended(refused.loops_in_a_choice, VECTOR, "under an if")
+def loops_under_an_if(x):
+    for i in range(len(x)):
+        go = 1 if x[i] > 0.0 else 0
+        total = 0.0
+        if go != 0:
+            total = total_of(x)
+        x[i] = total
+
+
+# ---- bounds and subscripts
+
+
+@mended(refused.product_in_a_bound, lambda: (vector(), 3), "write a loop for each factor")
+def loop_for_each_factor(A, n: int):
+    for i in range(len(A)):
+        for a in range(i):
+            for b in range(n):
+                A[i] += a * n + b
+
+
+@mended(
+    refused.quotient_of_parameters_in_a_bound,
+    lambda: (vector(), 7, 2),
+    "compute it at the top of the kernel: m = n // k",
+)
+def quotient_at_the_top(A, n: int, m: int):
+    most = n // m
+    for i in range(len(A)):
+        for j in range(most):
+            A[i] += j
+
+
+@mended(
+    refused.power_in_a_bound,
+    VECTOR,
+    "loop up to the most that the bound can be",
+    lambda kernel, A: kernel(A, (len(A) - 1) ** 2),
+)
+def up_to_a_power(A, most: int):
+    for i in range(len(A)):
+        for j in range(most):
+            if j < i**2:
+                A[i] += j
+
+
+@mended(
+    refused.data_in_a_bound,
+    lambda: (vector(), np.array([2, 0, 3, 1, 0, 2])),
+    "loop up to the most that the bound can be",
+    lambda kernel, A, P: kernel(A, P, int(P.max())),
+)
+def up_to_the_most(A, P, most: int):
+    for i in range(len(A)):
+        for j in range(most):
+            if j < P[i]:
+                A[i] += 1.0
+
+
+@mended(refused.changing_variable_in_a_bound, VECTOR, "loop up to the most that the bound can be")
+def up_to_a_count(A):
+    count = 0
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            count += 1
+    for j in range(len(A)):
+        if j < count:
+            A[j] += 1.0
+
+
+@mended(refused.floating_point_bound, lambda: (vector(), 3.0), "an int in place of a float argument", is_error=True,
+        call=lambda kernel, A, x: kernel(A, int(x)))  # fmt: skip
+def integer_bound(A, x: int):
+    for i in range(x):
+        A[i] += 1.0
+
+
+@mended(
+    refused.product_in_a_subscript,
+    VECTOR,
+    "leave such loops to NumPy or Numba",
+    lambda kernel, A: np.add.at(A, [i * j for i in range(2) for j in range(2)], 1.0),
+)
+def _():
+    pass
+
+
+@mended(
+    refused.flattened_subscript,
+    lambda: (vector(6), 2, 3),
+    "A[i, j], not A[i * n + j] (A.reshape(m, n) is such a view)",
+    lambda kernel, A, m, n: kernel(A.reshape(m, n)),
+)
+def dimension_for_each_factor(A):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] += 1.0
+
+
+@mended(
+    refused.data_in_a_subscript,
+    lambda: (vector(), np.array([1, 1, 0, 5, 2, 1])),
+    "loop over all of them and compare",
+)
+def all_of_them_compared(A, P: "int64[::1]"):
+    for i in range(len(A)):
+        for k in range(len(A)):
+            if P[i] == k:
+                A[k] += 1.0
+
+
+@mended(
+    refused.data_in_a_subscript,
+    lambda: (vector(), np.array([1, 1, 0, 5, 2, 1])),
+    "leave loops that write through such subscripts to NumPy",
+    lambda kernel, A, P: np.add.at(A, P, 1.0),
+)
+def _():
+    pass
+
+
+@mended(
+    refused.data_read_through_a_subscript,
+    lambda: (vector(), vector(), np.array([1, 1, 0, 5, 2, 1])),
+    "read what is needed into an array before the call, G = A[P], and pass that",
+    lambda kernel, A, B, P: kernel(A[P], B),
+)
+def gathered(G, B):
+    for i in range(len(B)):
+        B[i] = G[i]
+
+
+@mended(refused.changing_variable_in_a_subscript, VECTOR, "k = 2 * i, and do not count it up")
+def computed_from_the_loop(A):
+    for i in range(len(A) // 2):
+        A[2 * i] += 1.0
+
+
+@mended(
+    refused.counted_pairs_in_a_subscript,
+    lambda: (vector(6), vector(3)),
+    "compute the subscripts before the call and pass what they select, G = A[P]",
+    lambda kernel, A, B: kernel(A[np.array([[i * (7 - i) // 2 + d - 1 for d in range(4)] for i in range(3)]) % 6], B),
+)
+def pairs_gathered(G, B):
+    for i in range(3):
+        for j in range(i + 1, 4):
+            B[i] += G[i, j - i] * j
+
+
+@mended(
+    refused.power_in_a_subscript,
+    lambda: (vector(), vector(3)),
+    "compute the subscripts before the call and pass what they select, G = A[P]",
+    lambda kernel, A, B: kernel(A[np.arange(3) ** 2], B),
+)
+def powers_gathered(G, B):
+    for i in range(3):
+        B[i] = G[i]
+
+
+@mended(refused.division_by_zero_in_a_subscript, VECTOR, "divide by a constant other than 0", is_error=True)
+def division_by_two(A):
+    for i in range(len(A)):
+        A[i // 2] = 1.0
+
+
+@mended(
+    refused.call_in_a_subscript,
+    lambda: (vector(), vector()),
+    "compute the subscripts before the call and pass what they select, G = A[P]",
+    lambda kernel, A, B: kernel(A[np.sqrt(np.arange(len(B))).astype(int)], B),
+    is_error=True,
+)
+def roots_gathered(G, B):
+    for i in range(len(B)):
+        B[i] = G[i]
+
+
+@mended(
+    refused.rounded_subscript,
+    lambda: (vector(), 2.75),
+    "pass an int in place of a float argument",
+    lambda kernel, A, x: kernel(A, int(x)),
+)
+def integer_subscript(A, x: int):
+    for i in range(len(A)):
+        A[x] += 1.0
+
+
+@mended(
+    refused.scaled_position,
+    lambda: (vector(4), vector(9), 9, 4),
+    "compute them before the call and pass what they select, G = A[P]",
+    lambda kernel, A, B, wide, narrow: kernel(A[np.arange(wide) * narrow // wide], B),
+)
+def scaled_before(G, B):
+    for i in range(len(B)):
+        B[i] = G[i]
+
+
+@mended(refused.periodic_neighbour, lambda: (*TWO(), 6), "i + 1 if i + 1 < n else 0 for (i + 1) % n")
+def neighbour_by_choice(A, B, n: int):
+    for i in range(n):
+        B[i] = A[i + 1 if i + 1 < n else 0]
+
+
+@mended(
+    refused.division_by_a_parameter,
+    lambda: (vector(), 3),
+    "write loops over the quotient and the remainder themselves",
+    lambda kernel, A, n: kernel(A, len(A) // n, n),
+)
+def quotient_and_remainder(A, m: int, n: int):
+    for q in range(m):
+        for r in range(n):
+            A[q] += 1.0
+
+
+@mended(
+    refused.remainder_by_a_parameter,
+    lambda: (vector(), 3),
+    "write loops over the quotient and the remainder themselves",
+    lambda kernel, A, n: kernel(A, len(A) // n, n),
+)
+def remainders(A, m: int, n: int):
+    for q in range(m):
+        for r in range(n):
+            A[r] += 1.0
+
+
+@mended(refused.wrong_rank, lambda: (matrix(3, 4),), "write A[i, j] with one subscript for each dimension, in loops")
+def right_rank(A):
+    for i in range(3):
+        for j in range(A.shape[1]):
+            A[i, j] = 1.0
+
+
+# ---- whole arrays
+
+
+@mended(refused.slice_assignment, VECTOR, "write the loop over the elements: for j in range(...)")
+def loop_for_a_slice(A):
+    for j in range(len(A)):
+        A[j] = 0.0
+
+
+@mended(refused.slice_in_an_expression, lambda: (matrix(), vector(), 3), "write the loop over the elements",
+        is_error=True)  # fmt: skip
+def loop_for_a_slice_in_an_expression(A, B, n: int):
+    for i in range(n):
+        for j in range(1, n):
+            B[i] += A[i, j]
+
+
+@mended(refused.array_as_a_number, TWO, "access an element, as A[...] with 1 subscript, in a loop", is_error=True)
+def element_for_an_array(A, B):
+    for i in range(len(B)):
+        B[i] = A[0] + A[i]
+
+
+@mended(
+    refused.whole_array_expression,
+    lambda: (vector(), vector(), vector()),
+    "access an element, as A[...] with 1 subscript, in a loop",
+)
+def loop_for_an_array_expression(A, B, C):
+    C[0] = 1.0
+    D = np.empty(len(A))
+    for i in range(len(A)):
+        D[i] = A[i] + B[i]
+    A[0] = B[0]
+
+
+@mended(refused.rebound_array, VECTOR, "use a new name for what is assigned")
+def new_name(A):
+    A[0] = 1.0
+    B = 0.0
+
+
+@mended(refused.subscripted_number, lambda: (vector(), 2.0), "use it without a subscript", is_error=True)
+def number_without_subscript(A, x: float):
+    A[0] = x
+
+
+@mended(
+    refused.subscripted_global_array,
+    VECTOR,
+    "add an argument WEIGHTS to the kernel and pass it",
+    lambda kernel, A: kernel(A, refused.WEIGHTS),
+)
+def global_array_as_an_argument(A, WEIGHTS):
+    for i in range(3):
+        A[i] *= WEIGHTS[i]
+
+
+@mended(
+    refused.subscripted_global_list,
+    VECTOR,
+    "add an argument TABLE to the kernel and pass np.array(TABLE)",
+    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
+)
+def global_list_as_an_argument(A, TABLE):
+    for i in range(3):
+        A[i] *= TABLE[i]
+
+
+@mended(
+    refused.subscripted_expression,
+    TWO,
+    "give the array a name of its own, as an argument of the kernel",
+    lambda kernel, A, B: kernel(A, A + B),
+)
+def expression_as_an_argument(A, S):
+    A[1] = S[0]
+
+
+@mended(refused.transposed, SQUARE, "swap the subscripts: A[j, i]", is_error=True)
+def subscripts_swapped(A):
+    A[0, 1] = A[1, 0]
+
+
+@mended(refused.matrix_product, lambda: (vector(), vector(), vector(1)), "s += x[i] * y[i]")
+def loop_of_a_product(A, B, C):
+    s = 0.0
+    for i in range(len(A)):
+        s += A[i] * B[i]
+    C[0] = s
+
+
+@mended(refused.loop_over_an_array, VECTOR, "loop over range(start, stop, step) and subscript the array")
+def loop_over_the_subscripts(A):
+    for i in range(len(A)):
+        A[0] += A[i]
+
+
+@mended(refused.loop_over_pairs, VECTOR, "subscript the arrays with it: x = A[i]")
+def pairs_by_subscript(A):
+    for i in range(len(A)):
+        x = A[i]
+        A[i] = x
+
+
+@mended(refused.unpacked_array, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]")
+def values_as_a_tuple(A):
+    x, y = A[0], A[1]
+    A[0] = x
+
+
+@mended(refused.wrong_unpacking, SQUARE, "name as many variables as there are values", is_error=True)
+def right_unpacking(A):
+    x, y = A.shape
+    A[0, 0] = 1.0
+
+
+def plus(x, y):
+    return x + y
+
+
+def minus(x, y):
+    return x - y
+
+
+@mended(refused.unpacked_call, VECTOR, "call one function for each number")
+def function_for_each_number(A):
+    x, y = plus(A[0], A[1]), minus(A[0], A[1])
+    A[2] = x * y
+
+
+def plus_and_minus(x, y, results):
+    results[0] = x + y
+    results[1] = x - y
+
+
+@mended(refused.unpacked_call, VECTOR, "let the function write its results into elements of an array")
+def results_in_an_array(A):
+    results = np.empty(2)
+    plus_and_minus(A[0], A[1], results)
+    A[2] = results[0] * results[1]
+
+
+@mended(refused.unknown_dimension, SQUARE, "use a constant from 0 to 1", is_error=True)
+def known_dimension(A):
+    for i in range(A.shape[1]):
+        A[i, i] = 1.0
+
+
+@mended(refused.tuple_as_a_number, VECTOR, "take one of them: s[0]", is_error=True)
+def extent_of_a_tuple(A):
+    s = A.shape
+    A[0] = s[0] + 1.0
+
+
+@mended(refused.numpy_function_on_an_array, TWO, "write the loop: s += A[i] adds up")
+def loop_for_a_sum(A, B):
+    for i in range(len(B)):
+        s = 0.0
+        for k in range(len(A)):
+            s += A[k]
+        B[i] = s + A[i]
+
+
+@mended(refused.greatest_element, lambda: (vector(), vector(1)), "s = max(s, A[i]) finds the greatest")
+def loop_for_the_greatest(A, B):
+    s = A[0]
+    for i in range(len(A)):
+        s = max(s, A[i])
+    B[0] = s
+
+
+@mended(
+    refused.greatest_element,
+    lambda: (np.array([1.0, np.nan, 2.0]), vector(1)),
+    "s = np.maximum(s, A[i])",
+)
+def loop_for_the_greatest_or_nan(A, B):
+    s = A[0]
+    for i in range(len(A)):
+        s = np.maximum(s, A[i])
+    B[0] = s
+
+
+@mended(refused.running_sum, TWO, "write the loop")
+def loop_for_a_running_sum(A, B):
+    s = 0.0
+    for i in range(len(A)):
+        s += A[i]
+        B[i] = s
+
+
+@mended(refused.place_of_the_least, lambda: (vector(), vector(1)), "if A[i] < least: least = A[i] and where = i")
+def loop_for_the_place(A, B):
+    least = A[0]
+    where = 0
+    for i in range(len(A)):
+        if A[i] < least:
+            least = A[i]
+            where = i
+    B[0] = where
+
+
+@mended(refused.array_of_ones, VECTOR, "make an array with np.empty at the top of the kernel and fill it in a loop")
+def filled_in_a_loop(A):
+    t = np.empty(len(A))
+    for i in range(len(A)):
+        t[i] = 1.0
+    for i in range(len(A)):
+        A[i] += t[i]
+
+
+HALVES = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, -0.3, 7.0, 4503599627370497.0, -1e-30])
+
+
+@mended(refused.rounded, lambda: (HALVES.copy(),), "r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0")
+def rounded_by_floor(A):
+    for i in range(len(A)):
+        x = A[i]
+        r = np.floor(x)
+        A[i] = r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0
+
+
+@mended(refused.chosen_by_where, VECTOR, "write a conditional expression: a if condition else b")
+def chosen_by_a_conditional_expression(A):
+    for i in range(len(A)):
+        A[i] = 1.0 if A[i] > 0.5 else 0.0
+
+
+@mended(refused.parallel_range, VECTOR, "write range: polytune finds out itself")
+def plain_range(A):
+    for i in range(len(A)):
+        A[i] += 1.0
+
+
+@mended(refused.number_of_elements, VECTOR, "in a bound, write a loop for each dimension")
+def loop_for_each_dimension(A):
+    for i in range(A.shape[0]):
+        A[i] = 1.0
+
+
+@mended(refused.bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
+def bytes_as_an_argument(A, count: int):
+    A[0] = count
+
+
+# ---- control
+
+
+@mended(refused.loop_in_a_while, VECTOR, "up to the most steps that there may be, and test the condition in it")
+def test_in_a_loop(A):
+    x = 1.0
+    for step in range(10):
+        go = 1 if x > 0.1 else 0
+        if go != 0:
+            for i in range(len(A)):
+                A[i] *= x
+            x *= 0.5
+
+
+@mended(refused.break_in_a_loop, VECTOR, "done = 1 in place of break, and all that the loop does under if done == 0")
+def flag_for_a_break(A):
+    done = 0
+    for i in range(len(A)):
+        if done == 0:
+            if A[i] > 1.0:
+                done = 1
+            else:
+                A[i] = 0.0
+
+
+@mended(refused.break_in_a_while, VECTOR, "of a while, test the flag in its condition")
+def flag_in_a_condition(A):
+    x = 1.0
+    done = 0
+    while x > 0.1 and done == 0:
+        x *= 0.5
+        if x < A[0]:
+            done = 1
+        else:
+            A[1] += x
+
+
+@mended(refused.search_for_a_pair, TWO, "done = 1 in place of break, and all that the loop does under if done == 0")
+def flag_for_a_search(A, B):
+    for i in range(len(A)):
+        done = 0
+        for j in range(len(A)):
+            if done == 0:
+                if A[j] == B[i]:
+                    done = 1
+                else:
+                    B[i] += 1.0
+
+
+@mended(refused.continue_in_a_loop, VECTOR, "put what follows in the loop into an else")
+def rest_in_an_else(A):
+    for i in range(len(A)):
+        if A[i] > 1.0:
+            pass
+        else:
+            A[i] = 0.0
+
+
+@mended(refused.continue_in_a_while, VECTOR, "put what follows in the loop into an else")
+def rest_of_a_while_in_an_else(A):
+    x = 1.0
+    while x > 0.1:
+        x *= 0.5
+        if x < 0.3:
+            pass
+        else:
+            A[0] += x
+
+
+@mended(refused.else_of_a_loop, VECTOR, "write its statements after the loop, without else")
+def after_the_loop(A):
+    for i in range(len(A)):
+        A[i] = 0.0
+    A[0] = 1.0
+
+
+@mended(refused.return_in_the_middle, VECTOR, "done = 1 in place of return, and all that the loop does under if done")
+def flag_for_a_return(A):
+    done = 0
+    for i in range(len(A)):
+        if done == 0:
+            if i > 2:
+                done = 1
+            else:
+                A[i] = 0.0
+
+
+@mended(refused.return_before_a_loop, VECTOR, "put what follows the condition into an else")
+def rest_of_a_function_in_an_else(A):
+    negative = 1 if A[0] < 0.0 else 0
+    if negative != 0:
+        pass
+    else:
+        for i in range(len(A)):
+            A[i] = 0.0
+
+
+@mended(refused.returned_array, VECTOR, "return nothing", lambda kernel, A: [kernel(A), A][1])
+def nothing_returned(A):
+    for i in range(len(A)):
+        A[i] = 0.0
+
+
+def with_results(kernel, A):
+    results = np.empty(2)
+    kernel(A, results)
+    return tuple(results)
+
+
+@mended(refused.returned_tuple, VECTOR, "several results go into the elements of an array argument", with_results)
+def results_in_an_argument(A, results):
+    results[0] = A[0] + 1.0
+    results[1] = A[1] + 1.0
+
+
+def with_limit(kernel, A):
+    limit = np.array([refused.LIMIT])
+    kernel(A, limit)
+    assert limit[0] == 2
+
+
+@mended(refused.global_write, VECTOR, "pass the variable as an array of one element", with_limit)
+def array_of_one_element(A, limit):
+    limit[0] = 2
+
+
+@mended(refused.attribute_write, VECTOR, "assign to a variable")
+def assigned_variable(A):
+    tau = A[0]
+
+
+@mended(refused.list_display, VECTOR, "use one variable for each value")
+def variable_for_each_value(A):
+    x = 1.0
+    y = 2.0
+    A[0] = 1.0
+
+
+@mended(refused.dictionary, VECTOR, "use one variable for each value")
+def no_dictionary(A):
+    A[0] = 1.0
+
+
+@mended(refused.comprehension, VECTOR, "make an array with np.empty at the top of the kernel and fill it in a loop")
+def array_for_a_comprehension(A):
+    x = np.empty(3)
+    for i in range(3):
+        x[i] = i
+    A[0] = 1.0
+
+
+def one_more(y):
+    return y + 1
+
+
+@mended(refused.lambda_expression, VECTOR, "write a function with def, and call it")
+def function_for_a_lambda(A):
+    A[0] = one_more(A[0])
+
+
+@mended(refused.nested_function, VECTOR, "define it outside; calls of plain functions are inlined")
+def function_outside(A):
+    A[0] = one_more(A[0])
+
+
+@mended(refused.nested_class, VECTOR, "define it outside")
+def class_outside(A):
+    A[0] = 1.0
+
+
+@mended(refused.nested_import, VECTOR, "import it outside")
+def import_outside(A):
+    A[0] = 1.0
+
+
+def within_a_block(kernel, A):
+    with contextlib.nullcontext():
+        kernel(A)
+
+
+@mended(refused.with_block, VECTOR, "put the block around the call of the kernel", within_a_block, is_error=True)
+def block_around_the_call(A):
+    A[0] = 1.0
+
+
+@mended(refused.try_block, VECTOR, "check the arguments before the kernel is called")
+def without_try(A):
+    A[0] = 1.0
+
+
+def checked(kernel, A):
+    assert A[0] > 0.0
+    kernel(A)
+
+
+@mended(refused.assertion, VECTOR, "check the arguments before the kernel is called", checked)
+def after_an_assertion(A):
+    A[0] = 1.0
+
+
+@mended(refused.raised, VECTOR, "check the arguments before the kernel is called", checked)
+def after_a_check(A):
+    A[0] = 1.0
+
+
+def driven(A):
+    steps = refused.generator(A)
+    next(steps)
+    with contextlib.suppress(StopIteration):
+        steps.send(2.0)
+
+
+@mended(
+    refused.generator,
+    VECTOR,
+    "compute it before the kernel is called and pass it as an argument",
+    lambda kernel, A: kernel(A, 2.0),
+    reference=driven,
+)
+def value_as_an_argument(A, x: float):
+    A[0] = x
+
+
+@mended(refused.match_statement, VECTOR, "use if, elif and else")
+def if_for_a_match(A):
+    if refused.LIMIT == 3:
+        A[0] = 1.0
+
+
+@mended(refused.walrus, VECTOR, "assign the variable in a line of its own")
+def line_of_its_own(A):
+    x = 1.0
+    A[0] = x
+
+
+@mended(refused.deletion, VECTOR, "leave the line out")
+def line_left_out(A):
+    A[0] = 1.0
+
+
+@mended(refused.condition_changed_in_a_loop, VECTOR, "flag = 1 if ... else 0, and test flag != 0")
+def flag_for_a_condition(A):
+    flag = 1 if A[0] > 0.0 else 0
+    if flag != 0:
+        for i in range(len(A)):
+            A[i] -= 1.0
+
+
+@mended(refused.nothing, VECTOR, "assign elements of its array arguments", is_error=True)
+def something(A):
+    for i in range(3, 5):
+        A[i] = 1.0
+
+
+# ---- loops
+
+
+@mended(refused.step_zero, lambda: (vector(9),), "use a constant step", is_error=True)
+def step_one(A):
+    for i in range(0, 9, 1):
+        A[i] = 1.0
+
+
+@mended(
+    refused.variable_step,
+    lambda: (np.arange(12.0), 3),
+    "pass every k-th element of the array, A[::k], which is a view of it, and count by 1",
+    lambda kernel, A, k: kernel(A[0:10:k]),
+)
+def every_kth_element(A):
+    for i in range(len(A)):
+        A[i] = 1.0
+
+
+@mended(refused.empty_range, VECTOR, "write range(start, stop, step)", is_error=True)
+def full_range(A):
+    for i in range(0, len(A), 1):
+        A[i] = 1.0
+
+
+@mended(refused.assigned_loop_variable, VECTOR, "use another variable")
+def another_variable(A):
+    for i in range(len(A)):
+        k = 3
+        A[k] = 1.0
+
+
+@mended(refused.advanced_loop_variable, VECTOR, "use another variable: k = i + 1")
+def another_variable_advanced(A):
+    for i in range(len(A) - 1):
+        k = i + 1
+        A[k] = 1.0
+
+
+@mended(refused.loop_variable_after_its_loop, VECTOR, "compute the value that is meant from the loop's bounds")
+def value_from_the_bounds(A):
+    for i in range(len(A)):
+        A[i] = 1.0
+    A[0] = len(A) - 1
+
+
+@mended(refused.inner_loop_variable_after_its_loop, VECTOR, "compute the value that is meant from the loop's bounds")
+def inner_value_from_the_bounds(A):
+    for i in range(1, len(A)):
+        for j in range(i):
+            A[j] += 1.0
+        A[i] = i - 1
+
+
+# ---- values
+
+
+@mended(refused.string, VECTOR, "pass it as an argument of such a type", lambda kernel, A: kernel(A, 4.0),
+        is_error=True)  # fmt: skip
+def number_for_a_string(A, x: float):
+    A[0] = x
+
+
+@mended(refused.string_from_outside, VECTOR, "compute it outside the kernel",
+        lambda kernel, A: kernel(A, float(len(refused.NAME))), is_error=True)  # fmt: skip
+def number_from_outside(A, x: float):
+    A[0] = x
+
+
+@mended(
+    refused.formatted_string,
+    VECTOR,
+    "compute it before the kernel is called and pass it as an argument",
+    lambda kernel, A: kernel(A, float(f"{A[0]}")),
+)
+def value_of_a_formatted_string(A, x: float):
+    A[0] = x
+
+
+def parts(kernel, z):
+    kernel(z.real, z.imag)
+
+
+@mended(
+    refused.complex_number,
+    lambda: (np.array([1.0 + 2.0j, 3.0 - 1.0j]),),
+    "compute with real and imaginary parts, in variables and arrays of their own (z.real and z.imag are views)",
+    parts,
+)
+def real_and_imaginary_parts(R, J):
+    r, j = -2.0 * J[0], 2.0 * R[0]
+    R[0] = r
+    J[0] = j
+
+
+@mended(refused.wide_integer, VECTOR, "use a float or a smaller integer")
+def float_for_a_wide_integer(A):
+    A[0] = 1e20
+
+
+@mended(refused.shifted, VECTOR, "x * 2 for x << 1")
+def product_for_a_shift(A):
+    for i in range(len(A)):
+        A[i] = i * 2
+
+
+@mended(refused.bits_of_integers, lambda: (np.array([-5, -4, 0, 7, 12, 2]),), "x // 2 for x >> 1, x % 2 for x & 1")
+def quotients_for_bits(A: "int64[::1]"):
+    for i in range(len(A)):
+        A[i] = A[i] // 2 + A[i] % 2
+
+
+@mended(refused.inverted, VECTOR, "-x - 1 for ~x")
+def negated(A):
+    for i in range(len(A)):
+        A[i] = -i - 1
+
+
+@mended(refused.membership, VECTOR, "use == or !=, and spell out each value")
+def values_spelled_out(A):
+    for i in range(len(A)):
+        if i == 1 or i == 2:
+            A[i] = 1.0
+
+
+@mended(refused.number_as_a_condition, lambda: (np.array([0.0, 2.0, -1.0, 0.0]),), "x if x != 0 else y for x or y")
+def choice_for_an_or(A):
+    for i in range(len(A)):
+        A[i] = A[i] if A[i] != 0 else 1.0
+
+
+@mended(refused.unassigned, VECTOR, "assign 'x' before this line", is_error=True)
+def assigned_before(A):
+    x = 1.0
+    A[0] = x
+
+
+@mended(refused.undefined_name, VECTOR, "pass it as an argument", lambda kernel, A: kernel(A, 2.0), is_error=True)
+def defined_name(A, undefined: float):
+    A[0] = undefined
+
+
+@mended(refused.undefined_attribute, VECTOR, "pass it as an argument", lambda kernel, A: kernel(A, 2.0), is_error=True)
+def defined_attribute(A, x: float):
+    A[0] = x
+
+
+# ---- local arrays
+
+
+@mended(refused.allocation_in_a_loop, VECTOR, "make it once, before the loops, and fill it in them")
+def allocation_before_the_loop(A):
+    t = np.empty(3)
+    for i in range(len(A)):
+        t[0] = A[i]
+        A[i] = t[0]
+
+
+@mended(refused.unsupported_local_type, VECTOR, "as dtype=np.float64")
+def supported_local_type(A):
+    t = np.zeros(3, dtype=np.float64)
+    t[0] = A[0]
+
+
+@mended(
+    refused.shape_from_data,
+    lambda: (vector()[3:],),
+    "pass the size as an integer argument",
+    lambda kernel, A: kernel(A, int(A[0])),
+)
+def shape_from_an_argument(A, size: int):
+    t = np.zeros(size)
+    t[0] = A[0]
+
+
+@mended(refused.unsupported_order, VECTOR, "np.zeros(n, dtype=np.float32)")
+def supported_order(A):
+    t = np.zeros(3)
+    t[0] = A[0]
+
+
+@mended(refused.array_name_reused, VECTOR, "use a name of its own for the array")
+def name_of_its_own(A):
+    t = np.zeros(3)
+    t[0] = A[0]
+    u = np.zeros(4)
+
+
+# ---- arguments of the kernel
+
+
+@mended(refused.starred, lambda: (vector(), 1.0, 2.0), "list the arguments by name, before any *")
+def listed(A, first: float, second: float):
+    A[0] = 1.0
+
+
+@mended(
+    refused.keyword_only,
+    lambda: (vector(), 2.0),
+    "list the arguments by name, before any *",
+    reference=lambda A, x: refused.keyword_only(A, x=x),
+)
+def by_position(A, x: float):
+    A[0] = x

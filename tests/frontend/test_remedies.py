@@ -1,0 +1,164 @@
+"""What a refusal says to do leads to a program that is accepted and computes what the refused one was to compute."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import math
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.errors import UnsupportedSourceError
+from polytune.frontend import affine, analyse, control, infer_signature, refusals, subscripts
+from polytune.frontend.source import Source
+from polytune.runtime.arguments import signature_of
+from tests.frontend import refused
+from tests.frontend.interpreter import Run
+from tests.frontend.mended import MENDED, Mended
+from tests.frontend.refused import REFUSED
+
+CASES = [(function, case) for function, _, _ in REFUSED for case in MENDED.get(function.__name__, [])]
+FRONTEND = Path(inspect.getfile(analyse)).parent
+
+
+def modelled(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that runs the model of a kernel, for arguments of the types of its arguments."""
+    names = tuple(inspect.signature(kernel).parameters)
+
+    def run(*arguments: Any) -> Any:
+        scop = analyse(kernel, signature_of(names, arguments))
+        return Run(scop, dict(zip(names, arguments, strict=True))).execute().result
+
+    return run
+
+
+@pytest.fixture(autouse=True)
+def outside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What refused programs write outside of themselves is as before after the test."""
+    monkeypatch.setattr(math, "tau", math.tau)
+    monkeypatch.setattr(refused, "LIMIT", refused.LIMIT)
+
+
+@pytest.mark.parametrize(("function", "case"), CASES, ids=[case.kernel.__name__ for _, case in CASES])
+def test_a_remedy_leads_to_the_right_result(function: Callable[..., Any], case: Mended) -> None:
+    with pytest.raises(UnsupportedSourceError) as caught:
+        analyse(function, infer_signature(function))
+    assert case.follows in caught.value.remedy
+    wanted, found = case.arguments(), case.arguments()
+    if case.reference is None:
+        with pytest.raises(Exception):  # noqa: B017
+            _ended(function(*case.arguments()))
+        right = case.call(case.kernel, *wanted)
+    else:
+        right = case.reference(*wanted)
+    result = case.call(modelled(case.kernel), *found)
+    for before, after in zip(wanted, found, strict=True):
+        if isinstance(before, np.ndarray):
+            np.testing.assert_array_equal(after, before)
+    np.testing.assert_equal(result, right)
+
+
+def _ended(result: Any) -> None:
+    """Fail where a program gave no number but what cannot be one."""
+    assert result is not None
+
+
+def test_every_refusal_has_a_remedy_that_is_tested() -> None:
+    assert [function.__name__ for function, _, _ in REFUSED if function.__name__ not in MENDED] == []
+    assert set(MENDED) == {function.__name__ for function, _, _ in REFUSED}
+
+
+def test_every_kind_of_syntax_that_is_refused_is_among_the_programs() -> None:
+    """So is every text that says what to write in place of a function."""
+    remedies = set()
+    for function, _, _ in REFUSED:
+        with pytest.raises(UnsupportedSourceError) as caught:
+            analyse(function, infer_signature(function))
+        remedies.add(caught.value.remedy)
+    for kinds, what, _, remedy in (*refusals._EXPRESSIONS, *refusals._STATEMENTS):
+        assert remedy in remedies or all(kind.__name__ in NOT_REACHED for kind in kinds), what
+    assert [name for name, text in refusals._INSTEAD.items() if text not in remedies] == []
+
+
+NOT_REACHED = {
+    "Starred": "it stands in calls, targets and displays alone, which are refused themselves",
+    "Slice": "it stands in subscripts alone, which are refused themselves",
+    "AsyncFor": "it stands in an async def alone",
+}
+"""Syntax that is refused for what is around it."""
+
+
+class _Sites:
+    """The calls in the frontend's text that make refusals, and those that were made."""
+
+    def __init__(self) -> None:
+        self.there_are: dict[tuple[str, int, int], str] = {}
+        self.made: set[tuple[str, int, int]] = set()
+        for path in sorted(FRONTEND.glob("*.py")):
+            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+                if isinstance(node, ast.Call) and self._refuses(node.func):
+                    self.there_are[path.name, node.lineno, node.end_lineno or 0] = ast.unparse(node)
+
+    @staticmethod
+    def _refuses(function: ast.expr) -> bool:
+        match function:
+            case ast.Attribute(_, "refusal") | ast.Name("UnsupportedSourceError" | "NotAffineError"):
+                return True
+        return False
+
+    def note(self, frame: FrameType) -> tuple[str, int, int]:
+        """The call that a frame is in."""
+        positions = list(frame.f_code.co_positions())[frame.f_lasti // 2]
+        return Path(frame.f_code.co_filename).name, positions[0] or 0, positions[1] or 0
+
+
+def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a new refusal needs a program here, and the program a remedy."""
+    sites = _Sites()
+    refusal, not_affine, error = Source.refusal, affine.NotAffineError.__init__, UnsupportedSourceError.__init__
+
+    def refuse(self: Source, *arguments: Any) -> Any:
+        sites.made.add(sites.note(sys._getframe(1)))
+        return refusal(self, *arguments)
+
+    def is_not_affine(self: Any, *arguments: Any, **keywords: Any) -> None:
+        not_affine(self, *arguments, **keywords)
+        self.site = sites.note(sys._getframe(1))
+
+    def is_refused(self: Any, *arguments: Any) -> None:
+        error(self, *arguments)
+        sites.made.add(sites.note(sys._getframe(1)))
+
+    def followed(module: Any) -> Callable[..., Any]:
+        found = module.obstacle
+
+        def obstacle(*arguments: Any) -> Any:
+            why, last = found(*arguments)
+            sites.made.add(last.site)
+            return why, last
+
+        return obstacle
+
+    monkeypatch.setattr(Source, "refusal", refuse)
+    monkeypatch.setattr(affine.NotAffineError, "__init__", is_not_affine)
+    monkeypatch.setattr(UnsupportedSourceError, "__init__", is_refused)
+    for module in (control, subscripts):
+        monkeypatch.setattr(module, "obstacle", followed(module))
+    for function, _, _ in REFUSED:
+        with pytest.raises(UnsupportedSourceError):
+            analyse(function, infer_signature(function))
+    missing = {text for site, text in sites.there_are.items() if site not in sites.made}
+    assert {text for text in missing if not any(known in text for known in ELSEWHERE)} == set()
+    assert all(any(known in text for text in missing) for known in ELSEWHERE)
+
+
+ELSEWHERE = {
+    "is not a Python function": "test_refusals, as a function that has no source has no place either",
+}
+"""What is refused without a program that the frontend could walk, and where that is tested."""
