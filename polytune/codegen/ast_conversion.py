@@ -105,7 +105,7 @@ def convert_node(node: isl.AstNode, scop: Scop) -> Node:
         statement = scop.statement(name)
         replaced = dict(zip(statement.iterators, values, strict=True))
         operations = tuple(substitute(operation, replaced) for operation in statement.operations)
-        return Compute(statement.name, operations, statement.location)
+        return Compute(statement.name, operations, statement.location, tuple(values))
 
     return convert(node)
 
