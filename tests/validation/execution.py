@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
@@ -25,7 +25,6 @@ from polytune.codegen.loops import (
     RegionCall,
     RegionCode,
     Store,
-    walk_nodes,
 )
 from polytune.codegen.vectors.expressions import Lanes, Variable
 from polytune.frontend.expression import Element, walk
@@ -88,11 +87,7 @@ class Execution:
         self.instance = ""
         self.tile = ""
         self._own: frozenset[str] = frozenset()
-        self._lets: list[Let] = []
-        self._all_lets = {
-            region.index: [node for node in walk_nodes(region.body) if isinstance(node, Let)]
-            for region in program.regions
-        }
+        self.loaded: dict[str, Element | None] = {}
         self._bodies: dict[int, Action] = {}
         for array in scop.arrays:
             given = reference.initial.get(array.name)
@@ -162,13 +157,8 @@ class Execution:
                 return choose
             case Compute():
                 return self._compute(node)
-            case Let(name, value):
-                compute, names = self.expressions.variable(name, value), self.names
-
-                def let() -> None:
-                    names[name] = compute()
-
-                return let
+            case Let():
+                return self._let(node)
             case Store():
                 return self._store(node)
             case RegionCall(region, prefix):
@@ -214,13 +204,13 @@ class Execution:
         def compute() -> None:
             point = tuple([coordinate() for coordinate in coordinates])
             key = (kind, point)
-            self.instance = f"{name}{list(point)}"
+            self.instance = f"instance {name}{list(point)}: "
             times = executed[key] = executed[key] + 1
             expected = known.get(key)
             if times > (copies.get(key, 0) if expected is None else len(expected)):
                 times = times - 1
-                problem = f"is executed {times + 1} times" if times else "is executed, and is no instance of the source"
-                raise AssertionError(f"instance {self.instance} {problem}")
+                problem = f"it is executed {times + 1} times" if times else "it is executed, and is none of the source"
+                raise AssertionError(problem)
             operations.written = written = []
             for action in actions:
                 action()
@@ -239,8 +229,7 @@ class Execution:
         name, number, _ = wrong or written[0] if written else ("nothing", 0, 0)
         place = self.memory[name].element(number) if name in self.memory else name
         raise AssertionError(
-            f"instance {self.instance} writes to {place} what it does not write there in the source order: "
-            "it has read what others have written than there"
+            f"it writes to {place} what it does not write in the source order: it has read what others have written"
         )
 
     def _store(self, node: Store) -> Action:
@@ -249,7 +238,7 @@ class Execution:
         self.has_vectors = True
 
         def note(cells: Cells, place: int, element: int) -> None:
-            unchanged = updates and cells.values[place] == element
+            unchanged = cells.values[place] == element and updates()
             cells.write(place, element)
             if cells.counts is not None:
                 stored.setdefault(cells.name, set()).add(place)
@@ -276,12 +265,32 @@ class Execution:
 
         return store
 
-    def _updates(self, node: Store) -> bool:
-        """Whether what is stored may be what was loaded from the same array, and updated."""
-        used, held = [node.value], {part.name for part in walk(node.value) if isinstance(part, Variable)}
-        used += [let.value for let in self._lets if let.name in held and isinstance(let.value, Lanes | Element)]
-        elements = (part for value in used for part in walk(value) if isinstance(part, Element))
-        return any(element.array == node.element.array for element in elements)
+    def _let(self, node: Let) -> Action:
+        """A variable, of which it is noted which element it was loaded from, if it has only been updated since."""
+        compute, names, loaded, name = (
+            self.expressions.variable(node.name, node.value),
+            self.names,
+            self.loaded,
+            node.name,
+        )
+        loads = node.value.element if isinstance(node.value, Lanes) else node.value
+        origin = loads if isinstance(loads, Element) else None
+        is_update = any(isinstance(part, Variable) and part.name == name for part in walk(node.value))
+
+        def let() -> None:
+            names[name] = compute()
+            if not is_update:
+                loaded[name] = origin
+
+        return let
+
+    def _updates(self, node: Store) -> Callable[[], bool]:
+        """Whether what is stored is what was loaded from the same place, and then updated."""
+        parts, loaded, own = list(walk(node.value)), self.loaded, node.element
+        held = [part.name for part in parts if isinstance(part, Variable)]
+        if own in parts:
+            return lambda: True
+        return lambda: any(loaded.get(name) == own for name in held)
 
     # Regions
 
@@ -326,7 +335,6 @@ class Execution:
         self.tile = ""
 
     def _body(self, region: RegionCode) -> Action:
-        self._lets = self._all_lets[region.index]
         self._own = (region.private if region.kind != "serial" else frozenset()) | region.summed
         if region.index not in self._bodies:
             self._bodies[region.index] = self._action(region.body)
