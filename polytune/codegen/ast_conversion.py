@@ -111,7 +111,7 @@ def statement_code(statement: Statement, values: Sequence[Expression]) -> Comput
     """The operations of an instance of a statement, its iterators replaced by their values."""
     replaced = dict(zip(statement.iterators, values, strict=True))
     operations = tuple(substitute(operation, replaced) for operation in statement.operations)
-    return Compute(statement.name, operations, statement.location)
+    return Compute(statement.name, operations, statement.location, tuple(values))
 
 
 def block(*children: Node) -> Node:

@@ -6,7 +6,8 @@ variable is an ``Iterator``; what is computed of vectors has the nodes of ``poly
     node     = Block(children)
              | For(variable, start, stop, step, body)      -- start <= variable < stop, step > 0
              | If(condition, then, otherwise)
-             | Compute(statement, operations, location)    -- operations of a statement, its iterators replaced
+             | Compute(statement, operations, location, instance)
+                                                           -- operations of a statement, its iterators replaced
              | Let(name, value)                            -- a variable of the generated code
              | Store(element, value, mask, apart)          -- a vector, or a scalar, to memory
              | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
@@ -53,9 +54,15 @@ class If:
 
 @dataclass(frozen=True)
 class Compute:
+    """An instance of a statement; ``instance`` gives its coordinates, the values of the statement's iterators.
+
+    No code is printed for the coordinates: they say what is executed, so that it can be held against the source.
+    """
+
     statement: str
     operations: tuple[Operation, ...]
     location: SourceLocation
+    instance: tuple[Expression, ...] = ()
 
 
 @dataclass(frozen=True)
