@@ -102,9 +102,12 @@ def find_threads() -> Finding:
 def find_processor() -> Finding:
     from polytune.history.machine import machine_key
     from polytune.runtime.machine import machine
+    from polytune.runtime.threads import maximum_threads
 
     bits = machine().vector_bytes * 8
-    return Finding("processor", State.OK, f"{machine_key()}, {machine().processor} with {bits}-bit vectors")
+    return Finding(
+        "processor", State.OK, f"{machine_key(maximum_threads())}, {machine().processor} with {bits}-bit vectors"
+    )
 
 
 def find_processor_caches() -> Finding:
@@ -117,12 +120,20 @@ def find_processor_caches() -> Finding:
 def find_disk_cache() -> Finding:
     """Whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
     from polytune.history.store import default_directory
+    from polytune.runtime.trust import UntrustedError, make_folders
 
     directory = default_directory()
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        make_folders(directory, directory)
         with tempfile.NamedTemporaryFile(dir=directory, prefix="doctor-"):
             pass
+    except UntrustedError as error:
+        return Finding(
+            "disk cache",
+            State.ABSENT,
+            f"it is not used, as what is in it would be run: {error}",
+            "set POLYTUNE_CACHE_DIR to a folder of your own, or delete this one",
+        )
     except OSError as error:
         return Finding(
             "disk cache",

@@ -65,12 +65,13 @@ class Database:
 
     def _open(self) -> sqlite3.Connection:
         try:
-            self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         except OSError as error:
             raise sqlite3.OperationalError(str(error)) from error
         self._file = _identity(self.path)
         connection = _connect(str(self.path))
         try:
+            connection.execute("pragma trusted_schema = off")  # a history may come from anywhere
             _check_version(connection)  # first of all: a file of a newer format is left untouched
             with contextlib.suppress(sqlite3.OperationalError):  # not every file system can; the default journal does
                 connection.execute("pragma journal_mode = wal").fetchall()

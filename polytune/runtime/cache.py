@@ -6,8 +6,10 @@ Below the cache's directory::
                                                 __pycache__/                       Numba's machine code, and its seals
 
 The source is a function of the key, so processes that store one entry at the same time write the same bytes, and each
-file is written beside its place and moved there: a reader sees all of it or nothing.  A cache that fails never stops
-the program: one ``CacheWarning`` is given, and work goes on in a temporary directory, or in memory if that fails too.
+file is written beside its place and moved there: a reader sees all of it or nothing.  Folders and files are for the
+user alone, and what somebody else could have written is not run (`polytune.runtime.trust`).  A cache that fails never
+stops the program: one ``CacheWarning`` is given, and work goes on in a temporary directory, or in memory if that fails
+too.
 """
 
 from __future__ import annotations
@@ -30,8 +32,12 @@ import platformdirs
 
 from polytune.errors import CacheWarning
 from polytune.runtime.eviction import evict, mark_used
+from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
 
-__all__ = ["ModuleCache"]
+__all__ = ["MODULE_NAMES", "ModuleCache"]
+
+MODULE_NAMES = "polytune_kernel_"
+"""How the names of modules from the cache begin."""
 
 _MEGABYTE = 1 << 20
 _DEFAULT_LIMIT = 1024 * _MEGABYTE
@@ -72,13 +78,14 @@ class ModuleCache:
                 return None
             path = self._path(key)
             try:
-                content = path.read_bytes()
+                check_folders(self.directory, path.parent)
+                content = read_trusted(path)
             except (FileNotFoundError, NotADirectoryError):
                 return None
             except OSError as error:
                 self._leave_directory(error)
                 return None
-            if not _can_keep_code(path.parent):
+            if not _can_keep_code(self.directory, path.parent):
                 return None  # store() will find another place
             if not _is_intact(content):
                 warnings.warn(CacheWarning(f"{path} is damaged; it is deleted and generated again"), stacklevel=2)
@@ -99,7 +106,7 @@ class ModuleCache:
             while self.directory is not None:
                 path = self._path(key)
                 try:
-                    _write(path, text.encode())
+                    _write(self.directory, path, text.encode())
                 except OSError as error:
                     self._leave_directory(error)
                     continue
@@ -129,7 +136,7 @@ class ModuleCache:
         warnings.warn(
             CacheWarning(
                 f"the cache directory {left} cannot be used ({error}); compiled code is kept in {place}. "
-                f"Set POLYTUNE_CACHE_DIR to a directory that can be written."
+                f"{_remedy(error)}"
             ),
             stacklevel=3,
         )
@@ -139,7 +146,7 @@ class ModuleCache:
         file = str(path) if path else f"<polytune module {key}>"
         if path is None:
             linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-        module = ModuleType(f"polytune_kernel_{key[:32]}")
+        module = ModuleType(f"{MODULE_NAMES}{key[:32]}")
         module.__file__ = file
         # Numba finds the globals of cached functions by their module's name.
         sys.modules[module.__name__] = module
@@ -152,6 +159,15 @@ class ModuleCache:
         return module
 
 
+def _remedy(error: OSError) -> str:
+    if isinstance(error, UntrustedError):
+        return (
+            "What is in it would be run, and so nobody else may be able to write it: set POLYTUNE_CACHE_DIR to a "
+            "directory of your own, or delete this one; a new one is made for you alone."
+        )
+    return "Set POLYTUNE_CACHE_DIR to a directory that can be written."
+
+
 def _with_hash(source: str) -> str:
     return f"{_HEADER}{hashlib.sha256(source.encode()).hexdigest()}\n{source}"
 
@@ -162,17 +178,20 @@ def _is_intact(content: bytes) -> bool:
     return header == _HEADER.encode() + hashlib.sha256(source).hexdigest().encode()
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(root: Path, path: Path, content: bytes) -> None:
     """Write a file in one step, unless it is there already.
 
     Raises:
-        OSError: it cannot be written, or Numba cannot write beside it.
+        OSError: it cannot be written, or Numba cannot write beside it, or somebody else could.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _probe(path.parent)
-    with contextlib.suppress(OSError):
-        if path.read_bytes() == content:
+    _probe(root, path.parent)
+    try:
+        if read_trusted(path) == content:
             return
+    except UntrustedError:
+        raise
+    except OSError:
+        pass
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:
@@ -184,20 +203,20 @@ def _write(path: Path, content: bytes) -> None:
         raise
 
 
-def _probe(folder: Path) -> None:
-    """Write as Numba will when it keeps machine code of a module in ``folder``.
+def _probe(root: Path, folder: Path) -> None:
+    """Write as Numba will when it keeps machine code of a module in ``folder`` of the cache ``root``.
 
     Raises:
-        OSError: that is not possible.
+        OSError: that is not possible, or somebody else could do it.
     """
     beside = folder / "__pycache__"
-    beside.mkdir(exist_ok=True)
+    make_folders(root, beside)
     tempfile.TemporaryFile(dir=beside).close()
 
 
-def _can_keep_code(folder: Path) -> bool:
+def _can_keep_code(root: Path, folder: Path) -> bool:
     try:
-        _probe(folder)
+        _probe(root, folder)
     except OSError:
         return False
     return True

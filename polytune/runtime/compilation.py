@@ -10,11 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import numba
+from numba.core.caching import NullCache
 from numba.core.errors import NumbaError
 
 from polytune.errors import CacheWarning, CompilationError
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.seals import put_seals, remove_all, remove_damaged
+from polytune.runtime.trust import UntrustedError, check_folder
 
 __all__ = ["compile_for", "is_on_disk", "keeps_code"]
 
@@ -22,15 +24,24 @@ __all__ = ["compile_for", "is_on_disk", "keeps_code"]
 def keeps_code(file: str) -> bool:
     """Whether Numba finds a place on disk for the machine code of functions of a file.
 
-    It looks beside the file, then in the user's cache directory, and refuses to decorate a function with ``cache=True``
+    It looks beside the file, then in the user's cache directory; a folder that others may write is none, of which a
+    ``CacheWarning`` says so.  Numba refuses to decorate a function with ``cache=True``
     where neither can be written.
     """
     names: dict[str, Any] = {}
     exec(compile("def probe(): pass", file, "exec"), names)
     try:
-        numba.njit(cache=True)(names["probe"])
+        probe = numba.njit(cache=True)(names["probe"])
     except RuntimeError:
         return False
+    folder = Path(probe.stats.cache_path)
+    try:
+        check_folder(folder, may_be_link=True)
+    except UntrustedError as error:
+        _warn_untrusted(folder, str(error))
+        return False
+    except OSError:  # there is none yet
+        pass
     return True
 
 
@@ -72,8 +83,14 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
     if wanted in function.overloads:
         return
     folder = Path(function.stats.cache_path) if function.stats.cache_path else None
-    if folder is not None and (damaged := remove_damaged(folder)):
-        _warn_damaged(folder, f"{damaged[0].name} is not as it was written")
+    try:
+        if folder is not None and (damaged := remove_damaged(folder)):
+            _warn_damaged(folder, f"{damaged[0].name} is not as it was written")
+    except UntrustedError as error:
+        assert folder is not None
+        _warn_untrusted(folder, str(error))
+        # Numba shall not look there, for this function or any it compiles with it.
+        function._cache, folder = NullCache(), None
     problem = _try_compile(function, wanted)
     if wanted not in function.overloads and folder is not None:
         # Unpickling garbled files can raise anything.  Nothing raised: code for other types was found, because two
@@ -115,6 +132,18 @@ def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
 def _warn_damaged(folder: Path, what: str) -> None:
     warnings.warn(
         CacheWarning(f"compiled code in {folder} is damaged ({what}); it is deleted and compiled again"), stacklevel=3
+    )
+
+
+@functools.cache
+def _warn_untrusted(folder: Path, why: str) -> None:
+    """Warn once for a folder."""
+    warnings.warn(
+        CacheWarning(
+            f"compiled code in {folder} is not used ({why}), as it would be run; functions are compiled in memory. "
+            f"Make the folder and its files your own, with nobody else to write them, or delete it"
+        ),
+        stacklevel=3,
     )
 
 

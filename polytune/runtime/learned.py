@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from polytune.runtime.invocation import Outcome
+from polytune.runtime.threads import maximum_threads
 from polytune.tuner import Configuration, OnlineTuner
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.spaces.condition import Value
@@ -29,6 +30,8 @@ def explain_tuner(
     """
     sizes = ", ".join(f"{name}={value}" for name, value in zip(names, case.parameters, strict=True))
     sizes += "".join(f"; {array} on {device}" for array, device in case.places)
+    if case.threads != maximum_threads():
+        sizes += f"; on at most {case.threads} thread{'s' if case.threads != 1 else ''}"
     text = "\n".join([explain_statistics(sizes, tuner.best, tuner.statistics()), *explain_refused(tuner.refused)])
     return text if shared is None else f"{text}\n{explain_shares(*shared)}"
 

@@ -4,6 +4,9 @@ Numba unpickles its cache files unchecked, and machine code damaged on disk woul
 each file that was written in good order, its name holding a hash of the file's content.  A file whose content has no
 seal is damaged, unless it is so young that another process may be about to seal it.
 
+A seal tells of accidents, not of intent: whoever can write a file can seal it.  So files that others may write, or in
+folders where they may, are refused (`polytune.runtime.trust`).
+
 Seals of different contents of one file can lie side by side, so processes that write at the same time need no lock.
 """
 
@@ -13,6 +16,8 @@ import contextlib
 import hashlib
 import time
 from pathlib import Path
+
+from polytune.runtime.trust import UntrustedError, check_folder, keep_private, read_trusted
 
 __all__ = ["put_seals", "remove_all", "remove_damaged"]
 
@@ -30,7 +35,8 @@ def put_seals(folder: Path) -> None:
     """
     for file in _cached_files(folder):
         with contextlib.suppress(FileNotFoundError):
-            _seal_of(file).touch()
+            keep_private(file)
+            _seal_of(file).touch(0o600)
 
 
 def remove_damaged(folder: Path) -> list[Path]:
@@ -40,7 +46,12 @@ def remove_damaged(folder: Path) -> list[Path]:
 
     Returns:
         The files found damaged; empty where all was in order.
+
+    Raises:
+        UntrustedError: somebody else may have written one; nothing is deleted.
     """
+    with contextlib.suppress(FileNotFoundError):
+        check_folder(folder, may_be_link=True)
     damaged = [file for file in _cached_files(folder) if _is_damaged(file)]
     if damaged:
         remove_all(folder)
@@ -60,7 +71,7 @@ def _cached_files(folder: Path) -> list[Path]:
 
 
 def _seal_of(file: Path) -> Path:
-    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:32]
+    digest = hashlib.sha256(read_trusted(file)).hexdigest()[:32]
     return file.with_name(f"{file.name}.{digest}{_SEAL}")
 
 
@@ -69,5 +80,7 @@ def _is_damaged(file: Path) -> bool:
         return not _seal_of(file).exists() and time.time() - file.stat().st_mtime > _YOUNG_SECONDS
     except FileNotFoundError:  # another process has just removed it
         return False
+    except UntrustedError:
+        raise
     except OSError:
         return True

@@ -124,9 +124,9 @@ def may_be_a_name(name: str) -> bool:
     return unicodedata.normalize("NFKC", name) == name
 
 
-def function_of(source: str) -> FunctionType:
+def function_of(source: str, filename: str = "") -> FunctionType:
     """The function ``kernel`` of a source, which has ``LOOP`` for range and ``ARRAYS`` for NumPy."""
-    filename = f"<kernel of names {abs(hash(source))}>"
+    filename = filename or f"<kernel of names {abs(hash(source))}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(keepends=True), filename)
     found: dict[str, Any] = {"ARRAYS": np, "LOOP": range}
     exec(compile(source, filename, "exec"), found)

@@ -42,7 +42,7 @@ PLAIN = dict(zip(ROLES, ("n", "s", "X", "Y", "v", "W", "t", "i", "j"), strict=Tr
 OF_MODULES = frozenset(
     words(
         """ArrayType ScalarType Signature
-    Integer Is Nominal Space Version DeviceCode Part Partitioned machine keeps_code
+    Integer Is Nominal Space Version DeviceCode Part Partitioned current_threads keeps_code
     NAME STRICT SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN SCALARS SCRATCH PARAMETERS VERSIONS PARTITIONED
     parameters check scratch words result compute memory space __file__ dict True False None"""
     )
@@ -52,9 +52,6 @@ say that."""
 
 OF_COUNTS = ("footprint_", "accesses_", "elements_")
 """How functions begin that count for one array each; they are used nowhere in the module."""
-
-OF_DEVICES = re.compile(r"PT_\w+|pt_\w+|[if](32|64)|region_\d+|(BLOCK|POINTS)_[XYZ]|DEPTH|SHARED|UNROLLED_(TILE|COPY)")
-"""What ``polytune.runtime.devices.dialects`` defines for device text, and the macros of a configuration."""
 
 
 def small(name: str) -> Case:
@@ -112,7 +109,7 @@ def test_every_name_of_a_module_was_given_out_or_is_the_kernels(name, namespaces
         elif isinstance(part, ast.Import | ast.ImportFrom):
             outside |= {alias.asname or alias.name for alias in part.names}
         else:
-            outside |= set(names_in(part)) - {"cores"}
+            outside |= set(names_in(part)) - {"threads"}
     assert not outside - own - OF_MODULES
 
 
@@ -280,3 +277,17 @@ def test_each_generated_name_has_one_spelling_of_its_own():
     assert generated("A", "copy") == "$A$copy"
     assert without_marks("x = $c0 + $é·$copy") == "x = c0 + é·_copy"
     assert set(namespace.spellings) == {"$worker", "$A$copy", "$int", "$A_copy"}
+
+
+def test_place_of_a_kernel_may_have_any_name():
+    """Braces and dollars in the path of a file are text, in a module's heading and in its messages."""
+    folder = 'work {in} $progress "2\\'
+    function = function_of("def kernel(A, n):\n    for i in LOOP(n):\n        A[i] = i\n", folder)
+    text = Stages(function, signature_of(("A", "n"), (np.zeros(3), 2))).source
+    interpreter = Interpreter(text)
+    configuration = dict(next(iter(interpreter.space.enumerate_nominal())))
+    with pytest.raises(ArgumentError) as caught:
+        interpreter.run(configuration, (np.zeros(3), 4), seed=0)
+    assert f"{folder}:3" in str(caught.value)
+    assert "for shape (3,), n = 4" in str(caught.value)
+    assert folder in str(ast.get_docstring(ast.parse(text)))

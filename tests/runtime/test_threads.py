@@ -42,7 +42,6 @@ def look():
     run = {}
     for wanted in (1, 2):
         try:
-            first = next(iter(twice.space(A).enumerate_nominal()))
             twice.run(twice.space(A).configuration(version=team, threads=wanted), A)
             run[wanted] = True
         except SpaceError:
@@ -50,6 +49,7 @@ def look():
     return {
         "maximum": maximum_threads(), "current": current_threads(), "space": threads.high,
         "cases": sorted({case.threads for case in twice.tuners}), "run": run,
+        "explained": twice.explain().count("; on at most 1 thread"),
     }
 
 found = [look()]
@@ -95,6 +95,7 @@ def test_calls_follow_what_numba_is_set_to(tmp_path):
     assert (one["current"], one["space"], one["run"]) == (1, 1, {"1": True, "2": False})
     assert (two["current"], two["space"], two["run"]) == (2, 2, {"1": True, "2": True})
     assert 1 in one["cases"]
+    assert (first["explained"], one["explained"]) == (0, 1)
     assert any(each.endswith(", 1 thread") for each in machines)
     assert any(not each.endswith(", 1 thread") for each in machines)
 

@@ -13,6 +13,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
 
@@ -20,7 +21,9 @@ from numba.core import types
 
 from polytune.errors import CompilationError
 from polytune.runtime.background.protocol import READY, Answer, Request
+from polytune.runtime.cache import MODULE_NAMES
 from polytune.runtime.compilation import compile_for, is_on_disk
+from polytune.runtime.trust import read_trusted
 
 _SECONDS_BETWEEN_LOOKS = 2.0
 """How often this process looks whether the application is still there."""
@@ -80,7 +83,11 @@ def _load(name: str, file: str) -> ModuleType:
     module = importlib.util.module_from_spec(specification)
     # Numba finds the globals of cached functions by their module's name.
     sys.modules[name] = module
-    specification.loader.exec_module(module)
+    if name.startswith(MODULE_NAMES):
+        # Of the cache: the text itself, as the application has read it, and no bytecode that lies beside it.
+        exec(compile(read_trusted(Path(file)).decode(), file, "exec"), module.__dict__)
+    else:
+        specification.loader.exec_module(module)
     return module
 
 

@@ -23,6 +23,7 @@ import platformdirs
 from polytune.errors import CacheWarning
 from polytune.runtime.cache import limit_from_environment
 from polytune.runtime.eviction import evict, mark_used
+from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
 
 __all__ = ["KernelCache", "kernel_cache", "key_of_kernel"]
 
@@ -51,7 +52,8 @@ class KernelCache:
                 ``$POLYTUNE_CACHE_LIMIT`` megabytes, else 1024 megabytes.
         """
         chosen = directory or os.environ.get("POLYTUNE_CACHE_DIR") or platformdirs.user_cache_dir("polytune")
-        self._folder = Path(chosen).expanduser().absolute() / "kernels"
+        self._root = Path(chosen).expanduser().absolute()
+        self._folder = self._root / "kernels"
         self._limit = limit_from_environment() if limit is None else limit
         self._used: set[str] = set()
         self._in_memory: dict[str, bytes] = {}
@@ -63,9 +65,15 @@ class KernelCache:
         """The code stored under a key; None where there is none that can be used.  A damaged file is deleted."""
         if key in self._in_memory:
             return self._in_memory[key]
+        if not self._usable:
+            return None
         path = self._path(key)
         try:
-            content = path.read_bytes()
+            check_folders(self._root, path.parent)
+            content = read_trusted(path)
+        except UntrustedError as error:
+            self._leave(error)
+            return None
         except OSError:
             return None
         digest, code = content[:_HASH_BYTES], content[_HASH_BYTES:]
@@ -86,22 +94,27 @@ class KernelCache:
                 self._in_memory[key] = code
                 return
             try:
-                _write(self._path(key), hashlib.sha256(code).digest() + code)
+                _write(self._root, self._path(key), hashlib.sha256(code).digest() + code)
             except OSError as error:
-                self._usable = False
                 self._in_memory[key] = code
-                warnings.warn(
-                    CacheWarning(
-                        f"device kernels cannot be kept in {self._folder} ({error}); the next process will compile "
-                        f"them again. Set POLYTUNE_CACHE_DIR to a directory that can be written."
-                    ),
-                    stacklevel=3,
-                )
+                self._leave(error)
                 return
             self._used.add(key)
             if self._stores % _STORES_BETWEEN_EVICTIONS == 0:
                 evict(self._folder, self._limit, keep=self._used)
             self._stores += 1
+
+    def _leave(self, error: OSError) -> None:
+        """Go on in memory."""
+        self._usable = False
+        wanted = "of your own" if isinstance(error, UntrustedError) else "that can be written"
+        warnings.warn(
+            CacheWarning(
+                f"device kernels cannot be kept in {self._folder} ({error}); the next process will compile "
+                f"them again. Set POLYTUNE_CACHE_DIR to a directory {wanted}."
+            ),
+            stacklevel=4,
+        )
 
     def _path(self, key: str) -> Path:
         return self._folder / key[:2] / key / "code"
@@ -118,13 +131,13 @@ def kernel_cache() -> KernelCache:
     return _caches[place]
 
 
-def _write(path: Path, content: bytes) -> None:
+def _write(root: Path, path: Path, content: bytes) -> None:
     """Write a file in one step.
 
     Raises:
-        OSError: it cannot be written.
+        OSError: it cannot be written, or somebody else could write it.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folders(root, path.parent)
     handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
     try:
         with os.fdopen(handle, "wb") as file:

@@ -21,6 +21,7 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
+from polytune.frontend.generated_names import generated
 from polytune.runtime.devices.device import Device
 from tests.runtime.devices.kernels import compiled, run
 
@@ -158,7 +159,7 @@ def test_values(cuda: Device, dtype: str) -> None:
 
 def test_subscripts(cuda: Device) -> None:
     """Quotients round down, as Python's do, for dividends of either sign."""
-    i, j = Iterator("i"), Iterator("j")
+    i, j = Iterator(generated("i")), Iterator(generated("j"))
     seven, three = Constant(7, "int64"), Constant(3, "int64")
     expressions: list[Expression] = [
         Binary("//", Binary("-", i, seven, "int64"), three, "int64"),
@@ -167,7 +168,7 @@ def test_subscripts(cuda: Device) -> None:
         Binary("max", Unary("-", i, "int64"), j, "int64"),
         Select(Compare("<", i, j), i, Binary("+", j, seven, "int64"), "int64"),
     ]
-    place = Context(own=frozenset("ij"), index=True)
+    place = Context(index=True)
     lines = [f"to[{number}] = {c_text(each, place)};" for number, each in enumerate(expressions)]
     text = "PT_KERNEL(1, 1, 1) values(PT_GLOBAL i64 *PT_RESTRICT to, i64 i, i64 j)\n{\n" + "\n".join(lines) + "\n}\n"
     kernel = compiled(cuda, text, "values")
@@ -178,15 +179,17 @@ def test_subscripts(cuda: Device) -> None:
 
 
 def test_names_are_kept_apart_from_those_of_c() -> None:
-    place = Context(own=frozenset({"c0"}))
+    place = Context()
     assert c_text(Argument("int", "int64"), place) == "v_int"
-    assert c_text(Argument("µ", "int64"), place) == "v__b5_"
-    assert c_text(Iterator("c0"), place) == "c0"
+    assert c_text(Argument("µ", "int64"), place) == "u__b5_"
+    assert c_text(Iterator(generated("c0")), place) == "c0"
     element = Element("A", (Iterator("c0"),), "float64")
     assert c_text(element, Context(element=lambda found: f"<{found.array}>")) == "<A>"
 
 
 def test_extents_of_shared_arrays_are_constant_expressions() -> None:
     """Without a call: C asks for that."""
-    tile = Binary("min", Binary("+", Iterator("t0"), Constant(2, "int64"), "int64"), Constant(9, "int64"), "int64")
-    assert c_text(tile, Context(own=frozenset({"t0"}), constant=True)) == "((t0 + 2) < 9 ? (t0 + 2) : 9)"
+    tile = Binary(
+        "min", Binary("+", Iterator(generated("t0")), Constant(2, "int64"), "int64"), Constant(9, "int64"), "int64"
+    )
+    assert c_text(tile, Context(constant=True)) == "((t0 + 2) < 9 ? (t0 + 2) : 9)"
