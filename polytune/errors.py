@@ -140,5 +140,9 @@ class RecordingWarning(PolytuneWarning):
     """A recorded space ends early; its complete entries are used."""
 
 
+class RecompilationWarning(PolytuneWarning):
+    """A kernel is compiled again and again, because something outside of it that it uses keeps changing."""
+
+
 class DeviceWarning(PolytuneWarning):
     """A device is not used, though it was asked for."""

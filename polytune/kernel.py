@@ -5,16 +5,17 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import FunctionType
 from typing import Any, overload
 
 import numpy as np
 
 from polytune.defects import defects_named
-from polytune.errors import MissingLibraryError, PolytuneError
+from polytune.errors import MissingLibraryError, PolytuneError, RecompilationWarning
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
@@ -24,9 +25,13 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.signature import Signature
+from polytune.surroundings import Surroundings, place_and_source, surroundings_of
 from polytune.tuner import Budget
 
 __all__ = ["Kernel", "kernel"]
+
+_MANY_CHANGES = 3
+"""After so many changes of what a kernel uses from outside a warning says what they cost."""
 
 
 @overload
@@ -102,6 +107,8 @@ class Kernel(CallableKernel):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
         self.__wrapped__ = function
         self.is_strict = strict
+        self._surroundings = Surroundings()
+        self._changes = 0
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -188,64 +195,48 @@ class Kernel(CallableKernel):
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
         with defects_named(self.__wrapped__):
-            text, constants = source_identity(self.__wrapped__)
-            with_devices = bool(devices())
-            options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
-            identity = key_of("kernel", text, constants, str(signature), options, _compiler_text())
-            module = _cache().load(identity)
-            if module is None:
-                module = _cache().store(identity, self.module_text(signature, devices=with_devices))
-            history_name = hashlib.sha256(f"{text}\n{constants}\n{signature}\n{self.is_strict}".encode()).hexdigest()
-            return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
+            while True:
+                if self._outside is None:
+                    self._surroundings = surroundings_of(self.__wrapped__)
+                    self._outside = self._surroundings.values
+                with_devices = bool(devices())
+                options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
+                described = self._text, self._surroundings.text
+                identity = key_of("kernel", *described, str(signature), options, _compiler_text())
+                module = _cache().load(identity)
+                if module is None:
+                    source = self.module_text(signature, devices=with_devices)
+                    if self._outside.changed():  # while it was compiled
+                        self._outside = None
+                        continue
+                    module = _cache().store(identity, source)
+                of_history = "\n".join((*described, str(signature), str(self.is_strict)))
+                history_name = hashlib.sha256(of_history.encode()).hexdigest()
+                return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
 
+    @functools.cached_property
+    def _text(self) -> str:
+        return place_and_source(self.__wrapped__)
 
-def source_identity(function: FunctionType) -> tuple[str, str]:
-    """A function's source with its place, and all that its meaning depends on outside of it: constants and functions
-    called.
-
-    The place is part of it because messages and generated code refer to lines.
-    """
-    parts: list[str] = []
-    _collect(function, parts, set())
-    code = function.__code__
-    try:
-        text = inspect.getsource(function)
-    except OSError:
-        text = ""
-    return f"{code.co_filename}:{code.co_firstlineno}\n{text}", "\n".join(parts)
-
-
-def _collect(function: FunctionType, parts: list[str], seen: set[int]) -> None:
-    """Describe all that a function's names mean outside of it: functions called, constants, and both through
-    modules."""
-    if id(function) in seen:
-        return
-    seen.add(id(function))
-    outside = inspect.getclosurevars(function)
-    for name, value in sorted({**outside.globals, **outside.nonlocals}.items()):
-        _describe(name, value, function.__code__.co_names, parts, seen)
-
-
-def _describe(name: str, value: Any, attributes: tuple[str, ...], parts: list[str], seen: set[int]) -> None:
-    inner = getattr(value, "__wrapped__", value)
-    if isinstance(inner, FunctionType):
-        try:
-            parts.append(f"{name}: {inspect.getsource(inner)}")
-        except OSError:
-            parts.append(f"{name}: {inner.__code__.co_code.hex()} {inner.__code__.co_consts!r}")
-        _collect(inner, parts, seen)
-    elif isinstance(value, ModuleType):
-        parts.append(f"{name} is module {value.__name__}")
-        if value.__name__ in ("math", "numpy") or id(value) in seen:
-            return
-        seen.add(id(value))
-        for attribute in attributes:
-            if hasattr(value, attribute):
-                _describe(f"{name}.{attribute}", getattr(value, attribute), attributes, parts, seen)
-    elif isinstance(value, (bool, int, float, np.generic, type)):
-        parts.append(f"{name} = {value!r}")
-    else:
-        parts.append(f"{name} is a {type(value).__qualname__}")
+    def _reconsider(self, name: str) -> None:
+        """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""
+        with self._lock:
+            now = surroundings_of(self.__wrapped__)
+            is_same = now.text == self._surroundings.text
+            self._surroundings, self._outside = now, now.values
+            if is_same:
+                return
+            self._changes += 1
+            if self._changes == _MANY_CHANGES:
+                warnings.warn(
+                    RecompilationWarning(
+                        f"{name!r}, outside of kernel {self.__name__!r}, has changed again; what kernels use from "
+                        "outside is a constant in them, and they are compiled again for each value: pass what changes "
+                        "as an argument"
+                    ),
+                    stacklevel=4,
+                )
+            self._forget()
 
 
 @functools.cache

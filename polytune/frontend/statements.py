@@ -35,6 +35,13 @@ def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
             "a kernel writes its array arguments in place; the caller has them already",
             "return nothing, or pass the array that is to be filled as an argument",
         )
+    if isinstance(last.value, ast.Tuple):
+        raise frame.source.refusal(
+            last.value,
+            "several values are returned",
+            "a call gives one number or none",
+            "return one of them, and write the others into an array that is an argument: results[0] = ...",
+        )
     return number(frame, last.value)
 
 

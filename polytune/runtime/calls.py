@@ -18,6 +18,7 @@ from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
+from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
@@ -104,6 +105,7 @@ class CallableKernel:
         self._last: dict[Case, Configuration] = {}
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
+        self._outside: OutsideValues | None = None
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -253,6 +255,10 @@ class CallableKernel:
         return dict(self._shared)
 
     def _accept(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> _Accepted:
+        if self._outside:
+            changed = self._outside.changed()
+            if changed is not None:
+                self._reconsider(changed)
         values, at_home = taken_in(self._names, self._bind(arguments, keywords))
         return _Accepted(signature_of(self._names, values), values, at_home)
 
@@ -265,6 +271,19 @@ class CallableKernel:
             raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
+
+    def _reconsider(self, name: str) -> None:
+        """A value outside of the kernel, of this name, has changed: compile anew when a call comes."""
+        self._forget()
+
+    def _forget(self) -> None:
+        """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
+        with self._lock:
+            tuners = list(self._tuners.values())
+            for known in (self._generated, self._tuners, self._last, self._again, self._shared):
+                known.clear()
+        for tuner in tuners:
+            tuner.save()
 
     def _generate(self, signature: Signature, threads: int) -> tuple[str, GeneratedKernel]:
         """The kernel for types of arguments and a number of threads, whose code is the same for each."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import ArgumentError
 from polytune.runtime.context import STATE_LENGTH, array_words
 from polytune.signature import ArrayType, parse_type
 
@@ -48,6 +49,7 @@ class Contexts:
 
     def __init__(self, module: ModuleType, part_words: int, tiles: int):
         self._words_of = module.words
+        self._name, self._parameters = module.NAME, module.PARAMETERS
         self._part_words, self._tiles = part_words, tiles
         self._layout = struct.Struct(_format(module, part_words + tiles))
         self._local = threading.local()
@@ -68,6 +70,9 @@ class Contexts:
             parameters: the integers computed from the arguments.
             tiles: the sizes of tiles and of outer tiles, as many as the version takes; all others are zero.
             part: what tells the part of a region; nothing where the version runs all of it.
+
+        Raises:
+            ArgumentError: a parameter is no integer of 64 bits.
         """
         context = getattr(self._local, "context", None)
         if context is None or context.is_left:
@@ -75,7 +80,16 @@ class Contexts:
         words = self._words_of(*values, *scratch)
         unused = [0] * (self._tiles - len(tiles))
         nothing = [0] * (self._part_words - len(part))
-        self._layout.pack_into(context.memory, 0, *words, *parameters, *part, *nothing, *tiles, *unused)
+        try:
+            self._layout.pack_into(context.memory, 0, *words, *parameters, *part, *nothing, *tiles, *unused)
+        except struct.error:
+            for name, value in zip(self._parameters, parameters, strict=True):
+                if not isinstance(value, int | np.integer) or not -(2**63) <= value < 2**63:
+                    raise ArgumentError(
+                        f"{self._name}: {name} is {value}, no integer of 64 bits, as what counts iterations and "
+                        "elements must be"
+                    ) from None
+            raise
         return context
 
 

@@ -144,10 +144,16 @@ class GeneratedKernel:
             at_home: by name, those that stand for arrays at home on a device.
 
         Raises:
-            ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only.
+            ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only, or
+                sizes cannot be computed.
         """
         module = self.module
-        parameters = module.parameters(*values)
+        try:
+            parameters = module.parameters(*values)
+        except (ArithmeticError, ValueError) as error:
+            raise ArgumentError(
+                f"{module.NAME}: the integers that are computed from the arguments before all loops cannot be: {error}"
+            ) from error
         module.check(*values, *[parameters[k] for k in self._extra])
         arrays = dict(zip(module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         if module.WRITTEN:

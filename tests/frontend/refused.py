@@ -312,7 +312,7 @@ def returned_array(A):
     return A
 
 
-@refused("a list, tuple, set or dictionary", "(x, y)")
+@refused("several values are returned", "(x, y)")
 def returned_tuple(A):
     x = A[0] + 1.0
     y = A[1] + 1.0

@@ -1,0 +1,86 @@
+"""Values outside of a kernel that its compiled code depends on: whether they are still what they were."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import CellType
+from typing import Any
+
+import numpy as np
+
+__all__ = ["ABSENT", "NUMBERS", "OutsideValues", "attribute_of"]
+
+NUMBERS = (int, float, np.generic)
+"""The types of constants."""
+
+ABSENT = object()
+"""The value of a name that means nothing."""
+
+
+class OutsideValues:
+    """Names of modules, variables of enclosing functions and attributes of objects, each with its value.
+
+    Every call of a kernel looks at them, so that each costs some hundredths of a microsecond.
+    """
+
+    __slots__ = ("_attributes", "_cells", "_names")
+
+    def __init__(self) -> None:
+        self._names: list[tuple[Mapping[str, Any], str, Any]] = []
+        self._cells: list[tuple[CellType, str, Any]] = []
+        self._attributes: list[tuple[Any, str, Any]] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._names or self._cells or self._attributes)
+
+    def add_name(self, names: Mapping[str, Any], name: str) -> Any:
+        """Note what a name of a module means; its value."""
+        value = names.get(name, ABSENT)
+        self._names.append((names, name, value))
+        return value
+
+    def add_cell(self, cell: CellType, name: str) -> Any:
+        """Note the value of a variable of an enclosing function; that value."""
+        value = _contents(cell)
+        self._cells.append((cell, name, value))
+        return value
+
+    def add_attribute(self, owner: Any, name: str) -> Any:
+        """Note an attribute of an object; its value."""
+        value = attribute_of(owner, name)
+        self._attributes.append((owner, name, value))
+        return value
+
+    def changed(self) -> str | None:
+        """The name of a value that is another one now, or may be, None where all are the same."""
+        for names, name, value in self._names:
+            if names.get(name, ABSENT) is not value and _differs(names.get(name, ABSENT), value):
+                return name
+        for cell, name, value in self._cells:
+            if _contents(cell) is not value and _differs(_contents(cell), value):
+                return name
+        for owner, name, value in self._attributes:
+            found = attribute_of(owner, name)
+            if found is not value and _differs(found, value):
+                return name
+        return None
+
+
+def _contents(cell: CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return ABSENT
+
+
+def attribute_of(owner: Any, name: str) -> Any:
+    """An attribute of an object, ``ABSENT`` where it has none or what computes it fails."""
+    try:
+        return getattr(owner, name)
+    except Exception:  # properties are code of the user's
+        return ABSENT
+
+
+def _differs(found: Any, value: Any) -> bool:
+    """Whether two objects are not one number; 0.0 and -0.0 are two, and so are 1 and 1.0."""
+    return type(found) is not type(value) or not isinstance(value, NUMBERS) or repr(found) != repr(value)

@@ -1,0 +1,112 @@
+"""What a kernel's meaning depends on outside of its source: constants, and functions that it calls."""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import inspect
+from dataclasses import dataclass, field
+from types import FunctionType, ModuleType
+from typing import Any
+
+from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of
+
+_BUILTIN = vars(builtins)
+
+
+@dataclass
+class Surroundings:
+    """All that a function's names mean outside of it.
+
+    Attributes:
+        text: a description that is the same in every process; what is described otherwise compiles to something else.
+        values: what calls look at, to see whether it still holds.
+    """
+
+    parts: list[str] = field(default_factory=list)
+    values: OutsideValues = field(default_factory=OutsideValues)
+    _seen: set[int] = field(default_factory=set)
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.parts)
+
+    def add(self, function: FunctionType) -> None:
+        """Add what a function's names mean, and the functions that it calls."""
+        if id(function) in self._seen:
+            return
+        self._seen.add(id(function))
+        names, attributes = _loaded(function)
+        for name in names:
+            if name in function.__globals__ or name not in _BUILTIN:
+                self._describe(name, self.values.add_name(function.__globals__, name), attributes)
+        code = function.__code__
+        for name, cell in zip(code.co_freevars, function.__closure__ or (), strict=True):
+            self._describe(name, self.values.add_cell(cell, name), attributes)
+
+    def _describe(self, name: str, value: Any, attributes: list[str]) -> None:
+        """Describe a value, and its attributes of these names."""
+        inner = getattr(value, "__wrapped__", value)
+        if isinstance(inner, FunctionType):
+            defaults = [each if isinstance(each, NUMBERS) else type(each) for each in inner.__defaults__ or ()]
+            self.parts.append(f"{name} {defaults}: {_source(inner)}")
+            self.add(inner)
+        elif isinstance(value, ModuleType):
+            self.parts.append(f"{name} is module {value.__name__}")
+            if value.__name__.partition(".")[0] not in ("math", "numpy"):
+                self._describe_members(name, value, attributes)
+        elif isinstance(value, NUMBERS):
+            self.parts.append(f"{name} = {value!r}")
+        elif value is ABSENT:
+            self.parts.append(f"{name} is not defined")
+        else:
+            self.parts.append(f"{name} is {value!r}" if isinstance(value, type) else f"{name} is a {type(value)!r}")
+            kind = value if isinstance(value, type) else type(value)
+            if kind.__module__.partition(".")[0] not in ("builtins", "math", "numpy"):
+                self._describe_members(name, value, attributes)
+
+    def _describe_members(self, name: str, owner: Any, attributes: list[str]) -> None:
+        """Describe the attributes of an object that are numbers, or the same object each time one asks."""
+        if id(owner) in self._seen:
+            return
+        self._seen.add(id(owner))
+        for attribute in attributes:
+            value = attribute_of(owner, attribute)
+            if value is not ABSENT and (isinstance(value, NUMBERS) or value is attribute_of(owner, attribute)):
+                self._describe(f"{name}.{attribute}", self.values.add_attribute(owner, attribute), attributes)
+
+
+def surroundings_of(function: FunctionType) -> Surroundings:
+    """What a function's meaning depends on outside of its source."""
+    found = Surroundings()
+    found.add(function)
+    return found
+
+
+def place_and_source(function: FunctionType) -> str:
+    """A function's source with its place, which is part of it because messages and generated code refer to lines."""
+    code = function.__code__
+    try:
+        text = inspect.getsource(function)
+    except OSError:
+        text = ""
+    return f"{code.co_filename}:{code.co_firstlineno}\n{text}"
+
+
+def _source(function: FunctionType) -> str:
+    try:
+        return inspect.getsource(function)
+    except OSError:
+        return f"{function.__code__.co_code.hex()} {function.__code__.co_consts!r}"
+
+
+def _loaded(function: FunctionType) -> tuple[list[str], list[str]]:
+    """The global names and the attributes that a function's code loads."""
+    names: set[str] = set()
+    attributes: set[str] = set()
+    for instruction in dis.get_instructions(function):
+        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+            names.add(instruction.argval)
+        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            attributes.add(instruction.argval)
+    return sorted(names), sorted(attributes)
