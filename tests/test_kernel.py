@@ -409,4 +409,4 @@ def test_explanation_before_and_after_calls() -> None:
         assert f"line {first + 7} accumulates into A (+)" in text
         assert f"line {first + 3} accumulates" not in text
     assert "tuning for" not in before
-    assert "A_0=8" in after and "after 1 calls" in after
+    assert "A_0=8" in after and "after 1 call\n" in after

@@ -185,8 +185,18 @@ class CallableKernel:
         if moves and self._last.get(case) != configuration:
             # The next call finds everything in place, and measures it.
             self._last[case] = self._again[case] = configuration
+            disturbed = goes_on = True
+        else:
+            goes_on = False
+        tuner.report(
+            configuration,
+            outcome.seconds,
+            compile_seconds=outcome.compile_seconds,
+            disturbed=disturbed,
+            goes_on=goes_on,
+        )
+        if goes_on:
             return
-        tuner.report(configuration, outcome.seconds, compile_seconds=outcome.compile_seconds, disturbed=disturbed)
         if outcome.shares:
             self._shared[case] = configuration, outcome
 
@@ -339,6 +349,7 @@ class CallableKernel:
                     refused=refused,
                     budget=self._budget,
                     risk=generated.risk,
+                    preparation=generated.preparation,
                 )
                 self._tuners[case] = tuner
             return tuner

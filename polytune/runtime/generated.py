@@ -13,7 +13,7 @@ from numba.core import types
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
-from polytune.runtime.compilation import compile_for
+from polytune.runtime.compilation import compile_for, is_on_disk
 from polytune.runtime.context_memory import Contexts
 from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
@@ -41,6 +41,7 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 """The processor's shares of what is split at first."""
 
 _WIDEST_ELEMENT = 8  # bytes
+_LOADING = 0.05  # seconds, of one function's machine code
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -190,6 +191,15 @@ class GeneratedKernel:
             for function, team in self._functions(configuration)
             if function.__name__ not in self._addresses
         )
+
+    def preparation(self, configuration: Mapping[str, Any]) -> float | None:
+        """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
+        where its functions are loaded, a little where their machine code is on disk, None where they have to be
+        compiled, or a device's kernels may have to be."""
+        if configuration["version"] == PARTITIONED:
+            return None
+        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
+        return len(missing) * _LOADING if all(is_on_disk(function) for function in missing) else None
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
         """How many times longer than the best a configuration may take, as far as that is known before it is run.

@@ -8,11 +8,16 @@ from typing import TYPE_CHECKING
 from polytune.runtime.invocation import Outcome
 from polytune.runtime.threads import maximum_threads
 from polytune.tuner import Configuration, OnlineTuner
+from polytune.tuner.budget import seconds_text
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.spaces.condition import Value
 
 if TYPE_CHECKING:
     from polytune.runtime.calls import Case
+
+Tried = tuple[Configuration, float]
+
+_LISTED = 8  # configurations
 
 __all__ = ["explain_refused", "explain_shares", "explain_statistics", "explain_tuner"]
 
@@ -32,7 +37,8 @@ def explain_tuner(
     sizes += "".join(f"; {array} on {device}" for array, device in case.places)
     if case.threads != maximum_threads():
         sizes += f"; on at most {case.threads} thread{'s' if case.threads != 1 else ''}"
-    text = "\n".join([explain_statistics(sizes, tuner.best, tuner.statistics()), *explain_refused(tuner.refused)])
+    explained = explain_statistics(sizes, tuner.best, tuner.statistics(), tuner.ranking())
+    text = "\n".join([explained, *explain_refused(tuner.refused)])
     return text if shared is None else f"{text}\n{explain_shares(*shared)}"
 
 
@@ -51,47 +57,101 @@ def explain_shares(configuration: Configuration, outcome: Outcome) -> str:
     for share in outcome.shares:
         busy[share.platform] = busy.get(share.platform, 0.0) + share.seconds
     ratios = "".join(f", {name}={value:.3g}" for name, value in configuration.items() if name.startswith("ratio_"))
-    lines = [f"  last shared run: {_time(outcome.seconds)} with split={configuration['split']}{ratios}"]
+    lines = [f"  last shared run: {seconds_text(outcome.seconds)} with split={configuration['split']}{ratios}"]
     for share in outcome.shares:
         moved = ""
         if share.seconds > share.kernel_seconds or share.uploaded or share.downloaded:
             moved = (
-                f" (transfers {_time(share.seconds - share.kernel_seconds)}: {share.uploaded / 1e6:.3g} MB there, "
-                f"{share.downloaded / 1e6:.3g} MB back)"
+                f" (transfers {seconds_text(share.seconds - share.kernel_seconds)}: "
+                f"{share.uploaded / 1e6:.3g} MB there, {share.downloaded / 1e6:.3g} MB back)"
             )
-        lines.append(f"    partition {share.partition} on {share.platform}: {_time(share.seconds)}{moved}")
+        lines.append(f"    partition {share.partition} on {share.platform}: {seconds_text(share.seconds)}{moved}")
     lines += [
-        f"    {platform} waited {_time(max(0.0, outcome.seconds - seconds))}"
+        f"    {platform} waited {seconds_text(max(0.0, outcome.seconds - seconds))}"
         for platform, seconds in busy.items()
         if len(busy) > 1
     ]
     return "\n".join(lines)
 
 
-def explain_statistics(sizes: str, best: tuple | None, statistics: Statistics) -> str:
-    """What tuning has done for one problem size."""
+def explain_statistics(
+    sizes: str, best: tuple[Configuration, float] | None, statistics: Statistics, tried: Sequence[Tried] = ()
+) -> str:
+    """What tuning has done for one problem size.
+
+    Args:
+        sizes: the size, for people.
+        best: the best configuration and its seconds.
+        statistics: what tuning has done.
+        tried: what has been measured, with its seconds, the fastest first.
+    """
+    head = f"tuning for {sizes or 'all sizes'}: "
     if best is None:
-        return f"tuning for {sizes or 'all sizes'}: no call yet"
+        return head + _before_the_first_measurement(statistics)
     configuration, seconds = best
-    chosen = ", ".join(f"{name}={value}" for name, value in configuration.items())
     state = "converged" if statistics.converged else "still exploring" if statistics.paused is None else "pausing"
-    reason = "" if statistics.paused is None else f": {statistics.paused}"
-    lines = [
-        f"tuning for {sizes or 'all sizes'}: {state} after {statistics.calls} calls{reason}",
-        f"  best: {chosen}: {_time(seconds)}",
-    ]
-    if statistics.default_seconds:
+    lines = [f"{head}{state} after {_calls(statistics.calls)}"]
+    if statistics.disturbed_calls:
         lines.append(
-            f"  first choice: {_time(statistics.default_seconds)} "
-            f"({statistics.default_seconds / seconds if seconds else 1:.2f} x the best)"
+            f"  of these, {_calls(statistics.disturbed_calls)} taught nothing: "
+            "something was compiled beside them, or arrays were moved first"
         )
-    lines.append(
-        f"  {statistics.explored} configurations measured, {statistics.failed} failed; "
-        f"tuning has cost {_time(statistics.lost_seconds)} "
-        f"(of it compiling {_time(statistics.compile_seconds)}), and saved {_time(statistics.saved_seconds)} on balance"
-        f"{_repayment(statistics)}"
-    )
+    if statistics.paused is not None:
+        lines.append(f"  nothing is tried for now: {statistics.paused}")
+    if statistics.preparing is not None:
+        lines.append(f"  next: {_values(statistics.preparing)}, when it has been compiled")
+    lines.append(f"  best: {_values(configuration)}: {seconds_text(seconds)}")
+    if statistics.default_seconds:
+        lines.append(f"  first choice: {seconds_text(statistics.default_seconds)}{_compared(statistics, seconds)}")
+    lines += _tried(tried)
+    count = "1 configuration" if statistics.explored == 1 else f"{statistics.explored} configurations"
+    lines.append(f"  {count} measured, {statistics.failed} failed; {_balance(statistics)}{_repayment(statistics)}")
     return "\n".join(lines)
+
+
+def _before_the_first_measurement(statistics: Statistics) -> str:
+    if not statistics.calls:
+        return "no call yet"
+    return (
+        f"{_calls(statistics.calls)}, {seconds_text(statistics.total_seconds)} in all, and nothing learned yet: "
+        "something was compiled beside each of them, so that their times say little; they ran the first choice"
+    )
+
+
+def _calls(count: int) -> str:
+    return "1 call" if count == 1 else f"{count} calls"
+
+
+def _values(configuration: Configuration) -> str:
+    return ", ".join(f"{name}={value}" for name, value in configuration.items())
+
+
+def _compared(statistics: Statistics, seconds: float) -> str:
+    default = statistics.default_seconds or 0.0
+    if default == seconds:
+        return ", which is the best"
+    return f" ({default / seconds if seconds else 1:.2f} x the best)"
+
+
+def _tried(tried: Sequence[Tried]) -> list[str]:
+    """What was tried, the fastest first."""
+    if len(tried) < 2:
+        return []
+    lines = ["  tried, the fastest first:"]
+    lines += [f"    {seconds_text(seconds)}: {_values(configuration)}" for configuration, seconds in tried[:_LISTED]]
+    if len(tried) > _LISTED:
+        lines.append(f"    and {len(tried) - _LISTED} more, of up to {seconds_text(tried[-1][1])}")
+    return lines
+
+
+def _balance(statistics: Statistics) -> str:
+    """What tuning has cost and saved, in words that need no sign."""
+    compiling = f" (of it compiling {seconds_text(statistics.compile_seconds)})" if statistics.compile_seconds else ""
+    saved = statistics.saved_seconds
+    if saved < 0:
+        return f"tuning has cost {seconds_text(-saved)} more than it has saved so far{compiling}"
+    cost = f"tuning has cost {seconds_text(statistics.lost_seconds)}{compiling}"
+    return f"{cost}, and saved {seconds_text(saved)} more than that" if saved else f"{cost}, and saved nothing so far"
 
 
 def _repayment(statistics: Statistics) -> str:
@@ -99,10 +159,3 @@ def _repayment(statistics: Statistics) -> str:
     if not statistics.repaid_after:
         return ""
     return f"; it will have paid after {statistics.repaid_after} more calls with the best"
-
-
-def _time(seconds: float) -> str:
-    for unit, factor in (("s", 1.0), ("ms", 1e3), ("us", 1e6)):
-        if abs(seconds) * factor >= 1 or unit == "us":
-            return f"{seconds * factor:.3g} {unit}"
-    raise AssertionError

@@ -15,14 +15,24 @@ _UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6, "min": 60.0}
 _WRITTEN = re.compile(r"\s*(\d+(?:\.\d*)?(?:[eE][-+]?\d+)?)\s*(calls?|%|s|ms|us|min)\s*")
 
 
+def seconds_text(seconds: float) -> str:
+    """A time for people, in the unit that suits it."""
+    if not seconds:
+        return "0 s"
+    for unit, factor in (("s", 1.0), ("ms", 1e3)):
+        if abs(seconds) * factor >= 1:
+            return f"{seconds * factor:.3g} {unit}"
+    return f"{seconds * 1e6:.3g} us"
+
+
 @dataclass(frozen=True)
 class Budget:
     """When an online tuner may try something new.
 
     The *loss* of a call is the time by which it took longer than the best configuration known would have, plus the
-    time spent compiling for it.  The first `trials` measurements are free; after them, something new is tried only
-    while all losses so far stay below `share` of all time so far, compilation included.  So tuning makes a long run
-    slower by no more than that share, whatever it finds, and an unlucky trial is followed by a pause.
+    time that it waited for compilers.  The first `trials` measurements are free; after them, something new is tried
+    only while all losses so far stay below `share` of all time so far, compilation included.  So tuning makes a long
+    run slower by no more than that share, whatever it finds, and an unlucky trial is followed by a pause.
 
     A short run is guarded by `excess` and `compiling`, from the first trial on: what tuning has saved may be spent on
     trials, and little more than that.
@@ -37,8 +47,8 @@ class Budget:
         compiling: the most seconds of compilation, the default's included, for each second of calls when a trial is
             made: what has been compiled is kept for other processes, but a program should not wait longer for the
             compiler than it computes.
-        reserves: whether a trial is made only where there is room for it: as much as the worst of the last ones lost.
-            Then the share and the seconds are not overstepped but by a trial that is worse than all of these.
+        reserves: whether a trial is made only where there is room for what it may lose.  Then the share and the seconds
+            are not overstepped but by a trial that loses more than could be expected.
     """
 
     share: float = 0.15
@@ -124,26 +134,57 @@ class Budget:
         seconds."""
         return math.isinf(self.excess) or account.ahead_seconds - loss >= -self.excess * account.default_seconds
 
-    def objection(self, account: Ledger) -> str | None:
-        """Why no trial may be made now, for people; None where one may.
+    def objection(self, account: Ledger, expected: float = 0.0, trials: int = 1, wait: float = 0.0) -> str | None:
+        """Why something may not be tried now, for people; None where it may.
 
         Args:
             account: what tuning has cost and saved so far.
+            expected: the seconds that it may lose.
+            trials: how many trials it takes.
+            wait: the seconds that a call may wait for the compiler.
         """
-        trials, lost = account.trials, account.lost_seconds
-        if self.limit is not None and trials >= self.limit:
-            return f"all {self.limit} trials of the budget have been made"
-        expected = max(account.losses, default=account.best_seconds) if self.reserves else 0.0
-        if self.seconds is not None and lost + expected > self.seconds:
-            return f"a trial may lose more than what is left of the budget of {self.seconds:g} s"
+        made, lost = account.trials, account.lost_seconds
+        if self.limit is not None and made + trials > self.limit:
+            return self._why_no_more_trials(made)
+        expected = expected if self.reserves else 0.0
+        if self.seconds is not None and (lost + expected > self.seconds or lost >= self.seconds):
+            if not self.seconds:
+                return "the budget allows for no trials"
+            return f"a trial may lose {seconds_text(expected)}, and {seconds_text(max(0.0, self.seconds - lost))} " + (
+                f"are left of the budget of {self.seconds:g} s"
+            )
         if not self.bears(0.0, account):
             return f"trials have cost more than {self.excess:.0%} of the time that the first choice takes"
-        if account.compile_seconds + account.default_compile_seconds > self.compiling * account.total_seconds:
-            return "compiling has taken longer than all calls"
-        if trials < self.trials or self.share == 1:
+        waited = account.compile_seconds + account.default_compile_seconds
+        if waited + wait > self.compiling * account.total_seconds:
+            if waited > self.compiling * account.total_seconds:
+                return "compiling has taken longer than all calls"
+            return (
+                f"to compile what is tried next may take {seconds_text(wait)}, more than calls have taken beyond that"
+            )
+        if made < self.trials or self.share == 1:
             return None
         total = account.total_seconds + account.compile_seconds
         room = self.share * (total + expected)
-        if lost + expected <= room if self.reserves else lost < room:
+        if lost + expected <= room and lost < room if self.reserves else lost < room:
             return None
-        return f"trials have lost {self.share:.0%} of all time"
+        if not self.reserves:
+            return f"trials have lost {self.share:.0%} of all time"
+        if not self.share:
+            return "the budget allows for no trials"
+        allowed = self.share * total
+        budget = f"the {seconds_text(allowed)} that the budget of {self._excess_text()} allows so far"
+        if lost >= room:
+            return f"tuning has lost {seconds_text(lost)}, more than {budget}"
+        left = seconds_text(max(0.0, allowed - lost))
+        return f"what is tried next may lose {seconds_text(expected)}, and {left} are left of {budget}"
+
+    def _why_no_more_trials(self, made: int) -> str:
+        if not self.limit:
+            return "the budget allows for no trials"
+        if made >= self.limit:
+            return f"all {self.limit} trials of the budget have been made"
+        return f"{self.limit - made} of the {self.limit} trials of the budget are left, too few to compare anything"
+
+    def _excess_text(self) -> str:
+        return f"{100 * self.share / (1 - self.share):.3g} %" if self.share < 1 else "all time"

@@ -6,8 +6,10 @@ from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from polytune.tuner.amortisation import Amortisation
+from polytune.tuner.spaces.configuration import Configuration
 
-_TRIALS_REMEMBERED = 8  # whose losses tell what the next trial may lose
+TRIALS_REMEMBERED = 8
+"""How many trials' losses tell what the next one may lose."""
 
 
 @dataclass(frozen=True)
@@ -16,20 +18,25 @@ class Statistics:
 
     Attributes:
         calls: how many calls were reported.
+        disturbed_calls: how many of them nothing was learned from, as versions were compiled beside them, or arrays
+            were moved first.
         trials: how many of them tried something other than the best configuration known.
         explored: how many configurations have been measured.
         failed: how many configurations could not be run.
         total_seconds: run time of all calls.
         compile_seconds: time spent compiling configurations other than the default.
-        lost_seconds: compile time, and the time by which trials took longer than the best configuration known then.
-        saved_seconds: how much more time the calls of other configurations would have taken with the default one, less
-            the compile time; negative while tuning has not paid yet, 0 while the default has not been measured.
+        lost_seconds: compile time, and the time by which trials, calls after them and disturbed calls took longer than
+            the best configuration known then.
+        saved_seconds: how much more time all calls would have taken with the default configuration, less what they
+            waited for compilers and were disturbed by them; negative while tuning has not paid yet, 0 while the default
+            has not been measured.
         best_seconds: what the best configuration takes; None before the first measurement.
         default_seconds: what the default configuration takes; None while it has not been measured.
         repaid_after: how many more calls with the best configuration make tuning pay; 0 where it has paid, None where
             it will not or that is not known.
         converged: whether the tuner has settled on its best configuration.
         paused: why nothing is tried for now, though the tuner has not settled; None where something may be.
+        preparing: what is to be tried as soon as it is ready; None where nothing is waited for.
         reopened: how often it has started again because the machine had changed.
     """
 
@@ -47,59 +54,84 @@ class Statistics:
     converged: bool
     reopened: int
     paused: str | None = None
+    preparing: Configuration | None = None
+    disturbed_calls: int = 0
 
 
 @dataclass
 class Ledger:
     """The running account of an online tuner; most fields are those of `Statistics`.
 
+    What the default configuration would have taken is reckoned from what the best one takes: by how many times longer
+    it took when the two were last measured side by side.  Measurements of different moments do not compare.
+
     Attributes:
-        other_calls: calls of configurations other than the default.
-        other_seconds: run time of these.
-        losses: what the last trials lost, in seconds.
-        best_seconds: what the best configuration took when a call was last learned from.
+        longest_compile_seconds: the longest compilation that a call has waited for, the default's included.
         default_compile_seconds: time spent compiling the default, which a program without a tuner would spend as well.
-        default_seconds: what the calls learned from would have taken with the default configuration.
-        ahead_seconds: by how much less they took; negative while trials have cost more than what they found has saved.
+        disturbed_seconds: the part of `lost_seconds` by which calls were longer as versions were compiled beside them.
+        losses: what the last trials of kinds that were known lost, in seconds, compiling apart.
+        first_losses: what the last trials of kinds of which nothing was known lost.
+        best_seconds: what the best configuration took when a call was last learned from.
+        gain: how many times longer than the best configuration the default takes; None while that is not known.
+        default_seconds: what all calls would have taken with the default configuration.
+        ahead_seconds: by how much less they took, compiling apart; negative while trials have cost more than what they
+            found has saved.
         amortisation: whether trials still pay.
     """
 
     calls: int = 0
+    disturbed_calls: int = 0
     trials: int = 0
     total_seconds: float = 0.0
-    other_calls: int = 0
-    other_seconds: float = 0.0
     compile_seconds: float = 0.0
+    longest_compile_seconds: float = 0.0
     default_compile_seconds: float = 0.0
     lost_seconds: float = 0.0
+    disturbed_seconds: float = 0.0
     reopened: int = 0
     losses: list[float] = field(default_factory=list)
+    first_losses: list[float] = field(default_factory=list)
     best_seconds: float = 0.0
+    gain: float | None = None
     default_seconds: float = 0.0
     ahead_seconds: float = 0.0
     amortisation: Amortisation = field(default_factory=Amortisation)
 
-    def add_trial(self, lost: float, best: float | None) -> None:
-        """Enter a trial that lost so much, after which the best configuration takes `best` seconds."""
-        self.trials += 1
-        self.losses = [*self.losses[1 - _TRIALS_REMEMBERED :], lost]
-        if best is not None:
-            self.amortisation.note(lost, best, self.calls)
+    def add_trial(self, lost: float, compile_seconds: float, best: float | None, *, is_first: bool = False) -> None:
+        """Enter a trial.
 
-    def compare(self, seconds: float, default: float, best: float) -> None:
-        """Enter what a call took beside what the default configuration takes, after which the best takes `best`."""
-        self.best_seconds = best
-        self.default_seconds += default
-        self.ahead_seconds += default - seconds
-
-    def saved_seconds(self, default_seconds: float | None) -> float:
-        """How much more time calls of other configurations would have taken with the default, less the compile time.
-
-        Calls of the default are left out: that some take longer than it usually does is no cost of tuning.
+        Args:
+            lost: the time by which it took longer than the best configuration.
+            compile_seconds: what it waited for the compiler.
+            best: what the best configuration takes after it; None where the trial is not to be weighed against what it
+                has gained.
+            is_first: whether nothing was known of its kind.
         """
-        if default_seconds is None:
-            return 0.0
-        return self.other_calls * default_seconds - self.other_seconds - self.compile_seconds
+        self.trials += 1
+        if is_first:
+            self.first_losses = [*self.first_losses[1 - TRIALS_REMEMBERED :], lost]
+        else:
+            self.losses = [*self.losses[1 - TRIALS_REMEMBERED :], lost]
+        if best is not None:
+            self.amortisation.note(lost + compile_seconds, best, self.calls)
+
+    def compare(self, seconds: float | None, best: float) -> None:
+        """Enter a call beside what it would have taken with the default configuration.
+
+        Args:
+            seconds: what it took; None for one of the best configuration, of which every delay is the machine's.
+            best: what the best configuration takes.
+        """
+        self.best_seconds = best
+        default = best if self.gain is None else self.gain * best
+        self.default_seconds += default
+        self.ahead_seconds += default - (best if seconds is None else seconds)
+
+    @property
+    def saved_seconds(self) -> float:
+        """By how much more time the calls would have taken with the default configuration than they have, waiting for
+        compilers and disturbed by them; negative while tuning has cost more, 0 while the default is not known."""
+        return 0.0 if self.gain is None else self.ahead_seconds - self.compile_seconds - self.disturbed_seconds
 
     def to_json(self) -> dict[str, Any]:
         """The account as plain dictionaries and lists; `from_json` reads it back."""

@@ -15,18 +15,29 @@ from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.drift import DriftDetector
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
-from polytune.tuner.ledger import Ledger, Statistics
+from polytune.tuner.ledger import TRIALS_REMEMBERED, Ledger, Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
+from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
 
 Result = TypeVar("Result")
 
+_Kind = tuple[Value | None, ...]
+
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 _SEEDS_AFTER_DRIFT = 8
+
+# What a trial may cost, where room is kept for that.
+_LONGER_COMPILATION = 2.0  # times the longest so far
+_SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
+_LOADING = 0.05  # seconds, of machine code that is there
+_DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
+_CALLS_BETWEEN_QUESTIONS = 32
+_ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
 
 class OnlineTuner:
@@ -60,6 +71,10 @@ class OnlineTuner:
             of this one has precedence.
         risk: how many times longer than the best one a configuration may take, as far as that can be told before it is
             tried; 1 where nothing is known.  What may be far slower is tried once tuning has saved as much.
+        preparation: how many seconds a call that tries a configuration would wait before it can run: 0 where nothing is
+            to be compiled or loaded, None where it has to be compiled and nobody knows how long that takes.  Without
+            it, what the tuner has seen decides: whatever has run needs no compiler, and so does what differs from it in
+            numbers alone; other configurations may take as long as any has taken so far, twice that to be safe.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
     """
@@ -78,6 +93,7 @@ class OnlineTuner:
         searchers: Mapping[str, str] | None = None,
         repeats: int = 3,
         risk: Callable[[Configuration], float] | None = None,
+        preparation: Callable[[Configuration], float | None] | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
@@ -86,6 +102,7 @@ class OnlineTuner:
         self.space = space
         self._default = space.default()
         self._risk = risk
+        self._preparation = preparation
         self._budget = Budget.of(budget)
         self._clock = clock
         self._lock = threading.Lock()
@@ -95,6 +112,13 @@ class OnlineTuner:
         self._reference = 0.0
         self._trial: Configuration | None = None
         self._choices_since_trial = 0
+        self._previous: Configuration | None = None
+        self._awaited: Configuration | None = None  # to be tried as soon as it is ready
+        self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
+        self._refused_for_now = ""  # why what was proposed last is not tried
+        self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
+        self._run_kinds: set[_Kind] = set()
+        self._measured_kinds: set[_Kind] = set()
 
         def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
@@ -118,6 +142,7 @@ class OnlineTuner:
                 self._settled, self._reference = self._search.best
         else:
             self._search = search(starts)
+        self._measured_kinds.update(map(self._kind, self._search.measurements))
 
     # ---- one call
 
@@ -146,21 +171,31 @@ class OnlineTuner:
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
         elif best is not None and self._objection() is not None:
-            return best[0]
+            return self._pause(best[0])
         configuration = self._proposal()
         if search.converged:
             self._settle()
             return self._settled or configuration
-        if (
-            best is not None
-            and configuration == best[0]
-            and (search.is_racing or (search.postponed and not search.is_asking))
-        ):
-            return configuration  # its turn in a race, or nothing else may be tried for now
-        if is_ready is not None and best is not None and configuration != best[0] and not is_ready(configuration):
-            return best[0]
+        if best is not None:
+            is_beside = is_ready is not None
+            wait = 0.0 if is_beside else self._expected_preparation(configuration)[0]
+            objection = self._objection(self._expected_loss(configuration, is_beside=is_beside), wait)
+            if objection is not None and (configuration != best[0] or search.is_racing):
+                self._refused_for_now = objection
+                return self._pause(best[0])
+            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
+                return configuration  # its turn in a race, or nothing else may be tried for now
+            if is_ready is not None and configuration != best[0] and not is_ready(configuration):
+                self._awaited = configuration
+                return self._pause(best[0])
+        self._awaited, self._refused_for_now = None, ""
         self._trial, self._choices_since_trial = configuration, 0
         return configuration
+
+    def _pause(self, best: Configuration) -> Configuration:
+        """Run the best, whatever was asked for."""
+        self._search.interrupt()
+        return best
 
     def _proposal(self) -> Configuration:
         """What the search asks for next, without what would be too dear if it were as slow as it may be."""
@@ -173,17 +208,90 @@ class OnlineTuner:
         return configuration
 
     def _is_too_dear(self, configuration: Configuration) -> bool:
-        best = self._search.best
-        if self._risk is None or best is None or configuration == best[0]:
+        best, budget, ledger = self._search.best, self._budget, self._ledger
+        if best is None or configuration == best[0]:
             return False
-        return not self._budget.bears((self._risk(configuration) - 1) * best[1], self._ledger)
+        if budget.seconds is not None:  # what is left of it will not become more: something cheaper may be tried
+            return budget.objection(ledger, self._expected_loss(configuration)) is not None
+        if self._risk is None:
+            return False
+        loss = (self._risk(configuration) - 1) * best[1]
+        if budget.reserves and loss > max(ledger.first_losses, default=best[1]):
+            return budget.objection(ledger, loss) is not None
+        return not budget.bears(loss, ledger)
 
-    def _objection(self) -> str | None:
-        """Why something other than the best may not be tried now; None where it may."""
-        ledger, budget = self._ledger, self._budget
-        objection = budget.objection(ledger)
-        if self._search.is_racing:  # for what it has been tried for already, by near equals
-            return objection
+    def _kind(self, configuration: Configuration) -> _Kind:
+        """What a configuration shares with all those that need no other code."""
+        return tuple(configuration.get(name) for name in self._nominal)
+
+    def _expected_loss(self, configuration: Configuration, *, is_beside: bool = False) -> float:
+        """How many seconds it may lose to try what the search has proposed, as far as that can be told.
+
+        Args:
+            configuration: the proposal.
+            is_beside: whether it would be compiled beside the program.
+        """
+        search, ledger = self._search, self._ledger
+        if not self._budget.reserves or search.best is None:
+            return 0.0
+        measured, best = search.measurements, search.best[1]
+        if search.is_racing:  # a round is made as a whole
+            return _ROUND_DOUBT * sum(max(0.0, measured[each].estimate - best) for each in search.turns)
+        kind = self._kind(configuration)
+        if configuration in measured:
+            loss = max(0.0, measured[configuration].estimate - best)
+        elif kind in self._measured_kinds:
+            loss = _worst(ledger.losses, best)
+        else:
+            risk = 0.0 if self._risk is None else self._risk(configuration) - 1
+            loss = max(_worst(ledger.first_losses, best), risk * best)
+        preparation, compiles = self._expected_preparation(configuration)
+        if not compiles:
+            return loss + preparation
+        if not is_beside:
+            return loss + _LONGER_COMPILATION * preparation
+        begun = self._awaited is not None and self._kind(self._awaited) == kind
+        # What has been begun already has disturbed the calls since, and that is on the account.
+        disturbing = 0.0 if begun else _LONGER_COMPILATION * _DISTURBANCE * preparation
+        return loss + disturbing + min(preparation, _LOADING)
+
+    def _expected_preparation(self, configuration: Configuration) -> tuple[float, bool]:
+        """How many seconds it may take until a configuration can be run, and whether it has to be compiled for that."""
+        if self._kind(configuration) in self._run_kinds:
+            return 0.0, False
+        longest = self._ledger.longest_compile_seconds
+        if self._preparation is not None:
+            known = self._known_preparation(configuration)
+            if known is not None:
+                return known, False
+            longest = max(longest, _SHORTEST_COMPILATION)
+        return longest, longest > 0
+
+    def _known_preparation(self, configuration: Configuration) -> float | None:
+        """What `preparation` says of a configuration, asked now and then: it may look at files."""
+        assert self._preparation is not None
+        asked, calls, known = self._asked
+        if asked != configuration or self._ledger.calls >= calls + _CALLS_BETWEEN_QUESTIONS:
+            known = self._preparation(configuration)
+            self._asked = configuration, self._ledger.calls, known
+        return known
+
+    def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
+        """Why something other than the best may not be tried now; None where it may.
+
+        Args:
+            expected: the seconds that it may lose.
+            wait: the seconds for which a call may wait before it is run.
+        """
+        ledger, budget, search = self._ledger, self._budget, self._search
+        if search.is_defending or search.is_in_round:
+            # By all that is known the default takes no longer than what is run; and what has begun is paid for.
+            return None
+        if search.is_racing:  # of what it has been tried for already, by near equals
+            best = search.best
+            trials = sum(each != best[0] for each in search.turns) if best is not None else 0
+            return budget.objection(ledger, expected, trials, wait)
+        objection = budget.objection(ledger, expected, wait=wait)
         if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
             return "the last trials have cost more than what they found can save on as many calls as there have been"
         return objection
@@ -195,6 +303,7 @@ class OnlineTuner:
         *,
         compile_seconds: float = 0.0,
         disturbed: bool = False,
+        goes_on: bool = False,
     ) -> None:
         """What a call took.
 
@@ -205,6 +314,7 @@ class OnlineTuner:
                 default's, which a program without a tuner would have to compile as well.
             disturbed: whether something else kept the machine busy, so that the time says nothing of the configuration:
                 a trial will be made again, and what the call lost is charged to the tuning.
+            goes_on: of a disturbed trial, whether the next call makes it again without asking `choose`.
 
         Raises:
             MeasurementError: a time is negative or not finite, or the configuration is not of the space.
@@ -220,56 +330,81 @@ class OnlineTuner:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
             unavoidable = compile_seconds if is_default else 0.0
             compile_seconds -= unavoidable
+            ledger = self._ledger
             if disturbed:
-                self._set_aside(configuration, seconds)
+                self._set_aside(configuration, seconds, goes_on=goes_on)
             elif self._settled is None or configuration != self._settled:
                 self._learn(configuration, seconds, compile_seconds)
-            elif self._drift.observe(seconds, self._reference):
-                self._reopen()
-            ledger = self._ledger
+            else:
+                ledger.compare(None, self._reference)
+                if self._drift.observe(seconds, self._reference):
+                    self._reopen()
             ledger.calls += 1
             ledger.total_seconds += seconds
             ledger.default_compile_seconds += unavoidable
-            if not is_default:
-                ledger.other_calls += 1
-                ledger.other_seconds += seconds
-            if compile_seconds:
+            if self._previous is not configuration:
+                self._previous = configuration
+                self._run_kinds.add(self._kind(configuration))
+            if compile_seconds or unavoidable:
+                ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds, unavoidable)
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
-        best, is_racing = self._search.best, self._search.is_racing
-        self._search.tell(configuration, seconds)
+        search, ledger, kind = self._search, self._ledger, self._kind(configuration)
+        best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
+        search.tell(configuration, seconds)
         is_best = best is not None and configuration == best[0]
-        lost = max(0.0, seconds - best[1]) if best is not None and not is_best else 0.0
-        self._ledger.lost_seconds += lost
+        # A call of the best after one of something else finds the caches as that has left them.
+        is_settled_in = is_best and self._previous == configuration
+        lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
+        ledger.lost_seconds += lost
         if configuration == self._trial:
-            self._end_trial(lost + compile_seconds, weighed=not is_racing)
+            is_first = kind not in self._measured_kinds
+            counts = best is not None and not is_best and not is_defending
+            self._end_trial(lost, compile_seconds, is_weighed=not is_racing, is_first=is_first, counts=counts)
+        self._measured_kinds.add(kind)
         if not is_best:
             self._changed(configuration)
-        self._compare(None if is_best else seconds)
+        now = search.best
+        if now is not None:
+            if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
+                self._compare_default(now)
+            ledger.compare(None if is_best else seconds, now[1])
 
-    def _compare(self, seconds: float | None) -> None:
-        """Enter what a call took beside what the default takes; None for one of the best, of which every delay is the
-        machine's."""
-        best, default = self._search.best, self._search.measurements.get(self._default)
-        if best is not None:
-            usual = best[1] if default is None else default.estimate
-            self._ledger.compare(best[1] if seconds is None else seconds, usual, best[1])
+    def _compare_default(self, best: tuple[Configuration, float]) -> None:
+        """Note how many times longer than the best the default takes, as both have been measured now."""
+        default = self._search.measurements.get(self._default)
+        if default is not None and best[1] > 0:
+            self._ledger.gain = default.estimate / best[1]
 
-    def _set_aside(self, configuration: Configuration, seconds: float) -> None:
+    def _set_aside(self, configuration: Configuration, seconds: float, *, goes_on: bool) -> None:
         """Count a call that was disturbed, and learn nothing from it."""
-        best = self._search.best
+        best, ledger = self._search.best, self._ledger
+        self._search.interrupt()
+        ledger.disturbed_calls += 1
         if best is not None:
-            self._ledger.lost_seconds += max(0.0, seconds - best[1])
-            self._compare(None if configuration == best[0] else seconds)
-        if configuration == self._trial:
+            lost = max(0.0, seconds - best[1])
+            ledger.lost_seconds += lost
+            ledger.disturbed_seconds += lost
+            ledger.compare(None, best[1])
+        if configuration == self._trial and not goes_on:
             self._trial = None
 
-    def _end_trial(self, lost: float, *, weighed: bool = True) -> None:
+    def _end_trial(
+        self,
+        lost: float,
+        compile_seconds: float,
+        *,
+        is_weighed: bool = True,
+        is_first: bool = False,
+        counts: bool = True,
+    ) -> None:
         self._trial = None
         best = self._search.best
-        self._ledger.add_trial(lost, best[1] if best is not None and weighed else None)
+        if counts:
+            known = best[1] if best is not None and is_weighed else None
+            self._ledger.add_trial(lost, compile_seconds, known, is_first=is_first)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.
@@ -282,10 +417,12 @@ class OnlineTuner:
         configuration = as_configuration(configuration)
         with self._lock:
             self._search.fail(configuration, reason)
-            self._ledger.compile_seconds += compile_seconds
-            self._ledger.lost_seconds += compile_seconds
+            ledger = self._ledger
+            ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds)
+            ledger.compile_seconds += compile_seconds
+            ledger.lost_seconds += compile_seconds
             if configuration == self._trial:
-                self._end_trial(compile_seconds)
+                self._end_trial(0.0, compile_seconds, is_first=self._kind(configuration) not in self._measured_kinds)
             if configuration == self._settled:
                 self._settled = None
             self._changed(configuration)
@@ -294,6 +431,7 @@ class OnlineTuner:
         """A call ended without a measurement, through no fault of its configuration; it may be chosen again."""
         configuration = as_configuration(configuration)
         with self._lock:
+            self._search.interrupt()
             if configuration == self._trial:
                 self._trial = None
 
@@ -321,7 +459,10 @@ class OnlineTuner:
         """Measure again, from the best configurations known; what failed stays failed."""
         previous = self._search
         ranked = sorted(previous.measurements, key=lambda c: previous.measurements[c].estimate)
-        self._search = self._new_search(ranked[:_SEEDS_AFTER_DRIFT])
+        # What runs goes on first: while nothing else may be tried, it is what has won against the default.
+        first = [] if self._settled is None else [self._settled]
+        seeds = dict.fromkeys([*first, self._default, *ranked[:_SEEDS_AFTER_DRIFT]])
+        self._search = self._new_search([each for each in seeds if each not in previous.failures])
         for configuration, reason in previous.failures.items():
             self._search.fail(configuration, reason)
         self._settled, self._trial = None, None
@@ -334,9 +475,6 @@ class OnlineTuner:
             best = self._search.best
             if self._settled is not None and best is not None and best[0] != self._settled:
                 self._settled, self._reference = best
-
-    def _total_seconds(self) -> float:
-        return self._ledger.total_seconds + self._ledger.compile_seconds
 
     def _changed(self, configuration: Configuration) -> None:
         if self._persistence is not None:
@@ -390,7 +528,7 @@ class OnlineTuner:
             default = search.measurements.get(self._default)
             default_seconds = None if default is None else default.estimate
             best_seconds = None if search.best is None else search.best[1]
-            saved_seconds = ledger.saved_seconds(default_seconds)
+            saved_seconds = ledger.saved_seconds
             return Statistics(
                 calls=ledger.calls,
                 trials=ledger.trials,
@@ -405,8 +543,22 @@ class OnlineTuner:
                 repaid_after=calls_until_repaid(saved_seconds, default_seconds, best_seconds),
                 converged=self.converged,
                 reopened=ledger.reopened,
-                paused=None if self.converged or search.best is None else self._objection(),
+                paused=self._why_paused(),
+                preparing=None if self.converged else self._awaited,
+                disturbed_calls=ledger.disturbed_calls,
             )
+
+    def _why_paused(self) -> str | None:
+        """Why nothing is tried for now; None where something may be, or nothing needs to be."""
+        search = self._search
+        if self.converged or search.best is None:
+            return None
+        reason = self._objection() or self._refused_for_now
+        if not reason and search.postponed and not search.is_asking:
+            if self._budget.seconds is not None:
+                return f"all that is left to try may lose more than what is left of {self._budget.seconds:g} s"
+            return "what is left to try may take far longer than the best, and waits until tuning has saved as much"
+        return reason or None
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
@@ -417,6 +569,11 @@ class OnlineTuner:
         """Write everything learned to the store now; without a store, nothing."""
         if self._persistence is not None:
             self._persistence.flush()
+
+
+def _worst(losses: Sequence[float], best: float) -> float:
+    """What a trial may lose, by what the last ones have; while there are few, at least as much as a call takes."""
+    return max(losses) if len(losses) >= TRIALS_REMEMBERED else max([*losses, best])
 
 
 def _no_time(what: str, seconds: object) -> MeasurementError:

@@ -99,6 +99,7 @@ class HierarchicalTuner:
         self._reject = reject
         self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
+        self._default = space.default()
         self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory)
         self._standings = Standings(repeats, space.default(), self._walk.first_arm)
         self._starts = list(dict.fromkeys((*starts, space.default())))
@@ -146,7 +147,9 @@ class HierarchicalTuner:
             point = path.subspace.ask()
             return _Proposal(path.subspace.configuration(point), path, point)
         if self._second_looks is None:
-            self._second_looks = dismissed(standings.samples, standings.best, self._walk.first_arm)
+            self._second_looks = dismissed(
+                standings.samples, standings.best, self._walk.first_arm, self._default, self._repeats
+            )
         if self._second_looks:
             return _Proposal(self._second_looks.pop(0), again=True)
         if self._postponed or standings.confirms():
@@ -314,6 +317,28 @@ class HierarchicalTuner:
     def is_racing(self) -> bool:
         """Whether contenders are measured in turns, the best among them."""
         return self._standings.race is not None
+
+    @property
+    def is_defending(self) -> bool:
+        """Whether the best has become slower than the default was, and the two of them race."""
+        return self.is_racing and self._standings.is_defence
+
+    @property
+    def is_in_round(self) -> bool:
+        """Whether a round of a race has begun, which a break would make worthless."""
+        race = self._standings.race
+        return race is not None and not race.is_between_rounds
+
+    @property
+    def turns(self) -> Sequence[Configuration]:
+        """What is run in a round of the race, call by call; nothing without a race."""
+        race = self._standings.race
+        return () if race is None else race.turns
+
+    def interrupt(self) -> None:
+        """What was asked for is not run, or not undisturbed: a round of a race that has begun is made again."""
+        if self._standings.race is not None:
+            self._standings.race.interrupt()
 
     @property
     def postponed(self) -> Sequence[Configuration]:

@@ -21,13 +21,20 @@ def dismissed(
     samples: Mapping[Configuration, Samples],
     best: Configuration | None,
     group_of: Callable[[Configuration], int | None],
+    default: Configuration,
+    repeats: int,
 ) -> list[Configuration]:
     """Of each group that was left after a single measurement, what was measured: that may have been interrupted.
+
+    The default more often: it was measured first of all, while everything was cold, and what is settled on must not be
+    slower.
 
     Args:
         samples: what has been measured.
         best: the best configuration.
         group_of: the group of a configuration: a version, say.
+        default: the space's default.
+        repeats: how many measurements make a configuration believed.
     """
     if best is None:
         return []
@@ -37,7 +44,9 @@ def dismissed(
         if group not in cheapest or measured.estimate < samples[cheapest[group]].estimate:
             cheapest[group] = configuration
     limit = _INTERRUPTION * samples[best].estimate
-    return [c for c in cheapest.values() if c != best and len(samples[c]) == 1 and samples[c].estimate <= limit]
+    left = [c for c in cheapest.values() if c != best and len(samples[c]) == 1 and samples[c].estimate <= limit]
+    missing = repeats - len(samples[default]) if default in samples and default != best else 0
+    return [*(each for each in left if each != default), *[default] * missing]
 
 
 def why_nothing_is_left(infeasible: Mapping[Configuration, str], refused: Mapping[str, Mapping[Value, str]]) -> str:

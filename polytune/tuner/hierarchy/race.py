@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from statistics import median
 from typing import Any
 
 from polytune.tuner.hierarchy.samples import Samples
@@ -43,6 +44,11 @@ class Race:
     (the one-standard-error rule of Breiman, Friedman, Olshen and Stone, Classification and Regression Trees, 1984), and
     does not leave before the third round.
 
+    A round is measured without a break or not at all: what was measured before a break says nothing of what is measured
+    after it, so `interrupt` forgets a round that has begun.  Between rounds the machine may become slower or faster:
+    what a round has measured is divided by how much longer its contenders took in it than before, in the middle.  So
+    only differences within rounds count, and what has left the race keeps its distance to the others.
+
     Args:
         contenders: at least one, all different; the winner is the first of equals.
         rounds: how many there are at most.
@@ -55,17 +61,22 @@ class Race:
         self._rounds = rounds
         self._favourite = favourite
         self._round = self._turn = self._calls = 0
+        self._is_paused = False
+        self._now: dict[Configuration, list[float]] = {}  # of this round
+        self._slowdown = 1.0  # of the machine in the last round, since the first
 
     def ask(self) -> Configuration:
         """The contender to run next."""
+        self._is_paused = False
         return self._running[self._turn]
 
     def tell(self, configuration: Configuration, seconds: float) -> bool:
-        """What a call took; False, with nothing learned, where it was another's turn."""
-        if self.is_over or configuration != self.ask():
+        """What a call took; False, with nothing learned, where it was another's turn, or nobody has asked for one since
+        the race was interrupted."""
+        if self.is_over or self._is_paused or configuration != self._running[self._turn]:
             return False
         if self._calls:
-            self._samples[configuration].add(seconds)
+            self._now.setdefault(configuration, []).append(seconds)
         self._calls += 1
         if self._calls < _CALLS:
             return True
@@ -74,8 +85,25 @@ class Race:
             self._end_round()
         return True
 
+    def interrupt(self) -> None:
+        """Something else is run for now: the round that is under way begins anew when the race goes on."""
+        self._is_paused = True
+        self._now.clear()
+        self._turn = self._calls = 0
+
+    @property
+    def is_between_rounds(self) -> bool:
+        """Whether nothing has been measured yet in this round."""
+        return self._turn == self._calls == 0
+
+    @property
+    def turns(self) -> Sequence[Configuration]:
+        """Who is measured in a round, once for each of the calls that it gets."""
+        return [each for each in self._running for _ in range(_CALLS)]
+
     def _end_round(self) -> None:
         self._round, self._turn = self._round + 1, 0
+        self._take_in_round()
         # The order is turned by one, so that it is not always the same one that begins.
         self._running = [*self._running[1:], self._running[0]]
         fastest = self._samples[min(self._running, key=self._estimate)]
@@ -84,9 +112,23 @@ class Race:
             each for each in self._running if each == staying or _may_be_as_fast(self._samples[each], fastest, _DOUBT)
         ]
 
+    def _take_in_round(self) -> None:
+        """Add what this round has measured, as it would have been measured in the first one."""
+        ratios = [
+            math.log(min(values) / self._samples[each].estimate)
+            for each, values in self._now.items()
+            if len(self._samples[each]) and self._samples[each].estimate > 0 and min(values) > 0
+        ]
+        self._slowdown = math.exp(median(ratios)) if ratios else 1.0
+        for each, values in self._now.items():
+            for seconds in values:
+                self._samples[each].add(seconds / self._slowdown)
+        self._now.clear()
+
     def drop(self, configuration: Configuration) -> None:
         """A contender has failed."""
         self._samples.pop(configuration, None)
+        self._now.pop(configuration, None)
         if configuration not in self._running:
             return
         position = self._running.index(configuration)
@@ -118,8 +160,14 @@ class Race:
 
     @property
     def samples(self) -> Mapping[Configuration, Samples]:
-        """What was measured of the contenders, of those that have left too, but for those that have failed."""
-        return self._samples
+        """What was measured of the contenders, of those that have left too, but for those that have failed: as it would
+        have been measured in the last round."""
+        if self._slowdown == 1.0:
+            return self._samples
+        return {
+            each: Samples(seconds * self._slowdown for seconds in samples.values)
+            for each, samples in self._samples.items()
+        }
 
     def state(self) -> dict[str, Any]:
         """The race as JSON keeps it."""
@@ -129,6 +177,8 @@ class Race:
             "rounds": self._rounds,
             "favourite": self._favourite and dict(self._favourite),
             "at": [self._round, self._turn, self._calls],
+            "now": [[dict(each), values] for each, values in self._now.items()],
+            "slowdown": self._slowdown,
         }
 
     @classmethod
@@ -140,6 +190,8 @@ class Race:
         race._samples = {Configuration(values): Samples(seconds) for values, seconds in state["samples"]}
         race._running = [Configuration(values) for values in state["running"]]
         race._round, race._turn, race._calls = state["at"]
+        race._now = {Configuration(values): seconds for values, seconds in state["now"]}
+        race._slowdown = state["slowdown"]
         return race
 
 
@@ -185,10 +237,12 @@ def contenders(
 def default_if_near(
     samples: Mapping[Configuration, Samples], best: Configuration, default: Configuration
 ) -> tuple[Configuration, ...]:
-    """The default, unless it was never measured or seems far slower than the best.
+    """The default, unless it was never measured, or is far slower than the best by more than one measurement.
 
     It was measured first of all, perhaps while the program was still starting or something else was running, and
     nothing that is slower than it may be settled on.
     """
-    limit = _FAR_FOR_DEFAULT * samples[best].estimate
-    return (default,) if default in samples and samples[default].estimate <= limit else ()
+    if default not in samples:
+        return ()
+    is_far = len(samples[default]) > 1 and samples[default].estimate > _FAR_FOR_DEFAULT * samples[best].estimate
+    return () if is_far else (default,)

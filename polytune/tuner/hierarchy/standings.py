@@ -19,7 +19,8 @@ class Standings:
 
     A configuration is believed once it has been measured `repeats` times.  Where measurements agree, the cheapest of
     those believed is the best.  Where they are noisy, one that seems cheaper than the best takes its place only by
-    winning a `Race` against it: its measurements are of another moment.
+    winning a `Race` against it: its measurements are of another moment.  Where the best has become slower than the
+    default was, the two of them race: the default stays what it is measured against for as long as anything else runs.
 
     Args:
         repeats: how many measurements make a configuration believed; with 1, measurements are taken for exact.
@@ -31,6 +32,7 @@ class Standings:
         best: the best configuration that is believed, or the first that was measured.
         is_in_doubt: whether something that looks better than the best waits to be believed.
         race: the race that is under way.
+        is_defence: whether it is one of the best and the default alone, as the best seems the slower one.
     """
 
     def __init__(self, repeats: int, default: Configuration, group_of: Callable[[Configuration], int | None]):
@@ -41,6 +43,7 @@ class Standings:
         self.best: Configuration | None = None
         self.is_in_doubt = False
         self.race: Race | None = None
+        self.is_defence = False
         self._is_confirmed = False  # the best, by a race after everything else was measured
 
     def tell(self, configuration: Configuration, seconds: float) -> None:
@@ -54,7 +57,7 @@ class Standings:
         if best is None:
             self.best = configuration
         elif configuration == best:
-            if samples.estimate > before and not self._race_decides(self._cheapest()):
+            if samples.estimate > before and not self._default_defends() and not self._race_decides(self._cheapest()):
                 self._replace_best()
         elif (
             len(samples) >= self._repeats
@@ -76,7 +79,7 @@ class Standings:
         race = self.race
         if race is None or not race.is_over:
             return {}
-        self.race = None
+        self.race, self.is_defence = None, False
         measured = {each: samples for each, samples in race.samples.items() if len(samples)}
         self.samples.update(measured)
         self.best = race.winner or self.best
@@ -130,19 +133,38 @@ class Standings:
     def _race_decides(self, rival: Configuration | None) -> bool:
         """Whether a race is to tell if a configuration that seems cheaper than the best is so.
 
-        The default takes part, unless it seems far slower: it was measured before anything else, and never since.
+        The default takes part, unless it seems far slower: it was measured before anything else, and never since.  What
+        takes the place of the default itself has to be faster by more than noise.
         """
         best = self.best
         if best is None or rival is None or rival == best:
             return False
         near = default_if_near(self.samples, best, self._default)
-        return self.race is not None or self._begins_race([best, rival, *near], DUEL_ROUNDS)
+        return self.race is not None or self._begins_race(
+            [best, rival, *near], DUEL_ROUNDS, best if best == self._default else None
+        )
+
+    def _default_defends(self) -> bool:
+        """Whether the best and the default race, as the best takes longer by now than the default did.
+
+        The default is the favourite: it is not for it to be faster, but for the best.  A race that has begun among
+        others gives way, as it may have to wait until trials are paid for; this one need not.
+        """
+        best, default = self.best, self._default
+        if best is None or best == default or default not in self.samples:
+            return False
+        if self.race is not None and (self.is_defence or not self.race.is_between_rounds):
+            return True
+        if self.samples[best].estimate <= self.samples[default].estimate:
+            return False
+        self.is_defence = self._begins_race([best, default], DUEL_ROUNDS, default)
+        return self.is_defence
 
     def _begins_race(self, found: Sequence[Configuration], rounds: int, favourite: Configuration | None = None) -> bool:
         """Let configurations race, the best first; False where there is nothing to doubt."""
         if not self._is_doubtful(found):
             return False
-        self.race = Race(list(dict.fromkeys(found)), rounds, favourite)
+        self.race, self.is_defence = Race(list(dict.fromkeys(found)), rounds, favourite), False
         return True
 
     def _is_doubtful(self, found: Sequence[Configuration]) -> bool:
@@ -170,6 +192,7 @@ class Standings:
             "best": self.best and dict(self.best),
             "is_in_doubt": self.is_in_doubt,
             "race": self.race and self.race.state(),
+            "is_defence": self.is_defence,
             "is_confirmed": self._is_confirmed,
         }
 
@@ -179,4 +202,5 @@ class Standings:
         self.best = None if state["best"] is None else Configuration(state["best"])
         self.is_in_doubt = state["is_in_doubt"]
         self.race = None if state["race"] is None else Race.restored(state["race"])
+        self.is_defence = state["is_defence"]
         self._is_confirmed = state["is_confirmed"]

@@ -209,7 +209,9 @@ def test_moving_residents_is_not_measured(kernel, arguments, device, monkeypatch
         wanted = configurations(kernel, arguments)
         tuner = choosing(kernel, arguments, monkeypatch, wanted)
         for calls in range(3):
-            assert tuner.statistics().calls == max(0, calls - 1)
+            told = tuner.statistics()
+            assert (told.calls, told.disturbed_calls) == (calls, min(calls, 1))
+            assert told.explored == (calls > 1)
             kernel(*arguments)
 
 
@@ -221,10 +223,15 @@ def test_what_had_to_move_is_measured_next(kernel, arguments, device, monkeypatc
         tuner, reported = kernel.tuner(*arguments), []
         turns = itertools.cycle([there, here])
         monkeypatch.setattr(tuner, "choose", lambda *_: next(turns))
-        monkeypatch.setattr(tuner, "report", lambda configuration, *_, **__: reported.append(configuration))
+
+        def report(configuration, *_, disturbed, goes_on, **__):
+            assert goes_on <= disturbed
+            reported.append((configuration, goes_on))
+
+        monkeypatch.setattr(tuner, "report", report)
         for _ in range(6):
             kernel(*arguments)
-    assert reported == [there, here, there]
+    assert reported == [(each, moves) for each in (there, here, there) for moves in (True, False)]
 
 
 @pytest.mark.parametrize("resident", ["x", "y"])
@@ -287,4 +294,4 @@ def test_matrices_of_500_elements_never_see_a_device(device, tmp_path, monkeypat
     assert explored == [1] * 50
     assert (arguments[0] == 50 * 30).all()
     assert "rejected: version = partitioned: Min-Compute" in kernel.explain()
-    assert "pausing after 50 calls: compiling has taken longer" in kernel.explain()
+    assert "pausing after 50 calls\n  nothing is tried for now: compiling has taken longer" in kernel.explain()

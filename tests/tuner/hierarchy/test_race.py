@@ -142,12 +142,14 @@ def test_a_restored_race_goes_on_exactly(calls):
 
 
 def test_contenders_are_the_default_and_the_cheapest_of_each_group_that_is_near():
-    samples = {A: Samples([1.0] * 3), B: Samples([1.2]), C: Samples([1.1] * 3), D: Samples([3.5])}
+    samples = {A: Samples([1.0] * 3), B: Samples([1.2]), C: Samples([1.1] * 3), D: Samples([3.5] * 2)}
     groups = {A: 0, B: 1, C: 0, D: 2}
     assert contenders(samples, A, D, groups.get) == [A, D, B, C]
     assert contenders(samples, A, B, groups.get) == [A, B, C]
-    samples[D] = Samples([4.5])
+    samples[D] = Samples([4.5] * 2)
     assert contenders(samples, A, D, groups.get) == [A, B, C]
+    samples[D] = Samples([4.5])  # a single measurement, the very first one, says little
+    assert contenders(samples, A, D, groups.get) == [A, D, B, C]
 
 
 def test_without_noise_there_is_nothing_to_doubt():
