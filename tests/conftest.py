@@ -12,7 +12,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--fuzz",
         type=int,
         metavar="N",
-        help="check N random programs of each kind in tests/fuzz, other ones every time, instead of a few fixed ones",
+        help="share N random programs of each kind among devices, other ones every time, instead of a few fixed ones",
     )
     parser.addoption(
         "--all-device-versions",

@@ -435,6 +435,8 @@ def kind_of(error: BaseException, configuration: Mapping[str, Any]) -> str:
     version = configuration.get("version", "default call")
     if isinstance(error, Difference):
         return f"wrong result of {version}"
+    if isinstance(error, Accepted):
+        return f"ran where plain Python raises {str(error).partition('raises ')[2].partition('(')[0]}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename.startswith(_PACKAGE)]
     generated = any(frame.filename == "<generated module>" for frame in traceback.extract_tb(error.__traceback__))
     if generated or not frames:

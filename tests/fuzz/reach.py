@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -114,7 +113,8 @@ def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], 
 
     names: dict[str, Any] = {
         "np": _Numpy(local),
-        "math": _Mathematics(),
+        "math": _Data(),
+        "_data": UNKNOWN,
         "range": counted,
         "min": _known(min),
         "max": _known(max),
@@ -147,22 +147,19 @@ class Shape:
     shape: tuple[int, ...]
 
 
-class _Numpy:
-    """NumPy's functions of unknown numbers, and its local arrays."""
+class _Data:
+    """A module whose functions and constants are data."""
+
+    def __getattr__(self, name: str) -> Any:
+        return (lambda *_, **__: UNKNOWN) if callable(getattr(np, name, None)) else UNKNOWN
+
+
+class _Numpy(_Data):
+    """NumPy, whose local arrays are noted too."""
 
     def __init__(self, local: Callable[..., Reached]):
         self.zeros = self.empty = local
         self.zeros_like = self.empty_like = lambda array, *_, **__: local(array.shape)
-
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(np, name)
-        return _known(value) if callable(value) else value
-
-
-class _Mathematics:
-    def __getattr__(self, name: str) -> Any:
-        value = getattr(math, name)
-        return _known(value) if callable(value) else value
 
 
 def _known(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -202,6 +199,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def __init__(self) -> None:
         self.conditions = 0
+
+    def visit_Constant(self, node: ast.Constant) -> ast.expr:
+        return ast.Name("_data", ast.Load()) if isinstance(node.value, float) else node
 
     def visit_If(self, node: ast.If) -> list[ast.stmt]:
         self.conditions += 1

@@ -1,56 +1,69 @@
-"""Random programs through the whole compiler.
+"""Random programs through the whole compiler, against plain Python.
 
-Without options some hundred small programs, always the same; ``--fuzz N`` checks N larger programs of each kind, other
-ones every time.  What fails is shrunk, and reported as a script.
+Which ones follows from polytune's sources: a commit that has passed passes again, and the next one tries others.  More
+of them are tried by ``make fuzz``, and a single one, which a failure names, by ``python -m tests.fuzz``.
 """
 
 from __future__ import annotations
 
-import zlib
+import functools
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
-from tests.fuzz.harness import check
-from tests.fuzz.programs import Program
-from tests.fuzz.strategy import programs
+import polytune
+from tests.fuzz.campaign import check_number
+from tests.fuzz.numbered import generator_of
+from tests.fuzz.workers import Worker, judge
 
-INTERPRETED, COMPILED = 90, 8
-"""Programs drawn for each test by default; a third of them repeats others and is not checked again."""
-
-
-def check_programs(number: int, larger: bool, *, strict: bool, interpret: bool) -> int:
-    """Check so many random programs; returns how many different ones could be used."""
-    checked: set[str] = set()
-    used = 0
-
-    @settings(
-        max_examples=number,
-        deadline=None,
-        database=None,
-        derandomize=not larger,
-        suppress_health_check=list(HealthCheck),
-    )
-    @given(programs() if larger else programs(statements=3, depth=3))
-    def run(program: Program) -> None:
-        nonlocal used
-        text = program.reproducer(exact=True)
-        if text not in checked:
-            used += check(program, strict=strict, interpret=interpret, seed=zlib.crc32(text.encode()))
-            # Only now: a program that fails has to fail again when Hypothesis repeats it.
-            checked.add(text)
-
-    run()
-    return used
+INTERPRETED, COMPILED = 320, 16
+"""How many programs are interpreted, in every version, and how many are compiled."""
+AT_ONCE = 4
+"""How many interpreted programs are one test."""
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["reassociating", "strict"])
-def test_every_version_interpreted(strict: bool, fuzz: int | None) -> None:
-    number = fuzz or INTERPRETED
-    assert check_programs(number, fuzz is not None, strict=strict, interpret=True) > number // 3
+@functools.cache
+def first_number() -> int:
+    """The number of the first program, which follows from the sources."""
+    digest = hashlib.sha256()
+    root = Path(polytune.__file__).parent
+    for path in sorted(root.glob("**/*.py")):
+        digest.update(f"{path.relative_to(root)}\n".encode())
+        digest.update(path.read_bytes())
+    return int.from_bytes(digest.digest()[:6]) // 2 * 2
 
 
-@pytest.mark.parametrize("strict", [False, True], ids=["reassociating", "strict"])
-def test_every_version_compiled(strict: bool, fuzz: int | None) -> None:
-    number = fuzz or COMPILED
-    assert check_programs(number, fuzz is not None, strict=strict, interpret=False) > number // 3
+@pytest.fixture(scope="module")
+def worker() -> Iterator[Worker]:
+    """A process that programs run in: one that hangs or crashes is a test that fails."""
+    with Worker.spawned(check_number) as found:
+        yield found
+
+
+def check_numbers(worker: Worker, numbers: range, compiled: bool) -> None:
+    for number in numbers:
+        failure = judge(worker, (number, compiled)).failure
+        if failure is not None:
+            share = 1 if compiled else 0
+            command = f"python -m tests.fuzz --programs 1 --start {number} --compiled {share}"
+            pytest.fail(f"{failure.kind}\n{failure.message}\nagain, and made small: {command}", pytrace=False)
+
+
+@pytest.mark.parametrize("part", range(INTERPRETED // AT_ONCE))
+def test_every_version_interpreted(part: int, worker: Worker) -> None:
+    first = first_number() + part * AT_ONCE
+    check_numbers(worker, range(first, first + AT_ONCE), compiled=False)
+
+
+@pytest.mark.parametrize("part", range(COMPILED))
+def test_default_call_compiled(part: int, worker: Worker) -> None:
+    first = first_number() + INTERPRETED + part
+    check_numbers(worker, range(first, first + 1), compiled=True)
+
+
+def test_both_generators_have_their_share() -> None:
+    first = first_number()
+    generators = [generator_of(number) for number in range(first, first + INTERPRETED)]
+    assert generators.count("affine") == generators.count("seeded") == INTERPRETED // 2

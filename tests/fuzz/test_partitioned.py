@@ -1,6 +1,6 @@
 """Random programs shared among the processor and two devices at once, PoCL and the stand-in for a CUDA GPU.
 
-As in ``test_fuzz``: a few that are always the same, or with ``--fuzz N`` N larger ones of each kind.
+A few that are always the same, or with ``--fuzz N`` N larger ones of each kind, other ones every time.
 """
 
 from __future__ import annotations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import faulthandler
 import gc
 import multiprocessing
@@ -11,7 +12,8 @@ import signal
 import tempfile
 import time
 import traceback
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
 from typing import Any
@@ -26,13 +28,15 @@ _STUCK_SECONDS = 120.0
 _MEMORY_PAGES = 3 * 2**30 // os.sysconf("SC_PAGE_SIZE")
 _TICKS = os.sysconf("SC_CLK_TCK")
 _FRAME = re.compile(r'File ".*/polytune/([\w/]+\.py)", line \d+ in (\w+)')
-_forking = multiprocessing.get_context("fork")
 
 Work = Callable[[Any], Verdict]
 
 
 class Worker:
-    """A forked process that does jobs, and is forked anew when one has ended it.
+    """A process that does jobs, and is started anew when one has ended it.
+
+    It is forked, so that it has what this process has loaded; ``spawned`` makes one that begins from nothing, for
+    processes with threads.
 
     Attributes:
         job: what it is at; None where it has nothing to do.
@@ -47,13 +51,25 @@ class Worker:
         """
         self.work, self.seconds, self.jobs = work, seconds, jobs
         self.job: Any = None
+        self._start_method: Any = multiprocessing.get_context("fork")
         self._process: Any = None
         self._done = 0
+
+    @classmethod
+    @contextlib.contextmanager
+    def spawned(cls, work: Work) -> Iterator[Worker]:
+        """A worker whose process begins from nothing; it ends with the block."""
+        worker = cls(work)
+        worker._start_method = multiprocessing.get_context("spawn")
+        try:
+            yield worker
+        finally:
+            worker.close()
 
     def start(self, job: Any) -> None:
         """Begin a job."""
         if self._process is None:
-            self._fork()
+            self._begin()
         self.job = job
         self._began = self._processor_seconds()
         self._seen = self._began, time.monotonic()
@@ -126,14 +142,18 @@ class Worker:
         self.job = None
         return Verdict("failed", Failure(f"{how}{place}", text))
 
-    def _fork(self) -> None:
+    def _begin(self) -> None:
         handle, name = tempfile.mkstemp(prefix="fuzz-traceback-")
         os.close(handle)
         self._traceback = Path(name)
-        self._connection, theirs = _forking.Pipe()
-        self._process = _forking.Process(target=_serve, args=(theirs, self._connection, self.work, name), daemon=True)
+        start = self._start_method
+        self._connection, theirs = start.Pipe()
+        # A fork has the parent's end too, and would never see it closed.
+        inherited = self._connection if start.get_start_method() == "fork" else None
+        self._process = start.Process(target=_serve, args=(theirs, inherited, self.work, name), daemon=True)
         self._process.start()
         theirs.close()
+        self._connection.recv()
         self._done = 0
 
     def _processor_seconds(self) -> float:
@@ -150,13 +170,17 @@ class Worker:
             return 0
 
 
-def _serve(connection: Connection, parents: Connection, work: Work, notes: str) -> None:
-    parents.close()
+def _serve(connection: Connection, inherited: Connection | None, work: Work, notes: str) -> None:
+    if inherited is not None:
+        inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with open(notes, "w") as file:
         faulthandler.enable(file)
         faulthandler.register(signal.SIGUSR1, file)
+        # Where numbers overflow on purpose, nobody reads of it.
+        warnings.simplefilter("ignore")
         gc.freeze()
+        connection.send("ready")
         while True:
             try:
                 job = connection.recv()

@@ -64,7 +64,12 @@ class Scale:
     accesses: int
 
 
-SCALES = (*(Scale(2, 2, 250),) * 9, *(Scale(3, 3, 500),) * 7, *(Scale(6, 3, 900),) * 3, Scale(12, 4, 2500))
+SCALES = (
+    *(Scale(2, 2, 250),) * 27,
+    *(Scale(3, 3, 400),) * 8,
+    *(Scale(5, 3, 800),) * 4,
+    Scale(10, 4, 2000),
+)
 
 
 def sample_of(seed: int) -> Sample:
@@ -96,7 +101,9 @@ class _Author:
         self.sizes = {name: self._size() for name in ("n", "m")}
         self.numbers = self._numbers()
         self.scale = choices.pick(SCALES)
-        indices = IndexWriter(choices, tuple(self.sizes), choices.pick((30, 60, 60, 85)))
+        # isl takes long over large programs in which nothing is plain.
+        plainness = choices.pick((30, 60, 60, 85) if self.scale.statements < 5 else (60, 85, 85, 95))
+        indices = IndexWriter(choices, tuple(self.sizes), plainness)
         self.values = ValueWriter(choices, indices, self.arrays, self.floating, self._kinds(), self.data.exact)
         self.statements = StatementWriter(
             choices, indices, self.values, self.written, self.scale.statements, self.scale.depth, choices.chance(30)
