@@ -305,6 +305,9 @@ class Execution:
                 self.tile = f"region {region.index}{list(outer) if outer else ''}: "
                 raise AssertionError(f"it is started where it has nothing to do: its members run over {bounds}")
         self._run_tickets(region, outer, bounds)
+        # What comes after it waits for it.
+        self.clock.ticket += 1
+        self.clock.since = self.clock.ticket
         self.names.clear()
         self.names.update(before)
 
