@@ -161,7 +161,9 @@ class DeviceExecution(Execution):
         for number, place in enumerate(all_places(shape)):
             index = [first + offset for first, offset in zip(least, place, strict=True)]
             if all(0 <= subscript < extent for subscript, extent in zip(index, source.shape, strict=True)):
-                filled.values[number] = source.read(source.number(index))
+                # Of a device's copy of the array, elements that no thread uses may not have been transferred.
+                origin = source.number(index)
+                filled.values[number] = None if source.values[origin] is None else source.read(origin)
         return filled
 
     def _translated(self, node: Node) -> Action:
@@ -200,6 +202,7 @@ class DeviceExecution(Execution):
             if not isinstance(cells, Registers) and cells.values[number] == element:
                 # A thread stores whatever it holds, its own element alone; what it has only read is as it was.
                 cells.read(number)
+                self.kept.setdefault(cells.name, set()).add(number)
             else:
                 cells.write(number, element)
 

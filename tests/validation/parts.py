@@ -148,8 +148,9 @@ class PartitionedExecution(Execution):
         self.has_vectors = self.has_vectors or execution.has_vectors
         self.clock.garbage += execution.clock.garbage
         self.clock.first_garbage = self.clock.first_garbage or execution.clock.first_garbage
-        for name, stored in execution.stored.items():
-            self.stored.setdefault(name, set()).update(stored)
+        for name in execution.memory:
+            self.stored.setdefault(name, set()).update(execution.stored.get(name, ()))
+            self.kept.setdefault(name, set()).update(execution.kept.get(name, ()))
         for name, counts in execution.counts.items():
             self.counts[name][:] = map(int.__add__, self.counts[name], counts)
 

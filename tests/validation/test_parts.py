@@ -15,9 +15,10 @@ from polytune.codegen.target import Target
 from polytune.codegen.transfers import Axis, Box
 from polytune.frontend.expression import Binary, Constant, Expression
 from polytune.pipeline import Stages
-from tests.schedule.kernels import SMALL, polybench_case
+from polytune.runtime.arguments import signature_of
+from tests.schedule.kernels import SMALL, matrix, polybench_case
 from tests.validation.reference import execute_source
-from tests.validation.validate import validate_partitioned
+from tests.validation.validate import validate, validate_partitioned
 
 CUTS = 12
 """In how many ways regions are divided."""
@@ -153,3 +154,18 @@ def test_private_copy_of_a_thread() -> None:
 
     found = broken("row_buffer", 0, in_kernel(change))
     assert found and any("a race: row[" in fault for fault in found)
+
+
+def test_elements_that_keep_their_values() -> None:
+    """They are held in registers, and stored as they were."""
+
+    def same(A, B):
+        for i in range(A.shape[0]):
+            A[i, i] = A[i, i]
+            for _j in range(3):
+                B[i] += 0.0
+
+    arguments = {"A": matrix(7, 7), "B": matrix(7)}
+    stages = Stages(same, signature_of(tuple(arguments), tuple(arguments.values())), target=Target(16, 8))
+    assert stages.partitioned is not None and faults(stages, arguments, stages.partitioned) == []
+    assert "partitioned" in validate(stages, arguments, partitioned=True).versions
