@@ -58,6 +58,7 @@ class Execution:
         memory: what all workers see.
         counts: how often each element is written, in whatever copy of its array.
         stored: the elements of arrays, by their numbers, that were stored by no instance of a statement but in vectors.
+        kept: the elements that were loaded, held, and stored as they were, which is not to write them.
         executed: how often each instance of a statement was executed.
         has_vectors: whether instances were executed that no node names.
     """
@@ -81,6 +82,7 @@ class Execution:
         self.names, self.memory = self.expressions.names, self.expressions.memory
         self.counts: dict[str, list[int]] = {}
         self.stored: dict[str, set[int]] = {}
+        self.kept: dict[str, set[int]] = {}
         self.executed: Counter[Instance] = Counter()
         self.has_vectors = False
         self.shapes: dict[str, Point] = {}
@@ -234,15 +236,15 @@ class Execution:
 
     def _store(self, node: Store) -> Action:
         """A store to memory, of a vector or of a scalar."""
-        value, stored, updates = self.expressions.value(node.value), self.stored, self._updates(node)
+        value, updates = self.expressions.value(node.value), self._updates(node)
+        stored, kept = self.stored, self.kept
         self.has_vectors = True
 
         def note(cells: Cells, place: int, element: int) -> None:
             unchanged = cells.values[place] == element and updates()
             cells.write(place, element)
             if cells.counts is not None:
-                stored.setdefault(cells.name, set()).add(place)
-                # What is loaded, updated no times and stored is not written.
+                (kept if unchanged else stored).setdefault(cells.name, set()).add(place)
                 cells.counts[place] -= unchanged
 
         if not node.is_vector:
@@ -305,6 +307,9 @@ class Execution:
                 self.tile = f"region {region.index}{list(outer) if outer else ''}: "
                 raise AssertionError(f"it is started where it has nothing to do: its members run over {bounds}")
         self._run_tickets(region, outer, bounds)
+        # What comes after it waits for it.
+        self.clock.ticket += 1
+        self.clock.since = self.clock.ticket
         self.names.clear()
         self.names.update(before)
 

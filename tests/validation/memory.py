@@ -131,6 +131,14 @@ class SharedCells(Cells):
             self.counts[place] += 1
         self.values[place] = value
 
+    def written(self) -> set[int]:
+        """The numbers of the elements that were written."""
+        return {place for place, ticket in enumerate(self._writer) if ticket >= 0}
+
+    def read_places(self) -> set[int]:
+        """The numbers of the elements that were read."""
+        return {place for place, ticket in enumerate(self._reader) if ticket >= 0}
+
     def _race(self, place: int, other: int, what: str) -> None:
         first = self.clock.since
         raise AssertionError(

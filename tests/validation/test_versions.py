@@ -142,3 +142,14 @@ def test_iterations_that_were_lost() -> None:
     stages = stages_of(antidiagonal, (9, matrix(16, 16)))
     for n in range(3, 14):
         assert hold(stages, {"n": n, "A": matrix(16, 16)}, range(1)) == n - 2
+
+
+def test_result_that_several_tiles_have_read() -> None:
+    def last(C, D):
+        s = D[0]
+        for i in range(C.shape[0]):
+            C[i] += s
+        return s
+
+    arguments = {"C": matrix(9), "D": matrix(1)}
+    assert hold(stages_of(last, tuple(arguments.values())), arguments, range(5)) == 10

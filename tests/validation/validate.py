@@ -23,12 +23,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polytune.codegen.loops import Compute, Let, Program, Store, walk_nodes
+from polytune.codegen.partitioned import PARTITIONED, PartitionedProgram
 from polytune.frontend.expression import Constant, walk
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages, all_arrays
 from polytune.schedule.regions import Plan
 from tests.validation.execution import Execution, Kinds
 from tests.validation.field import fraction_of
+from tests.validation.parts import PartitionedExecution
 from tests.validation.reference import Instance, Reference, execute_source
 
 SIZES = (1, 2, 3, 5, 7, 32)
@@ -36,6 +38,9 @@ SIZES = (1, 2, 3, 5, 7, 32)
 
 OUTER = (1, 2, 3)
 """How many tiles an outer tile has along a member."""
+
+PARTITIONS = 4
+"""In how many ways the regions of a version are divided among platforms."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,15 @@ class Report:
     instances: int
 
 
-def validate(stages: Stages, arguments: Mapping[str, Any], seed: int = 0) -> Report:
+def validate(stages: Stages, arguments: Mapping[str, Any], seed: int = 0, *, partitioned: bool = False) -> Report:
     """Hold every version of a kernel against the source.
 
     Args:
         stages: the kernel.
         arguments: its arguments by name.  Only shapes and integers matter; the contents of arrays are not used.
         seed: decides the numbers, the sizes of tiles and the orders of tiles.
+        partitioned: whether the version that is shared among platforms is held too, its parts for the processor and for
+            devices.
 
     Raises:
         AssertionError: a version does not do what the source does; the message names the version, the region and tile,
@@ -79,6 +86,10 @@ def validate(stages: Stages, arguments: Mapping[str, Any], seed: int = 0) -> Rep
         outer = tuple(choose.choice(OUTER) for _ in program.outer)
         validate_program(program, stages, reference, tiles, outer, seed)
         held.append(program.name)
+    if partitioned and stages.partitioned is not None:
+        for number in range(PARTITIONS):
+            validate_partitioned(stages.partitioned, stages, reference, seed + number)
+        held.append(PARTITIONED)
     return Report(tuple(held), tuple(undecided), reference.size)
 
 
@@ -104,17 +115,37 @@ def validate_program(
     """
     plan = plan_of(program, stages.plans)
     scop = replace(plan.dependences.scop, arrays=all_arrays(stages.plans))
-    kinds = kinds_of(scop, reference)
-    execution = Execution(program, scop, reference, kinds, tiles, outer, seed)
+    execution = Execution(program, scop, reference, kinds_of(scop, reference), tiles, outer, seed)
+    sizes = f"tiles {tuple(tiles)}" + (f" in outer tiles of {tuple(outer)}" if outer else "")
+    _run_and_hold(execution, reference, program.name, f"{sizes}, seed {seed}")
+
+
+def validate_partitioned(partitioned: PartitionedProgram, stages: Stages, reference: Reference, seed: int = 0) -> None:
+    """Hold the version that is shared among platforms against the source: its regions are cut at random, and their
+    parts run on the processor or on a device.
+
+    Args:
+        partitioned: the version.
+        stages: its kernel.
+        reference: what the source does, from ``execute_source``.
+        seed: decides the cuts, the platforms, all sizes and the order of tiles.
+
+    Raises:
+        AssertionError: it does not do what the source does.
+    """
+    execution = PartitionedExecution(partitioned, stages.scop, reference, kinds_of(stages.scop, reference), seed)
+    _run_and_hold(execution, reference, f"{PARTITIONED} ({partitioned.plan})", f"seed {seed}")
+
+
+def _run_and_hold(execution: Execution, reference: Reference, name: str, how: str) -> None:
     try:
         execution.run()
         execution.tile = ""
         hold(execution, reference)
     except (AssertionError, ArithmeticError, LookupError, TypeError, ValueError) as error:
-        sizes = f"tiles {tuple(tiles)}" + (f" in outer tiles of {tuple(outer)}" if outer else "")
         reason = str(error) if isinstance(error, AssertionError) else f"{type(error).__name__}: {error}"
         raise AssertionError(
-            f"version {program.name} of {reference.scop.name}, {reference.parameters}, {sizes}, seed {seed}: "
+            f"version {name} of {reference.scop.name}, {reference.parameters}, {how}: "
             f"{execution.where()}{reason}{_garbage(execution)}"
         ) from error
 
@@ -200,7 +231,7 @@ def _hold_instances(execution: Execution, reference: Reference) -> None:
 def _is_stored(instance: Instance, execution: Execution, reference: Reference) -> bool:
     """Whether all elements of arguments that an instance writes were stored in vectors."""
     return all(
-        number in execution.stored.get(name, ())
+        number in execution.stored.get(name, ()) or number in execution.kept.get(name, ())
         for writes in reference.instances[instance]
         for name, number, _ in writes
         if reference.scop.array(name).role is ArrayRole.ARGUMENT
@@ -212,8 +243,9 @@ def _hold_elements(execution: Execution, reference: Reference) -> None:
         if array.role is not ArrayRole.ARGUMENT:
             continue
         cells, source = execution.memory[array.name], reference.counts[array.name]
+        kept = execution.kept.get(array.name, set())
         for place, (count, expected) in enumerate(zip(execution.counts[array.name], source, strict=True)):
-            if bool(count) != bool(expected) or count > expected:
+            if count > expected or (expected and not count and place not in kept):
                 raise AssertionError(
                     f"{cells.element(place)} is written {count} times, and {expected} times in the source order"
                 )
