@@ -6,6 +6,9 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from polytune.conversions import array_conversion, scalar_conversion
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -31,7 +34,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.source import Source
-from polytune.signature import DATA_TYPES, ArrayType, ScalarType, Signature
+from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
 
 def check_arguments(source: Source, signature: Signature) -> None:
@@ -60,8 +63,19 @@ def check_arguments(source: Source, signature: Signature) -> None:
                 node,
                 f"the argument {name!r} has the type {kind}",
                 f"kernels work on numbers and arrays of {', '.join(DATA_TYPES)}, arrays with at least one dimension",
-                "convert it before the call, for example with numpy.asarray(x, dtype=numpy.float64)",
+                _conversion(name, kind),
             )
+
+
+def _conversion(name: str, kind: ArgumentType) -> str:
+    """What to pass in place of an argument of a type that is not compiled."""
+    if isinstance(kind, ArrayType) and kind.ndim == 0:
+        return f"pass {name}[()], its value, or {name}.reshape(1), a view that has one dimension"
+    try:
+        dtype = np.dtype(kind.dtype)
+    except TypeError:
+        return "annotate it with one of these types"
+    return array_conversion(name, dtype) if isinstance(kind, ArrayType) else scalar_conversion(name, dtype)
 
 
 def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
