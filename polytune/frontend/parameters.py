@@ -12,7 +12,6 @@ from polytune.conversions import array_conversion, scalar_conversion
 from polytune.frontend.expression import (
     Argument,
     Binary,
-    Cast,
     Constant,
     Element,
     Expression,
@@ -152,24 +151,36 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
     return Value(ParameterValue(name), value.weak)
 
 
-def derive_anywhere(frame: Frame, value: Value) -> Value | None:
-    """A parameter for an integer of arguments and shapes, wherever it stands: one that can be computed whether or not
-    the program comes to it; None for others."""
-    total = Binary | Constant | Argument | ParameterValue | Cast
-    nodes = tuple(walk(value.expression))
-    if not value.is_integer or not all(isinstance(node, total) for node in nodes):
-        return None
-    for node in nodes:
-        if isinstance(node, Binary) and node.operator not in ("+", "-", "*", "min", "max"):
-            return None
-        if isinstance(node, Cast) and not (node.dtype.startswith("int") and node.operand.dtype.startswith("int")):
-            return None
+def with_products(frame: Frame, value: Value) -> Value:
+    """A value with parameters in place of what is no affine part of it but depends on arguments and extents alone, as
+    ``n * m`` does.
+
+    Only sums, products and extrema are: they have a value whether or not the program comes to where they stand.
+    """
+
+    def replaced(node: Any) -> Any:
+        if isinstance(node, Binary) and _is_total(node) and not frame.kernel.affine.is_function(node):
+            return ParameterValue(_product_name(frame, node))
+        return map_children(node, replaced)
+
+    return Value(replaced(value.expression), value.weak) if value.is_integer else value
+
+
+def _is_total(expression: Expression) -> bool:
+    return all(
+        (isinstance(node, Binary) and node.operator in ("+", "-", "*", "min", "max") and node.dtype == "int64")
+        or (isinstance(node, Constant | Argument | ParameterValue) and node.dtype == "int64")
+        for node in walk(expression)
+    )
+
+
+def _product_name(frame: Frame, expression: Expression) -> str:
     kernel = frame.kernel
-    name = kernel.derived.get(value.expression)
+    name = kernel.derived.get(expression)
     if name is None:
-        name = kernel.derived[value.expression] = kernel.fresh("bound")
-        kernel.parameters[name] = Parameter(name, value.expression)
-    return Value(ParameterValue(name), value.weak)
+        name = kernel.derived[expression] = kernel.fresh("product")
+        kernel.parameters[name] = Parameter(name, expression)
+    return name
 
 
 def needed_parameters(parameters: dict[str, Parameter], names: set[str]) -> tuple[Parameter, ...]:
