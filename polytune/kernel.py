@@ -15,7 +15,14 @@ from typing import Any, overload
 import numpy as np
 
 from polytune.defects import defects_named
-from polytune.errors import MissingLibraryError, PolytuneError, RecompilationWarning
+from polytune.errors import (
+    ArgumentError,
+    MissingLibraryError,
+    PolytuneError,
+    RecompilationWarning,
+    UnsupportedSourceError,
+)
+from polytune.runtime.arguments import usable_signature
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
@@ -191,6 +198,18 @@ class Kernel(CallableKernel):
 
         with defects_named(self.__wrapped__):
             return example_arguments(self.stages(signature), sizes, rng)
+
+    def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
+        """The refusal of a call's types, and that of the source, if it is refused too: both obstacles at once."""
+        try:
+            from polytune.frontend import analyse
+
+            analyse(self.__wrapped__, usable_signature(self._names, values), strict=self.is_strict)
+        except UnsupportedSourceError as refusal:
+            return ArgumentError(f"{error}\nand, where the types are right:\n{refusal}")
+        except (PolytuneError, ImportError, ValueError):
+            pass  # what is said of the types is true without it
+        return error
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""

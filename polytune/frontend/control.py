@@ -13,7 +13,7 @@ from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import Binding, Frame, ScalarBinding, Stale, ValueBinding, assigned_names
 from polytune.frontend.names import obstacle, outside_object
 from polytune.frontend.opaque import branch_on_data, operations_of
-from polytune.frontend.parameters import derive_anywhere
+from polytune.frontend.parameters import with_products
 from polytune.frontend.program import For, Guard, Perform
 from polytune.frontend.promotion import Value, constant, select
 from polytune.frontend.refusals import instead_of
@@ -92,13 +92,10 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
         )
     bounds: list[Value] = []
     for value, argument in zip(values, call.args, strict=True):
+        bound = with_products(frame, value)
         try:
-            frame.kernel.affine.function(value.expression)
+            frame.kernel.affine.function(bound.expression)
         except NotAffineError as error:
-            known = derive_anywhere(frame, value)
-            if known is not None:
-                bounds.append(known)
-                continue
             why, last = obstacle(frame, error)
             raise frame.source.refusal(
                 argument,
@@ -106,7 +103,7 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
                 f"which iterations a loop has must be known without running the program, but the bound {why}",
                 last.of_bounds or last.remedy,
             ) from None
-        bounds.append(value)
+        bounds.append(bound)
     start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
     return as_index(start.expression), as_index(stop.expression), step
 

@@ -98,7 +98,7 @@ class Kernel:
         kinds: the type of each scalar in memory, as far as this walk has seen.
         initial: the scalars that start as the value of an argument.
         taken: the names that a new name must avoid.
-        derived: the parameters that stand for bounds that are products of arguments, by what they are.
+        derived: the parameters that stand for products of arguments and extents, by what they are.
         calls: the functions that are being inlined, outermost first.
         inline: inlines a call of another function of the user's and gives its value; the flag tells whether it is used.
     """

@@ -6,10 +6,12 @@ import ast
 from collections.abc import Iterable
 from typing import Any
 
+import numpy as np
+
+from polytune.conversions import array_conversion, scalar_conversion
 from polytune.frontend.expression import (
     Argument,
     Binary,
-    Cast,
     Constant,
     Element,
     Expression,
@@ -31,7 +33,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.source import Source
-from polytune.signature import DATA_TYPES, ArrayType, ScalarType, Signature
+from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
 
 def check_arguments(source: Source, signature: Signature) -> None:
@@ -60,8 +62,19 @@ def check_arguments(source: Source, signature: Signature) -> None:
                 node,
                 f"the argument {name!r} has the type {kind}",
                 f"kernels work on numbers and arrays of {', '.join(DATA_TYPES)}, arrays with at least one dimension",
-                "convert it before the call, for example with numpy.asarray(x, dtype=numpy.float64)",
+                _conversion(name, kind),
             )
+
+
+def _conversion(name: str, kind: ArgumentType) -> str:
+    """What to pass in place of an argument of a type that is not compiled."""
+    if isinstance(kind, ArrayType) and kind.ndim == 0:
+        return f"pass {name}[()], its value, or {name}.reshape(1), a view that has one dimension"
+    try:
+        dtype = np.dtype(kind.dtype)
+    except TypeError:
+        return "annotate it with one of these types"
+    return array_conversion(name, dtype) if isinstance(kind, ArrayType) else scalar_conversion(name, dtype)
 
 
 def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
@@ -138,24 +151,36 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
     return Value(ParameterValue(name), value.weak)
 
 
-def derive_anywhere(frame: Frame, value: Value) -> Value | None:
-    """A parameter for an integer of arguments and shapes, wherever it stands: one that can be computed whether or not
-    the program comes to it; None for others."""
-    total = Binary | Constant | Argument | ParameterValue | Cast
-    nodes = tuple(walk(value.expression))
-    if not value.is_integer or not all(isinstance(node, total) for node in nodes):
-        return None
-    for node in nodes:
-        if isinstance(node, Binary) and node.operator not in ("+", "-", "*", "min", "max"):
-            return None
-        if isinstance(node, Cast) and not (node.dtype.startswith("int") and node.operand.dtype.startswith("int")):
-            return None
+def with_products(frame: Frame, value: Value) -> Value:
+    """A value with parameters in place of what is no affine part of it but depends on arguments and extents alone, as
+    ``n * m`` does.
+
+    Only sums, products and extrema are: they have a value whether or not the program comes to where they stand.
+    """
+
+    def replaced(node: Any) -> Any:
+        if isinstance(node, Binary) and _is_total(node) and not frame.kernel.affine.is_function(node):
+            return ParameterValue(_product_name(frame, node))
+        return map_children(node, replaced)
+
+    return Value(replaced(value.expression), value.weak) if value.is_integer else value
+
+
+def _is_total(expression: Expression) -> bool:
+    return all(
+        (isinstance(node, Binary) and node.operator in ("+", "-", "*", "min", "max") and node.dtype == "int64")
+        or (isinstance(node, Constant | Argument | ParameterValue) and node.dtype == "int64")
+        for node in walk(expression)
+    )
+
+
+def _product_name(frame: Frame, expression: Expression) -> str:
     kernel = frame.kernel
-    name = kernel.derived.get(value.expression)
+    name = kernel.derived.get(expression)
     if name is None:
-        name = kernel.derived[value.expression] = kernel.fresh("bound")
-        kernel.parameters[name] = Parameter(name, value.expression)
-    return Value(ParameterValue(name), value.weak)
+        name = kernel.derived[expression] = kernel.fresh("product")
+        kernel.parameters[name] = Parameter(name, expression)
+    return name
 
 
 def needed_parameters(parameters: dict[str, Parameter], names: set[str]) -> tuple[Parameter, ...]:

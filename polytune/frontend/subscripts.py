@@ -11,6 +11,7 @@ from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding
 from polytune.frontend.names import lookup, obstacle
+from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, binary
 from polytune.frontend.refusals import counted
 
@@ -93,6 +94,7 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     known = value.constant
     if value.is_integer and known is not None and known < 0:
         value = binary("+", frame.kernel.extents[array, dimension], value)
+    value = with_products(frame, value)
     try:
         frame.kernel.affine.function(value.expression)
     except NotAffineError as error:

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from polytune.conversions import array_conversion, scalar_conversion
 from polytune.errors import ArgumentError
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
-__all__ = ["check_overlap", "signature_of"]
+__all__ = ["check_overlap", "signature_of", "usable_signature"]
 
 _EXACT_OVERLAP_WORK = 100_000
 """Bound on the exact overlap test of two strided arrays, in candidate solutions (see ``numpy.shares_memory``)."""
@@ -50,15 +51,40 @@ def signature_of(names: Sequence[str], values: Sequence[Any]) -> Signature:
             kinds.append((value.dtype, value.ndim, flags.c_contiguous, flags.f_contiguous))
         elif kind is int and value not in _WORD:
             name = next(name for name, other in zip(names, values, strict=True) if other is value)
-            raise ArgumentError(f"argument {name!r}: the integer {value} does not fit into 64 bits")
+            raise ArgumentError(
+                f"argument {name!r}: the integer {value} does not fit into 64 bits; pass float({name}), or a smaller "
+                "number"
+            )
         else:
             kinds.append(kind)
     key = tuple(kinds)
     signature = _signatures.get(key)
     if signature is None:
-        types = tuple((name, _type_of(name, value)) for name, value in zip(names, values, strict=True))
-        signature = _signatures.setdefault(key, Signature(types))
+        types: list[tuple[str, ArgumentType]] = []
+        refused: list[str] = []
+        for name, value in zip(names, values, strict=True):
+            try:
+                types.append((name, _type_of(name, value)))
+            except ArgumentError as error:
+                refused.append(str(error))
+        if refused:  # all at once, as each may need something of the caller
+            raise ArgumentError("\n".join(refused))
+        signature = _signatures.setdefault(key, Signature(tuple(types)))
     return signature
+
+
+def usable_signature(names: Sequence[str], values: Sequence[Any]) -> Signature:
+    """The types of a call's arguments, with types that kernels take in place of those that they do not."""
+    types: list[tuple[str, ArgumentType]] = []
+    for name, value in zip(names, values, strict=True):
+        try:
+            types.append((name, _type_of(name, value)))
+        except ArgumentError:
+            array = isinstance(value, np.ndarray | list | tuple)
+            dtype = "int64" if isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biumM" else "float64"
+            ndim = max(1, np.ndim(value)) if isinstance(value, np.ndarray) else 1
+            types.append((name, ArrayType(dtype, ndim, "A") if array else ScalarType(dtype)))
+    return Signature(tuple(types))
 
 
 def _type_of(name: str, value: Any) -> ArgumentType:
@@ -74,14 +100,23 @@ def _type_of(name: str, value: Any) -> ArgumentType:
             return ScalarType(value.dtype.name, weak=False)
         raise ArgumentError(
             f"argument {name!r}: NumPy scalars of type {value.dtype.name} cannot be used; "
-            f"kernels take {', '.join(DATA_TYPES)}, and plain int and float"
+            f"kernels take {', '.join(DATA_TYPES)}, and plain int and float: {scalar_conversion(name, value.dtype)}"
         )
-    if isinstance(value, np.ndarray):
-        remedy = f"pass a plain array, for example numpy.asarray({name})"
+    if isinstance(value, np.ma.MaskedArray):
+        remedy = (
+            f"pass {name}.filled(y), a plain array with a value y of your choice where it is masked, and read from that"
+        )
+    elif isinstance(value, np.ndarray):
+        remedy = f"pass numpy.asarray({name}), a plain array in the same memory"
     elif value is None:
         remedy = "pass an array or a number"
     elif isinstance(value, list | tuple):
-        remedy = f"pass an array, for example numpy.array({name}); a list is not updated in place"
+        remedy = (
+            f"pass converted = numpy.array({name}, dtype=numpy.float64), or numpy.int64 where all that it holds and "
+            "will hold are integers, and read the results from converted: a list is not updated in place"
+        )
+    elif isinstance(value, complex):
+        remedy = scalar_conversion(name, np.dtype(complex))
     else:
         remedy = "pass a NumPy array, an int or a float"
     what = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
@@ -92,17 +127,18 @@ def _array_type(name: str, array: np.ndarray) -> ArrayType:
     dtype = array.dtype
     if dtype.name not in DATA_TYPES:
         raise ArgumentError(
-            f"argument {name!r}: arrays of {dtype.name} cannot be used; kernels take {', '.join(DATA_TYPES)}, "
-            f"for example {name}.astype({'numpy.int64' if dtype.kind in 'biu' else 'numpy.float64'})"
+            f"argument {name!r}: arrays of {dtype.name} cannot be used; kernels take {', '.join(DATA_TYPES)}: "
+            f"{array_conversion(name, dtype)}"
         )
     if not dtype.isnative:
         raise ArgumentError(
             f"argument {name!r}: its bytes are not in this machine's order ({dtype.str}); "
-            f"pass {name}.astype(numpy.{dtype.name})"
+            f"{array_conversion(name, dtype)}"
         )
     if array.ndim == 0:
         raise ArgumentError(
-            f"argument {name!r}: a zero-dimensional array has no elements to loop over; pass {name}[()]"
+            f"argument {name!r}: a zero-dimensional array has no elements to loop over; pass {name}[()], its value, "
+            f"or, where the kernel writes to it, {name}.reshape(1), a view of which the kernel uses the element [0]"
         )
     flags = array.flags
     layout = "C" if flags.c_contiguous else "F" if flags.f_contiguous else "A"
@@ -125,18 +161,29 @@ def check_overlap(arrays: Mapping[str, np.ndarray], written: Collection[str]) ->
         array = arrays[name]
         flags = array.flags
         if not flags.writeable:
-            raise ArgumentError(f"argument {name!r}: the kernel writes to it, but it is read-only; pass a copy of it")
+            raise ArgumentError(
+                f"argument {name!r}: the kernel writes to it, but it is read-only; pass own = {name}.copy() "
+                "and read the results from own"
+            )
         if not flags.forc and _overlaps_itself(array):
             raise ArgumentError(
                 f"argument {name!r}: the kernel writes to it, but several of its elements lie in the same place "
-                f"(shape {array.shape}, strides {array.strides}); pass {name}.copy()"
+                f"(shape {array.shape}, strides {array.strides}); pass own = {name}.copy(), in which each has a place "
+                "of its own, and read the results from own"
             )
         for other in names:
             if other == name or not may_share(array, arrays[other]) or not _share(array, arrays[other]):
                 continue
+            one = (
+                "give the kernel the one array that both are parts of, with the subscripts that its elements have there"
+            )
+            remedy = (
+                one
+                if other in written
+                else f"pass {other}.copy() to compute with what is there before the call; else {one}"
+            )
             raise ArgumentError(
-                f"arguments {name!r} and {other!r} overlap in memory, and the kernel writes to {name!r}; "
-                f"pass a copy of one of them"
+                f"arguments {name!r} and {other!r} overlap in memory, and the kernel writes to {name!r}; {remedy}"
             )
 
 

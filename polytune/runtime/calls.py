@@ -270,7 +270,15 @@ class CallableKernel:
             if changed is not None:
                 self._reconsider(changed)
         values, at_home = taken_in(self._names, self._bind(arguments, keywords))
-        return _Accepted(signature_of(self._names, values), values, at_home)
+        try:
+            signature = signature_of(self._names, values)
+        except ArgumentError as error:
+            raise self._with_source(error, values) from None
+        return _Accepted(signature, values, at_home)
+
+    def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
+        """The refusal of a call's types, with what else stands in the way if that is known."""
+        return error
 
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
         if not keywords and len(arguments) == len(self._names):

@@ -162,6 +162,11 @@ def right_arguments_of_a_helper(A):
     A[0] = repeated(A[0])
 
 
+@mended(refused.default_that_is_no_plain_number, VECTOR, "pass 'factor' explicitly")
+def explicit_value(A):
+    A[0] = refused.scaled(A[0], 2.0)
+
+
 def fills(x, value):
     for k in range(len(x)):
         x[k] = value

@@ -734,6 +734,18 @@ def wrong_arguments_of_a_helper(A):
     A[0] = recursive(A[0], 1.0)
 
 
+FACTOR = np.float32(2.0)
+
+
+def scaled(x, factor=FACTOR):
+    return factor * x
+
+
+@refused("the default value of 'factor' of scaled is used", "scaled(A[0])")
+def default_that_is_no_plain_number(A):
+    A[0] = scaled(A[0])
+
+
 @refused("writes writes to x and is used for its value", "writes(x, 1.0)")
 def value_and_writes(x):
     x[0] = x[1] + writes(x, 1.0)

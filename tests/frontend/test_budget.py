@@ -104,7 +104,15 @@ def many_divisions(n, A, B):
                 A[(i + j + k) % 13, ((i + 2 * j) % 17 + 3 * k % 19) % 23] += B[((7 * i + 5 * j) % 29 + k % 31) % 37]
 
 
+def fewer_divisions(n, A, B):
+    for i in range(0, n, 3):
+        for j in range(n):
+            for k in range(n):
+                A[(i + j) % 13, k] += B[7 * i + 5 * j + k]
+
+
 def test_access_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(UnsupportedSourceError, match="cannot be checked before the kernel runs") as refused:
         access_bounds(analysed(many_divisions))
+    assert access_bounds(analysed(fewer_divisions))
     assert "fewer divisions" in refused.value.remedy and refused.value.location.text.lstrip().startswith("A[")

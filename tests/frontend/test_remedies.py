@@ -14,10 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from polytune.cli.target import import_file
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import affine, analyse, control, infer_signature, refusals, subscripts
 from polytune.frontend.source import Source
 from polytune.runtime.arguments import signature_of
+from polytune.signature import ArrayType, ScalarType, Signature
 from tests.frontend import refused
 from tests.frontend.interpreter import Run
 from tests.frontend.mended import MENDED, Mended
@@ -159,6 +161,77 @@ def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.Mo
 
 
 ELSEWHERE = {
-    "is not a Python function": "test_refusals, as a function that has no source has no place either",
+    "is not a Python function": "test_what_is_no_function below",
+    "the source of {plain": "test_a_function_that_has_no_source below",
+    "is not written as a plain def": "test_a_lambda below",
+    "the argument {name!r} has the type": "test_types_of_arguments below",
+    "that cannot be checked before the kernel runs": "test_budget.py: the checks are made after the walk",
+    "is no comparison of integers": "the test whether a condition is affine, which refuses nothing",
+    "is not a function of loop variables and sizes": "for what the expressions of later versions of Python may be",
+    "in an expression', 'it is not compiled'": "for what later versions of Python may have",
+    "the statement {type": "for what later versions of Python may have",
 }
-"""What is refused without a program that the frontend could walk, and where that is tested."""
+"""What no program among the refused comes to: why, or where it is tested."""
+
+
+def test_what_is_no_function() -> None:
+    """``len``, written with def."""
+
+    def count(A: Any) -> Any:
+        n = 0
+        for _ in range(A.shape[0]):
+            n += 1
+        return n
+
+    with pytest.raises(UnsupportedSourceError) as caught:
+        infer_signature(len)
+    assert caught.value.remedy == "pass a function written with def"
+    assert modelled(count)(np.ones(4)) == len(np.ones(4))
+
+
+def test_a_function_that_has_no_source(tmp_path: Path) -> None:
+    text = "def f(A):\n    for i in range(len(A)):\n        A[i] += 1.0\n"
+    names: dict[str, Any] = {}
+    exec(text, names)
+    with pytest.raises(UnsupportedSourceError) as caught:
+        infer_signature(names["f"])
+    assert caught.value.remedy == "put the function into a file"
+    (tmp_path / "in_a_file.py").write_text(text)
+    function = vars(import_file(tmp_path / "in_a_file.py"))["f"]
+    values = np.arange(3.0)
+    modelled(function)(values)
+    assert values.tolist() == [1, 2, 3]
+
+
+def test_a_lambda() -> None:
+    double = lambda A: A[0] * 2.0  # noqa: E731
+
+    def doubled(A: Any) -> Any:
+        return A[0] * 2.0
+
+    with pytest.raises(UnsupportedSourceError) as caught:
+        infer_signature(double)
+    assert caught.value.remedy == "write it as a function with def"
+    assert modelled(doubled)(np.ones(1)) == double(np.ones(1))
+
+
+@pytest.mark.parametrize(
+    ("kind", "remedy"),
+    [
+        (ArrayType("float16", 1), "A.astype(numpy.float32), and after the call write A[...] = converted"),
+        (ArrayType("complex128", 1), "pass A.real and A.imag, views of A"),
+        (ArrayType("float64", 0), "pass A[()], its value, or A.reshape(1), a view that has one dimension"),
+        (ScalarType("uint8", weak=False), "pass int(A)"),
+        (ArrayType("quaternion", 1), "annotate it with one of these types"),
+    ],
+    ids=str,
+)
+def test_types_of_arguments(kind: ArrayType | ScalarType, remedy: str) -> None:
+    """They are converted as at calls, where ``tests/runtime/test_argument_remedies.py`` follows what is said."""
+
+    def first(A: Any) -> None:
+        A[0] = 1.0
+
+    with pytest.raises(UnsupportedSourceError) as caught:
+        analyse(first, Signature((("A", kind),)))
+    assert remedy in caught.value.remedy

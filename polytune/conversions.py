@@ -1,0 +1,72 @@
+"""What to pass to a kernel in place of an argument of a type that it does not take, so that its results are right.
+
+Shared by compile time and run time.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from polytune.signature import DATA_TYPES
+
+
+def array_conversion(name: str, dtype: np.dtype) -> str:
+    """What to do with an array of an element type that kernels do not take, as a sentence without its end.
+
+    Where an array of another type has to be made, what the kernel writes is in that one, and has to be copied back;
+    views have it where it belongs.
+
+    Args:
+        name: how the array is called.
+        dtype: its element type.
+    """
+    match dtype.kind:
+        case "c" if dtype.itemsize <= 16:
+            return (
+                f"let the kernel compute with real and imaginary parts, and pass {name}.real and {name}.imag, views of "
+                f"{name}: what is written to them is in it"
+            )
+        case "c":
+            return f"pass the parts converted.real and converted.imag of {_copied(name, 'numpy.complex128')}"
+        case "V" if dtype.names:
+            fields = ", ".join(f"{name}[{field!r}]" for field in dtype.names)
+            return f"pass its fields one by one, {fields}, views of {name}: what is written to them is in it"
+        case "M" | "m":
+            return f"pass {name}.view(numpy.int64), a view that counts its units (NaT is the least number)"
+        case "b":
+            return f"pass {_copied(name, 'numpy.int64')}"
+        case "i" | "u" if dtype.name not in DATA_TYPES:
+            wide = dtype.kind == "u" and dtype.itemsize == 8
+            limit = (
+                "values of 2**63 and more do not fit" if wide else f"which does not wrap round where {dtype.name} does"
+            )
+            return f"pass {_copied(name, 'numpy.int64')} ({limit})"
+        case "f" if dtype.itemsize < 4:
+            return f"pass {_copied(name, 'numpy.float32')} (which rounds less)"
+        case "f" if dtype.itemsize > 8:
+            return f"pass {_copied(name, 'numpy.float64')} (which has fewer digits)"
+        case "O":
+            return f"if its elements are numbers, pass {_copied(name, 'numpy.float64')}"
+        case "i" | "u" | "f":
+            return f"pass {_copied(name, f'numpy.{dtype.name}')}"
+    return "pass numbers in its place: kernels compute with nothing else"
+
+
+def _copied(name: str, dtype: str) -> str:
+    return f"converted = {name}.astype({dtype}), and after the call write {name}[...] = converted where it is changed"
+
+
+def scalar_conversion(name: str, dtype: np.dtype) -> str:
+    """What to do with a NumPy scalar of a type that kernels do not take, as a sentence without its end."""
+    match dtype.kind:
+        case "c":
+            return f"let the kernel compute with real and imaginary parts, and pass {name}.real and {name}.imag"
+        case "b" | "i" | "u":
+            return f"pass int({name})"
+        case "f":
+            return f"pass float({name})"
+        case "M" | "m":
+            return f"pass int({name}.astype(numpy.int64)), which counts its units"
+        case "V" if dtype.names:
+            return f"pass its fields one by one: {', '.join(f'{name}[{field!r}]' for field in dtype.names)}"
+    return "pass numbers in its place: kernels compute with nothing else"
