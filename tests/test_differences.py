@@ -49,6 +49,17 @@ def integers(out, quotient, n, z, big, least):
     out[6] = -least
 
 
+def truncated(out, A):
+    for i in range(len(A)):
+        out[i] = int(A[i])
+
+
+def test_floats_that_no_integer_holds_become_some_integer() -> None:
+    A, out = np.array([np.nan, np.inf, 1e300, -7.9]), np.zeros(4, np.int64)
+    polytune.kernel(truncated)(out, A)
+    assert out[3] == -7
+
+
 def small_integers(P):
     P[0] = P[0] + 1
     P[1] = P[1] * P[1]

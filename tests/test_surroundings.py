@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import types
 import warnings
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 import polytune
 from polytune.errors import RecompilationWarning, UnsupportedSourceError
+from polytune.packaging import build
 from polytune.surroundings import surroundings_of
 
 FACTOR = 2.0
@@ -165,6 +167,16 @@ def test_what_changes_again_and_again_is_warned_of_once(monkeypatch) -> None:
     found = [warning for warning in caught if warning.category is RecompilationWarning]
     assert len(found) == 1
     assert "'FACTOR', outside of kernel 'scaled'" in str(found[0].message)
+
+
+def test_a_package_keeps_the_values_that_it_was_built_with(tmp_path, monkeypatch) -> None:
+    build([polytune.Kernel(scaled)], tmp_path / "package_of_scaled")
+    monkeypatch.syspath_prepend(tmp_path)
+    package = importlib.import_module("package_of_scaled")
+    monkeypatch.setitem(globals(), "FACTOR", 9.0)
+    A = np.ones(3)
+    package.scaled(A)
+    assert (A == 2.0).all()
 
 
 def without_constants(A):
