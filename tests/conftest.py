@@ -20,6 +20,11 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run all versions of gemm's device kernels, and on PoCL as many of the others as on the stand-in for CUDA",
     )
     parser.addoption(
+        "--intel-opencl",
+        action="store_true",
+        help="run a sample of the tests of OpenCL on Intel's driver for processors, though another driver runs them",
+    )
+    parser.addoption(
         "--update-golden",
         action="store_true",
         help="write what is generated now to tests/codegen/golden, to be read before it is committed",
