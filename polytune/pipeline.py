@@ -209,7 +209,10 @@ class Stages:
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
         scop = replace(self.scop, arrays=all_arrays(self.plans))
-        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), self.counts, partitioned)
+        # Rules ask for counts where devices or outer tiles are to choose from.
+        asked = self.devices or any(program.outer for program in self.programs)
+        counts = self.counts if asked else Counts()
+        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.

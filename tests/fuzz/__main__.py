@@ -12,6 +12,7 @@ import json
 import os
 import re
 import secrets
+import signal
 import sys
 import tempfile
 import time
@@ -44,6 +45,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.seconds is None and options.programs is None:
         options.seconds = 600.0
+    # What is asked to end still says what it has found.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     start = secrets.randbelow(10**9) if options.start is None else options.start
     with tempfile.TemporaryDirectory(prefix="fuzz-cache-") as cache:
         os.environ.update(
@@ -80,9 +83,10 @@ def _run(options: argparse.Namespace, start: int) -> int:
         if not quiet and time.monotonic() - printed > (1 if live else 30):
             printed = time.monotonic()
             failed = campaign.outcomes["failed"]
+            longest = campaign.longest[0][0] if campaign.longest else 0.0
             line = (
                 f"{campaign.seconds:6.0f} s  {campaign.programs} programs, {campaign.executions} calls, "
-                f"{failed} failed in {len(campaign.found)} ways, at most {campaign.longest[0]:.1f} s"
+                f"{failed} failed in {len(campaign.found)} ways, at most {longest:.1f} s"
             )
             print(f"\r{line} " if live else line, end="" if live else "\n", file=sys.stderr, flush=True)
 
@@ -188,7 +192,9 @@ def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
         "configurations": campaign.configurations,
         "executions": campaign.executions,
         "processor_seconds_of_first_calls": round(campaign.processor_seconds, 1),
-        "longest_first_call": {"processor_seconds": round(campaign.longest[0], 2), "program": campaign.longest[1]},
+        "longest_first_calls": [
+            {"processor_seconds": round(seconds, 2), "program": number} for seconds, number in campaign.longest
+        ],
         "failures": [
             {
                 "kind": kind,
@@ -205,13 +211,13 @@ def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
 def _text(summary: dict[str, Any]) -> str:
     outcomes = ", ".join(f"{count} {outcome}" for outcome, count in sorted(summary["outcomes"].items()))
     made = ", ".join(f"{count} {generator}" for generator, count in sorted(summary["generators"].items()))
-    longest = summary["longest_first_call"]
+    longest = ", ".join(f"{each['processor_seconds']} s ({each['program']})" for each in summary["longest_first_calls"])
     lines = [
         "",
         f"{summary['programs']} programs from number {summary['start']} on: {outcomes}",
         f"{made}; {summary['compiled']} compiled",
         f"{summary['configurations']} configurations, {summary['executions']} executions, {summary['seconds']} s",
-        f"longest first call: {longest['processor_seconds']} s of processor time, program {longest['program']}",
+        f"longest first calls, in processor time, and their programs: {longest}",
         f"{len(summary['failures'])} distinct failures",
     ]
     for failure in summary["failures"]:

@@ -19,6 +19,9 @@ COMPILED_SHARE = 0.05
 COMPILED_VERSIONS = 1
 """How many versions of a compiled program run beside its default call."""
 
+LONGEST = 5
+"""How many of the longest first calls are kept."""
+
 
 @dataclass
 class Found:
@@ -47,8 +50,8 @@ class Campaign:
         configurations: how many different ones ran.
         executions: how many calls ran.
         found: failures by kind.
-        longest: processor seconds of the longest first call (of an interpreted program, of its analysis), and the
-            program's number.
+        longest: processor seconds of the longest first calls (of an interpreted program, of its analysis) and the
+            programs' numbers, the longest first.
         processor_seconds: of all analyses and first calls.
     """
 
@@ -59,7 +62,7 @@ class Campaign:
     configurations: int = 0
     executions: int = 0
     found: dict[str, Found] = field(default_factory=dict)
-    longest: tuple[float, int] = (0.0, 0)
+    longest: list[tuple[float, int]] = field(default_factory=list)
     processor_seconds: float = 0.0
     seconds: float = 0.0
 
@@ -76,12 +79,12 @@ class Campaign:
         self.executions += verdict.executions
         seconds = max(verdict.analysis_seconds, verdict.call_seconds)
         self.processor_seconds += seconds
-        self.longest = max(self.longest, (seconds, number))
         failure = verdict.failure
+        if failure is not None and failure.kind.startswith("more than"):
+            seconds = max(seconds, SECONDS)
+        self.longest = sorted([*self.longest, (seconds, number)], reverse=True)[:LONGEST]
         if failure is None:
             return False
-        if failure.kind.startswith("more than"):
-            self.longest = max(self.longest, (SECONDS, number))
         new = failure.kind not in self.found
         self.found.setdefault(failure.kind, Found(number, failure)).numbers.append(number)
         return new

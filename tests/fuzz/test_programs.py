@@ -6,28 +6,16 @@ import re
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, seed, settings
 
 from tests.fuzz.harness import expected_of, function_of
 from tests.fuzz.programs import INSTANCES, Program
-from tests.fuzz.strategy import programs
+from tests.fuzz.strategy import program_of
 
 
 @pytest.fixture(scope="module")
 def sample() -> list[Program]:
     """Some hundred different programs."""
-    found: dict[str, Program] = {}
-
-    @seed(1)
-    @settings(
-        max_examples=600, deadline=None, database=None, phases=[Phase.generate], suppress_health_check=list(HealthCheck)
-    )
-    @given(programs())
-    def collect(program: Program) -> None:
-        found[program.source] = program
-
-    collect()
-    return list(found.values())
+    return list({program.source: program for program in map(program_of, range(500))}.values())
 
 
 def test_programs_run_in_plain_python_and_few_overflow(sample: list[Program]) -> None:

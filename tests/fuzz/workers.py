@@ -174,6 +174,7 @@ def _serve(connection: Connection, inherited: Connection | None, work: Work, not
     if inherited is not None:
         inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     with open(notes, "w") as file:
         faulthandler.enable(file)
         faulthandler.register(signal.SIGUSR1, file)

@@ -67,9 +67,9 @@ class Counts:
         arrays: per array, the elements that it really has to hold, and its reuse.
     """
 
-    compute: Count
-    memory: Count
-    arrays: tuple[ArrayCounts, ...]
+    compute: Count = None
+    memory: Count = None
+    arrays: tuple[ArrayCounts, ...] = ()
 
     def reuse(self, **parameters: int) -> Fraction | None:
         """The largest reuse of any array; None where one is not known."""

@@ -18,11 +18,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import islpy as isl
-import sympy
 
 from polytune.schedule.parameter_text import condition_text, floor_text
+
+if TYPE_CHECKING:
+    import sympy
 
 _FACTORED_TERMS, _FACTORED_PIECES = 12, 8
 """Polynomials of more terms, and functions of more pieces, are left expanded: factors take long and clarify nothing."""
@@ -104,6 +107,8 @@ def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...], factor
     """One quasi-polynomial as ``P//d`` with an integer polynomial P, in factors if wanted and shorter."""
     if polynomial.is_nan() or polynomial.is_infty() or polynomial.is_neginfty():
         raise ValueError(f"not a finite number: {polynomial}")
+    import sympy  # which takes as long to import as many a kernel to compile
+
     coefficients: dict[sympy.Expr, Fraction] = {}
     for term in polynomial.get_terms():
         monomial = _monomial(term, parameters)
@@ -120,6 +125,8 @@ def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...], factor
 
 def _monomial(term: isl.Term, parameters: tuple[str, ...]) -> sympy.Expr:
     """The product of powers of a term.  A floor is one symbol whose name is its Python text."""
+    import sympy
+
     factors = [
         sympy.Symbol(name) ** term.get_exp(isl.dim_type.param, index)
         for index, name in enumerate(parameters)

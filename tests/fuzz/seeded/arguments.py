@@ -98,7 +98,7 @@ def array_setup(
     setup: list[tuple[str, str]] = []
     done: set[str] = set()
     alike = _alike(elements, shapes)
-    if alike is not None and choices.chance(25):
+    if alike is not None and choices.chance(35):
         first, second = alike
         kind = choices.pick(("same", "interleaved", "overlapping")) if choices.chance(40) else "interleaved"
         if kind == "overlapping" and not choices.chance(40):

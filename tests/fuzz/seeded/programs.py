@@ -12,8 +12,6 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from tests.fuzz.reach import Reached, Shape, TooManyInstances, reach
 from tests.fuzz.samples import Sample
 from tests.fuzz.seeded.arguments import Data, array_setup
@@ -106,7 +104,7 @@ class _Author:
         indices = IndexWriter(choices, tuple(self.sizes), plainness)
         self.values = ValueWriter(choices, indices, self.arrays, self.floating, self._kinds(), self.data.exact)
         self.statements = StatementWriter(
-            choices, indices, self.values, self.written, self.scale.statements, self.scale.depth, choices.chance(30)
+            choices, indices, self.values, self.written, self.scale.statements, self.scale.depth, choices.chance(45)
         )
 
     def _size(self) -> int:
@@ -169,6 +167,8 @@ class _Author:
             else:
                 shapes[array.name][axis] = self.sizes[name]
         bound = {line.split(" =")[0] for line in prologue}
+        if not bound and "shape" not in body and choices.chance(25):
+            _equalise(used, shapes)
         if choices.chance(3):
             self._break(shapes, offsets)
         local: list[str] = []
@@ -349,7 +349,7 @@ class _Author:
         """Whether all is in range; else offsets and shapes are made to fit."""
         fits = True
         for name, array in reached.items():
-            for axis, (low, high) in enumerate(array.ranges or [(0, 0)] * array.ndim):
+            for axis, (low, high) in enumerate(array.ranges or [(0, -1)] * array.ndim):
                 if low < 0:
                     offsets[name][axis] -= low
                     high -= low
@@ -374,10 +374,17 @@ class _Author:
             offsets[name][axis] -= 1
 
 
+def _equalise(used: list[Element], shapes: dict[str, list[int]]) -> None:
+    """Give two arrays of one type the same shape, so that they may become views of one."""
+    for position, first in enumerate(used):
+        for second in used[position + 1 :]:
+            if (first.dtype, first.rank) == (second.dtype, second.rank):
+                pairs = zip(shapes[first.name], shapes[second.name], strict=True)
+                shapes[first.name] = [max(pair) for pair in pairs]
+                shapes[second.name] = list(shapes[first.name])
+                return
+
+
 def _shift(offsets: dict[str, list[int]], name: str, axis: int) -> str:
     offset = offsets[name][axis]
     return "" if offset == 0 else f" {'-' if offset < 0 else '+'} {abs(offset)}"
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number)

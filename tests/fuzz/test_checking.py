@@ -1,0 +1,193 @@
+"""What is checked of a random program: a compiler that is wrong in one way is found out."""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from polytune.pipeline import Stages
+from tests.fuzz.checking import Failure, Verdict, check, prepared
+from tests.fuzz.minimising import minimised
+from tests.fuzz.reach import Shape, TooManyInstances, reach
+from tests.fuzz.samples import Sample
+from tests.fuzz.scripts import script
+
+ADDITION = Sample(
+    "def kernel(n, A, B):\n    for i in range(n):\n        A[i] = B[n - 1 - i] + 1.0\n",
+    (("n", "5"), ("A", "np.zeros(5)"), ("B", "np.arange(5.0)")),
+    "n, A, B=B",
+    strict=True,
+)
+
+
+def with_arguments(*setup: tuple[str, str]) -> Sample:
+    return dataclasses.replace(ADDITION, setup=tuple({**dict(ADDITION.setup), **dict(setup)}.items()))
+
+
+def interpreted(sample: Sample) -> Verdict:
+    return check(sample, seed=3, compiled=False)
+
+
+def test_right_program_passes_in_every_version() -> None:
+    verdict = interpreted(ADDITION)
+    assert verdict.outcome == "passed" and verdict.executions >= 2 and verdict.analysis_seconds > 0
+
+
+def test_right_program_passes_compiled() -> None:
+    verdict = check(ADDITION, seed=0, compiled=True, versions=0)
+    assert verdict.outcome == "passed" and verdict.executions == 2 and verdict.call_seconds > 0
+
+
+def broken(monkeypatch: pytest.MonkeyPatch, old: str, new: str) -> None:
+    """Have generated modules contain something else."""
+    source = Stages.source.func  # type: ignore[attr-defined]
+
+    def replaced(stages: Stages) -> str:
+        text = source(stages)
+        assert old in text
+        return text.replace(old, new)
+
+    monkeypatch.setattr(Stages, "source", property(replaced))
+
+
+def test_wrong_result_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, "+ 1.0", "+ 1.5")
+    failure = interpreted(ADDITION).failure
+    assert failure is not None and failure.kind.startswith("wrong result of ")
+    assert "A differs in 5 of 5 elements" in failure.message
+
+
+def test_error_that_is_not_polytunes_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(stages: Stages) -> str:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(Stages, "source", property(fail))
+    failure = interpreted(ADDITION).failure
+    assert failure is not None and failure.kind.startswith("ZeroDivisionError in ")
+
+
+@pytest.mark.parametrize(
+    "setup",
+    [
+        ("B", "np.zeros(4)"),
+        ("B", "A[:]"),
+        ("A", "np.frombuffer(np.zeros(5).tobytes())"),
+        ("A", "np.broadcast_to(np.zeros(1), (5,))"),
+    ],
+    ids=["too small", "overlapping", "read-only", "overlapping itself"],
+)
+def test_call_that_has_to_be_refused(setup: tuple[str, str]) -> None:
+    assert interpreted(with_arguments(setup)).outcome == "refused"
+
+
+def test_call_that_should_not_be_refused_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, "def check(", "def check(*arguments):\n    raise ArgumentError('no')\n\n\ndef unused(")
+    failure = interpreted(ADDITION).failure
+    assert failure is not None and failure.kind.startswith("refused, and should not be")
+
+
+def test_call_outside_that_is_not_refused_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(monkeypatch, "def check(", "def check(*arguments):\n    pass\n\n\ndef unused(")
+    failure = interpreted(with_arguments(("B", "np.zeros(4)"))).failure
+    assert failure is not None and failure.kind.startswith("IndexError in ")
+
+
+def test_what_lies_around_a_view_must_not_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    sample = with_arguments(("A", "None"), ("base", "np.zeros(9)"))
+    setup = (("base", "np.zeros(9)"), ("A", "base[2:-2]"), ("n", "5"), ("B", "np.arange(5.0)"))
+    assert interpreted(dataclasses.replace(sample, setup=setup)).outcome == "passed"
+    monkeypatch.setattr(Sample, "arguments", _with_neighbour_changed(Sample.arguments))
+    failure = interpreted(dataclasses.replace(sample, setup=setup)).failure
+    assert failure is not None and "base differs in 1 of 9 elements" in failure.message
+
+
+def _with_neighbour_changed(arguments):
+    calls = 0
+
+    def made(sample, function):
+        nonlocal calls
+        calls += 1
+        found = arguments(sample, function)
+        found.names["base"][0] = calls
+        return found
+
+    return made
+
+
+def test_sums_that_rounding_would_tell_the_order_of_are_strict() -> None:
+    source = "def kernel(n, A, B):\n    for i in range(n):\n        A[0] += B[i]\n"
+    rounded = dataclasses.replace(
+        ADDITION, source=source, strict=False, setup=(*ADDITION.setup[:2], ("B", "np.arange(5.0) / 7"))
+    )
+    exact = dataclasses.replace(ADDITION, source=source, strict=False)
+    assert prepared(rounded)[0].strict and not prepared(exact)[0].strict
+
+
+# Which elements are touched
+
+
+def test_reach_takes_both_ways_of_a_condition_on_data_alone() -> None:
+    source = """
+def kernel(n, A, B):
+    for i in range(n):
+        if i > 2:
+            if not i % 2 and A[i] > 0.0:
+                A[i + 1] = B[i - 4] if B[i] > 0.5 else B[2 * i]
+        elif i < 0:
+            A[100] = 1.0
+        while A[i] > 0.5:
+            A[i] = A[i] * 0.5
+"""
+    reached = reach(source, {"n": 6, "A": Shape((9,)), "B": Shape((9,))}, {}, 1000)
+    assert reached["A"].ranges == [(0, 5)] and reached["A"].is_inside and reached["A"].written
+    assert reached["B"].ranges == [(0, 8)] and not reached["B"].written
+    with pytest.raises(TooManyInstances):
+        reach(source, {"n": 6, "A": Shape((9,)), "B": Shape((9,))}, {}, 10)
+
+
+# Smaller programs
+
+
+def test_failing_program_is_made_small() -> None:
+    source = """
+def kernel(n, m, A, B, C, alpha):
+    s = 0.0
+    for i in range(1, n, 2):
+        C[i] = alpha
+        for j in range(m):
+            if (i + j) % 3 == 1:
+                B[i + 1, j] = min(A[i], 2.0) + alpha * C[j]
+            else:
+                s += A[j]
+    C[0] = s
+"""
+    setup = (
+        ("n", "7"),
+        ("m", "5"),
+        ("A", "np.random.default_rng(0).random(9)"),
+        ("B", "np.zeros((9, 9))"),
+        ("C", "np.zeros(9)"),
+        ("alpha", "0.5"),
+    )
+    sample = Sample(source, setup, "n, m, A, B, C, alpha", strict=True)
+    small = minimised(sample, lambda each: "B[" in each.source and "% 3" in each.source, seconds=60)
+    assert "for" not in small.source and "A" not in small.source and len(small.source.splitlines()) == 3
+    assert small.call == "B" and small.setup == (("B", "np.zeros((9, 9))"),)
+
+
+def test_script_shows_a_failure_by_itself(tmp_path: Path) -> None:
+    failure = Failure("wrong result of source", "A differs", {"version": "source"}, True, 3, (16, 16))
+    path = tmp_path / "script.py"
+    run = [sys.executable, str(path)]
+    root = str(Path(__file__).parents[2])
+    path.write_text(
+        script(ADDITION, failure).replace(
+            "Interpreter(stages.source)", "Interpreter(stages.source.replace('+ 1.0', '+ 2.0'))"
+        )
+    )
+    wrong = subprocess.run(run, capture_output=True, text=True, env={"PYTHONPATH": root})
+    assert wrong.returncode == 1 and "Mismatched elements: 5 / 5" in wrong.stderr
