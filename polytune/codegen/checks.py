@@ -39,7 +39,12 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: tuple[BoundsCondi
                     else f"goes past the end of axis {condition.dimension}"
                 )
                 sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
-                text = f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}"
+                remedy = (
+                    "write i if i >= 0 else n + i where the other end is meant"
+                    if condition.side == "lower"
+                    else "pass a larger array, or let the loops end sooner"
+                )
+                text = f"array '{condition.array}': {where} {how}, for shape {shape}{sizes}; {remedy}"
                 writer.line(f"raise ArgumentError({_f_string(text)})")
     writer.line()
     writer.line()
