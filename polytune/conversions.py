@@ -56,6 +56,17 @@ def _copied(name: str, dtype: str) -> str:
     return f"converted = {name}.astype({dtype}), and after the call write {name}[...] = converted where it is changed"
 
 
+def overlap_remedy(other: str, *, both_written: bool) -> str:
+    """What to do with two arrays that overlap, one of which at least is written, as a sentence without its end.
+
+    Args:
+        other: the name of the second one.
+        both_written: whether that is written, too; a copy of it would then be lost.
+    """
+    one = "give the kernel the one array that both are parts of, with the subscripts that its elements have there"
+    return one if both_written else f"pass {other}.copy() to compute with what is there before the call; else {one}"
+
+
 def scalar_conversion(name: str, dtype: np.dtype) -> str:
     """What to do with a NumPy scalar of a type that kernels do not take, as a sentence without its end."""
     match dtype.kind:

@@ -56,8 +56,13 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
         else f"goes past the end of axis {condition.dimension}"
     )
     sizes = "".join(f", {name} = {{{name}}}" for name in arguments if mentions(condition.violated, name))
+    remedy = (
+        "; write i if i >= 0 else n + i where the other end is meant"
+        if condition.side == "lower"
+        else "; pass a larger array, or let the loops end sooner"
+    )
     plain = f"array '{condition.array}': {where} {how}, for shape "
-    return f'{literal(plain)} f"{shape}{sizes}"'
+    return f'{literal(plain)} f"{shape}{sizes}" {literal(remedy)}'
 
 
 def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:

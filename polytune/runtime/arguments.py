@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.conversions import array_conversion, scalar_conversion
+from polytune.conversions import array_conversion, overlap_remedy, scalar_conversion
 from polytune.errors import ArgumentError
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
@@ -174,16 +174,9 @@ def check_overlap(arrays: Mapping[str, np.ndarray], written: Collection[str]) ->
         for other in names:
             if other == name or not may_share(array, arrays[other]) or not _share(array, arrays[other]):
                 continue
-            one = (
-                "give the kernel the one array that both are parts of, with the subscripts that its elements have there"
-            )
-            remedy = (
-                one
-                if other in written
-                else f"pass {other}.copy() to compute with what is there before the call; else {one}"
-            )
             raise ArgumentError(
-                f"arguments {name!r} and {other!r} overlap in memory, and the kernel writes to {name!r}; {remedy}"
+                f"arguments {name!r} and {other!r} overlap in memory, and the kernel writes to {name!r}; "
+                f"{overlap_remedy(other, both_written=other in written)}"
             )
 
 

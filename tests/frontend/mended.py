@@ -719,6 +719,42 @@ def flag_in_a_condition(A):
             A[1] += x
 
 
+def flag_and_outcome(A, B):
+    done = 0
+    for i in range(len(A)):
+        go = 1 if done == 0 else 0
+        if go != 0:
+            if A[i] > 1.0:
+                done = 1
+            else:
+                for j in range(B.shape[1]):
+                    B[i, j] = A[i]
+
+
+# Around loops the flag needs the second remedy, too.
+mended(
+    refused.break_before_a_loop,
+    lambda: (vector(4), matrix()),
+    "done = 1 in place of break, and all that the loop does under if done == 0",
+)(flag_and_outcome)
+mended(
+    refused.flag_around_loops,
+    lambda: (vector(4), matrix()),
+    "store the outcome in a variable before the if: flag = 1 if ... else 0, and test flag != 0",
+)(flag_and_outcome)
+
+
+@mended(refused.break_out_of_an_endless_loop, VECTOR, "of a while, test the flag in its condition")
+def flag_of_an_endless_loop(A):
+    x = 1.0
+    done = 0
+    while done == 0:
+        x *= 0.5
+        if x < A[0]:
+            done = 1
+    A[1] = x
+
+
 @mended(refused.search_for_a_pair, TWO, "done = 1 in place of break, and all that the loop does under if done == 0")
 def flag_for_a_search(A, B):
     for i in range(len(A)):

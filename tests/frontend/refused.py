@@ -255,6 +255,37 @@ def break_in_a_while(A):
 
 
 @refused("break", "break")
+def break_before_a_loop(A, B: "float64[:, ::1]"):
+    for i in range(len(A)):
+        if A[i] > 1.0:
+            break
+        for j in range(B.shape[1]):
+            B[i, j] = A[i]
+
+
+@refused("an if that depends on done, around loops that change done", "if done == 0:")
+def flag_around_loops(A, B: "float64[:, ::1]"):
+    done = 0
+    for i in range(len(A)):
+        if done == 0:
+            if A[i] > 1.0:
+                done = 1
+            else:
+                for j in range(B.shape[1]):
+                    B[i, j] = A[i]
+
+
+@refused("break", "break")
+def break_out_of_an_endless_loop(A):
+    x = 1.0
+    while True:
+        x *= 0.5
+        if x < A[0]:
+            break
+    A[1] = x
+
+
+@refused("break", "break")
 def search_for_a_pair(A, B):
     for i in range(len(A)):
         for j in range(len(A)):

@@ -283,6 +283,50 @@ def test_overlapping_arrays_that_are_both_written():
 
 
 @kernel
+def differences(x, y, far: int):
+    for i in range(x.shape[0]):
+        x[i] = y[i - far]
+
+
+@kernel
+def differences_round_the_end(x, y, far: int):
+    for i in range(x.shape[0]):
+        x[i] = y[i - far if i - far >= 0 else y.shape[0] + (i - far)]
+
+
+@kernel
+def neighbours(x, y):
+    for i in range(x.shape[0]):
+        x[i] = y[i + 1]
+
+
+@kernel
+def neighbours_that_there_are(x, y):
+    for i in range(x.shape[0] - 1):
+        x[i] = y[i + 1]
+
+
+def test_subscripts_below_zero():
+    x, y = np.zeros(4), np.arange(4.0)
+    message = refusal(differences, x, y, 1)
+    assert "negative subscripts do not wrap round" in message
+    assert "write i if i >= 0 else n + i where the other end is meant" in message
+    differences_round_the_end(x, y, 1)
+    wanted = np.zeros(4)
+    differences.__wrapped__(wanted, y, 1)
+    assert x.tolist() == wanted.tolist() == [3, 0, 1, 2]
+
+
+def test_subscripts_past_the_end():
+    x, y = np.zeros(4), np.arange(4.0)
+    assert "pass a larger array, or let the loops end sooner" in refusal(neighbours, x, y)
+    neighbours(x, np.arange(5.0))
+    assert x.tolist() == [1, 2, 3, 4]
+    neighbours_that_there_are(x, y)
+    assert x.tolist() == [1, 2, 3, 4]
+
+
+@kernel
 def with_a_break(x, y, z):
     for i in range(len(x)):
         if x[i] > z:

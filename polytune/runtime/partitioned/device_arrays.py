@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.conversions import overlap_remedy
 from polytune.errors import ArgumentError, DeviceUnavailableError
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import device as open_device
@@ -57,16 +58,20 @@ def _residence(name: str, value: Any) -> Residence:
     dtype, shape = np.dtype(interface["typestr"]), tuple(interface["shape"])
     if dtype.name not in DATA_TYPES or not dtype.isnative:
         raise ArgumentError(
-            f"argument {name!r}: device arrays of {dtype.str} cannot be used; kernels take {', '.join(DATA_TYPES)}"
+            f"argument {name!r}: device arrays of {dtype.str} cannot be used; kernels take {', '.join(DATA_TYPES)}: "
+            "pass one that is made of it, and after the call copy that back where it is changed"
         )
     if interface.get("mask") is not None:
-        raise ArgumentError(f"argument {name!r}: device arrays with a mask cannot be used; fill it and pass the data")
+        raise ArgumentError(
+            f"argument {name!r}: device arrays with a mask cannot be used; pass the data, filled where the mask is"
+        )
     host = np.empty(shape, dtype)
     strides = interface.get("strides")
     if strides is not None and host.size and not _are_dense(tuple(strides), host):
         raise ArgumentError(
             f"argument {name!r}: a device array has to be dense in C order, and this one has the strides "
-            f"{tuple(strides)} for the shape {shape}; pass a contiguous copy of it"
+            f"{tuple(strides)} for the shape {shape}; pass a contiguous copy of it, and after the call copy that back "
+            "where it is changed"
         )
     address, read_only = interface["data"]
     host.flags.writeable = not read_only
@@ -121,5 +126,5 @@ def check_device_arrays(residences: Mapping[str, Residence], written: Sequence[s
             if other != name and name in written and not apart:
                 raise ArgumentError(
                     f"arguments {name!r} and {other!r} overlap in the memory of {residence.device.identity}, and the "
-                    f"kernel writes to {name!r}; pass a copy of one of them"
+                    f"kernel writes to {name!r}; {overlap_remedy(other, both_written=other in written)}"
                 )
