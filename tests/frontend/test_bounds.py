@@ -116,9 +116,9 @@ def test_lower_bounds_are_conditions_too() -> None:
 def test_extents_that_the_scop_knows_keep_their_names() -> None:
     scop = analysed(programs.gemm)
     assert extent_parameter(scop, "C", 0) == "n"
-    assert extent_parameter(scop, "B", 1) == "B_shape_1"
+    assert extent_parameter(scop, "B", 1) == "$B$shape_1"
     extents = itertools.chain.from_iterable(condition.extents for condition in access_bounds(scop))
-    assert set(extents) == {("A_shape_0", "A", 0), ("B_shape_0", "B", 0), ("B_shape_1", "B", 1)}
+    assert set(extents) == {("$A$shape_0", "A", 0), ("$B$shape_0", "B", 0), ("$B$shape_1", "B", 1)}
 
 
 def test_a_condition_that_another_implies_is_left_out() -> None:
