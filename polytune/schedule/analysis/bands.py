@@ -54,7 +54,19 @@ class BandAnalysis:
 def analyse_band(
     node: isl.ScheduleNode, dependences: Dependences, *, without: isl.UnionMap | None = None
 ) -> BandAnalysis:
-    """Analyse a band node.
+    """Analyse a band node, see ``_analysis``; what has been found for the same instances and schedules is known."""
+    if without is not None:
+        return _analysis(node, dependences, without)
+    parts = (node.get_domain(), node.get_prefix_schedule_union_map(), node.band_get_partial_schedule())
+    key = tuple(str(part) for part in parts)
+    known: BandAnalysis | None = dependences.of_bands.get(key)
+    if known is None:
+        known = dependences.of_bands[key] = _analysis(node, dependences)
+    return known
+
+
+def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.UnionMap | None = None) -> BandAnalysis:
+    """The properties of a band node.
 
     Args:
         node: the band.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property, partial
+from typing import Any
 
 import islpy as isl
 
@@ -34,6 +35,7 @@ class Dependences:
         precision: per array, how its dependences were found.
         relaxed: whether reductions may be reassociated: then the self-dependences are left out, and every value
             before or after a reduction is ordered against all of its instances.
+        of_bands: what ``bands.analyse_band`` has found so far: plans of one schedule ask for the same bands again.
     """
 
     scop: Scop
@@ -45,6 +47,7 @@ class Dependences:
     privatisable: frozenset[str]
     precision: Mapping[str, Precision]
     relaxed: bool
+    of_bands: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def approximations(self) -> tuple[str, ...]:
