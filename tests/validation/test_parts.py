@@ -32,7 +32,7 @@ KERNELS = (
     "gemm",
     "atax",
     "syr2k",
-    "gramschmidt",
+    "lu",
 )
 
 
