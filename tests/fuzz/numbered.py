@@ -12,7 +12,7 @@ from tests.fuzz.strategy import program_of
 AFFINE, SEEDED = "affine", "seeded"
 """The generators: of ``tests.fuzz.strategy``, whose programs have even numbers, and of ``tests.fuzz.seeded``."""
 
-_SCALES = (*((2, 2),) * 12, *((3, 3),) * 5, (5, 3), (5, 3), (8, 4))
+_SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
 """How many statements the affine programs have at most, and how deep their loops are."""
 
 
