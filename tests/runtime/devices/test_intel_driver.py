@@ -35,6 +35,7 @@ def test_a_sample_passes_on_intels_driver(part, request, tmp_path):
     assert driver is not None
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:xdist", *PARTS[part]]
     surroundings = intel_driver.environment(driver, tmp_path)
+    surroundings.pop("PYTEST_ADDOPTS", None)
     ran = subprocess.run(
         command, env=surroundings, cwd=intel_driver.ROOT, capture_output=True, text=True, timeout=SECONDS
     )
