@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import islpy as isl
 
-from polytune.frontend.expression import Expression, ParameterValue, walk
+from polytune.frontend.expression import Expression, Extent, ParameterValue, walk
 from polytune.frontend.frame import Kernel
 from polytune.frontend.parameters import needed_parameters, replace_parameters
 from polytune.frontend.scop import Parameter, Statement
@@ -15,15 +15,30 @@ from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
 def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[Parameter, ...]:
-    """The parameters that domains, accesses and shapes of local arrays mention, and those they are computed from."""
+    """The parameters that domains, accesses and shapes of local arrays mention, those they are computed from, and those
+    of extents that statements compute with: views of arrays in compiled code have no shape.
+    """
     names: set[str] = set()
     for statement in statements:
         names |= _parameter_names(statement.domain)
         for access in statement.accesses:
             names |= _parameter_names(access.relation)
+    of_extents = _of_extents(kernel)
+    operations = (node for statement in statements for operation in statement.operations for node in walk(operation))
+    names |= {node.name for node in operations if isinstance(node, ParameterValue) and node.name in of_extents}
     shapes = (extent for array in kernel.arrays.values() for extent in array.shape)
     names |= {node.name for extent in shapes for node in walk(extent) if isinstance(node, ParameterValue)}
     return needed_parameters(kernel.parameters, names)
+
+
+def _of_extents(kernel: Kernel) -> set[str]:
+    """The parameters that are extents, or are computed from some."""
+    found: set[str] = set()
+    for parameter in kernel.parameters.values():  # in an order in which each can be computed
+        nodes = tuple(walk(parameter.source))
+        if any(isinstance(n, Extent) or (isinstance(n, ParameterValue) and n.name in found) for n in nodes):
+            found.add(parameter.name)
+    return found
 
 
 def _parameter_names(relation: isl.Set | isl.Map) -> set[str]:

@@ -1,4 +1,4 @@
-"""Products of arguments and extents in bounds and subscripts, and subscripts of transposed arrays."""
+"""Products of arguments and extents in bounds and subscripts, extents as numbers, subscripts of transposed arrays."""
 
 from __future__ import annotations
 
@@ -110,6 +110,27 @@ def test_compiled_kernels_check_their_bounds():
         np.testing.assert_array_equal(found, wanted)
     with pytest.raises(ArgumentError, match="goes past the end of axis 0"):
         kernel(np.zeros(14), 3, 4)
+
+
+def extent_alone(A, B):
+    for i in range(len(B)):
+        B[i] = len(A) * 2.0 + A.shape[1]
+
+
+def product_of_extents(A, B):
+    n, m = A.shape
+    p = n * m
+    B[0] = p
+    return 2 * n + m
+
+
+@pytest.mark.parametrize("function", [extent_alone, product_of_extents])
+def test_extents_that_are_nothing_but_numbers_are_compiled(function):
+    """No loop or subscript mentions them, and compiled code has no shapes."""
+    wanted, found = np.zeros(3), np.zeros(3)
+    right = function(np.ones((4, 5)), wanted)
+    assert polytune.kernel(function, budget=0, background=False)(np.ones((4, 5)), found) == right
+    assert found.tolist() == wanted.tolist()
 
 
 def test_products_of_what_is_no_plain_integer_are_refused():
