@@ -115,7 +115,10 @@ def _condition(
     violated = violated.project_out(isl.dim_type.param, position, 1).intersect(context)
     if violated.is_empty():
         return None
-    simple = violated.coalesce().gist(context).coalesce()
+    simple = within_budget(
+        context.get_ctx(), OPERATIONS, lambda: violated.coalesce().gist(context).coalesce(), needed=True
+    )
+    simple = violated if simple is None else simple
     place = access.location
     reference = place.text[place.column : place.end_column]
     return BoundsCondition(array.name, dimension, side, simple, extents, place, reference), violated

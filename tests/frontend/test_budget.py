@@ -116,3 +116,15 @@ def test_access_that_cannot_be_checked_is_refused() -> None:
         access_bounds(analysed(many_divisions))
     assert access_bounds(analysed(fewer_divisions))
     assert "fewer divisions" in refused.value.remedy and refused.value.location.text.lstrip().startswith("A[")
+
+
+def folded(n, A, m):
+    for i in range(abs(n - m) + 2):
+        A[n - i, n - i] = A[i + 1, i] - A[abs(i - m // 2) + 1, (i + i) % 3 + 1]
+
+
+def test_conditions_that_cannot_be_simplified_are_used_as_they_are() -> None:
+    conditions = access_bounds(analysed(folded))
+    assert {(each.dimension, each.side) for each in conditions} == {
+        (k, end) for k in (0, 1) for end in ("lower", "upper")
+    }
