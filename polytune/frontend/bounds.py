@@ -17,6 +17,8 @@ from polytune.frontend.scop import Access, Array, ArrayRole, Scop
 OPERATIONS = 100_000
 """isl's budget for one access, in its own basic operations: a second or two, and 30 times what PolyBench takes."""
 
+_MOST_CASES, _MOST_DIVISIONS = 16, 3
+
 _INDEX = "index'"  # no name of Python's, so that no parameter has it
 
 
@@ -54,7 +56,10 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
     conditions: list[tuple[BoundsCondition, isl.Set]] = []
     context = scop.context.get_ctx()
     for access in (access for statement in scop.statements for access in statement.accesses):
-        found = within_budget(context, OPERATIONS, partial(_conditions, scop, access), needed=True)
+        try:
+            found = within_budget(context, OPERATIONS, partial(_conditions, scop, access), needed=True)
+        except _NotPlainError:
+            found = None
         if found is None:
             raise _beyond_checking(access)
         for condition, violated in found:
@@ -118,10 +123,24 @@ def _condition(
     simple = within_budget(
         context.get_ctx(), OPERATIONS, lambda: violated.coalesce().gist(context).coalesce(), needed=True
     )
-    simple = violated if simple is None else simple
+    if simple is None:
+        if not _is_plain(violated):
+            raise _NotPlainError
+        simple = violated
     place = access.location
     reference = place.text[place.column : place.end_column]
     return BoundsCondition(array.name, dimension, side, simple, extents, place, reference), violated
+
+
+def _is_plain(condition: isl.Set) -> bool:
+    """Whether a condition may be tested as it is: in few cases, with few divisions each."""
+    cases = condition.get_basic_set_list()
+    divisions = (cases.get_at(index).dim(isl.dim_type.div) for index in range(cases.n_basic_set()))
+    return cases.n_basic_set() <= _MOST_CASES and max(divisions, default=0) <= _MOST_DIVISIONS
+
+
+class _NotPlainError(Exception):
+    """isl does not simplify a condition that is too large to be tested as it is."""
 
 
 def _added(
