@@ -105,7 +105,7 @@ def _unconvertible(location: SourceLocation, found: Cast) -> UnsupportedSourceEr
         f"{dtype} holds integers from {np.iinfo(dtype).min} to {np.iinfo(dtype).max}; Python and NumPy raise an "
         "error here",
         "use a float64 array or variable for it"
-        + (", or the greatest or the least integer, as np.iinfo(np.int64).max" if value == value else ""),
+        + (f", or the greatest or the least integer, as np.iinfo(np.{dtype}).max" if value == value else ""),
     )
 
 

@@ -86,6 +86,78 @@ SQUARE = lambda: (matrix(),)  # noqa: E731
 ONE_OF_THESE = "compute the value before the kernel is called"
 
 
+# ---- numbers that a type does not hold
+
+
+@mended(
+    refused.infinity_in_integers,
+    lambda: (np.arange(5),),
+    "the greatest or the least integer, as np.iinfo(np.int64).max",
+    is_error=True,
+)
+def greatest_integer(A):
+    for i in range(len(A)):
+        A[i] = np.iinfo(np.int64).max
+
+
+@mended(
+    refused.nan_in_integers,
+    lambda: (np.arange(5, dtype=np.int32),),
+    "use a float64 array",
+    lambda kernel, A: kernel(A.astype(np.float64)),
+    is_error=True,
+)
+def nan_in_floats(A):
+    for i in range(len(A)):
+        A[i] = A[i] + np.nan
+
+
+@mended(
+    refused.integer_of_too_many_bits,
+    lambda: (np.arange(5, dtype=np.int32),),
+    "use a float64 array",
+    lambda kernel, A: kernel(A.astype(np.float64)),
+    is_error=True,
+)
+def integer_in_floats(A):
+    for i in range(len(A)):
+        A[i] += 2**40
+
+
+@mended(
+    refused.integer_of_too_many_bits,
+    lambda: (np.zeros(5, dtype=np.int32),),
+    "the greatest or the least integer, as np.iinfo(np.int32).max",
+    is_error=True,
+)
+def greatest_integer_of_32_bits(A):
+    for i in range(len(A)):
+        A[i] += np.iinfo(np.int32).max
+
+
+@mended(refused.negative_power_of_an_integer, lambda: (np.arange(1, 6),), "make a float of it first", is_error=True)
+def negative_power_of_a_float(A):
+    for i in range(len(A)):
+        A[i] = int(float(A[i]) ** -2)
+
+
+@mended(
+    refused.annotated_as_bytes,
+    lambda: (np.zeros(5, dtype=np.uint8),),
+    "annotate it with one of these types, and pass arguments of it",
+    lambda kernel, A: (converted := A.astype(np.int64), kernel(converted), A.__setitem__(..., converted))[1],
+)
+def annotated_as_integers(A: "int64[::1]"):
+    for i in range(len(A)):
+        A[i] = 1
+
+
+@mended(refused.text_that_is_no_number, VECTOR, "write a number", is_error=True)
+def number_for_text(A):
+    for i in range(len(A)):
+        A[i] = float("1e3")
+
+
 @mended(
     refused.unknown_call,
     lambda: (vector(), math.erf),
@@ -827,7 +899,7 @@ def with_results(kernel, A):
     return tuple(results)
 
 
-@mended(refused.returned_tuple, VECTOR, "several results go into the elements of an array argument", with_results)
+@mended(refused.returned_tuple, VECTOR, "write the others into an array that is an argument", with_results)
 def results_in_an_argument(A, results):
     results[0] = A[0] + 1.0
     results[1] = A[1] + 1.0

@@ -43,6 +43,18 @@ def integer_of_too_many_bits(A: "int32[::1]"):
         A[i] += 2**40
 
 
+@refused("a negative power of a NumPy integer", "A[i] = A[i] ** -2")
+def negative_power_of_an_integer(A: "int64[::1]"):
+    for i in range(len(A)):
+        A[i] = A[i] ** -2
+
+
+@refused('an argument is annotated as "uint8[::1]"', '"uint8[::1]"')
+def annotated_as_bytes(A: "uint8[::1]"):
+    for i in range(len(A)):
+        A[i] = 1
+
+
 @refused('float("many") is no number', 'float("many")')
 def text_that_is_no_number(A):
     for i in range(len(A)):

@@ -166,6 +166,7 @@ ELSEWHERE = {
     "is not written as a plain def": "test_a_lambda below",
     "the argument {name!r} has the type": "test_types_of_arguments below",
     "that cannot be checked before the kernel runs": "test_budget.py: the checks are made after the walk",
+    "is read before anything has assigned it": "test_unassigned.py: so are these",
     "is no comparison of integers": "the test whether a condition is affine, which refuses nothing",
     "is not a function of loop variables and sizes": "for what the expressions of later versions of Python may be",
     "in an expression', 'it is not compiled'": "for what later versions of Python may have",
