@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -33,7 +33,10 @@ from polytune.runtime.machine import vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, place_and_source, surroundings_of
-from polytune.tuner import Budget
+from polytune.tuner import Budget, OnlineTuner, Space
+
+if TYPE_CHECKING:
+    from polytune.pipeline import Stages
 
 __all__ = ["Kernel", "kernel"]
 
@@ -41,8 +44,13 @@ _MANY_CHANGES = 3
 """After so many changes of what a kernel uses from outside a warning says what they cost."""
 
 
+P = ParamSpec("P")
+R = TypeVar("R")
+"""The parameters of a function, and what it returns."""
+
+
 @overload
-def kernel(function: Callable[..., Any], /) -> Kernel: ...
+def kernel(function: Callable[P, R], /) -> Kernel[P, R]: ...
 @overload
 def kernel(
     *,
@@ -50,7 +58,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
-) -> Callable[[Callable[..., Any]], Kernel]: ...
+) -> Decorator: ...
 def kernel(
     function: Callable[..., Any] | None = None,
     /,
@@ -59,7 +67,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
-) -> Kernel | Callable[[Callable[..., Any]], Kernel]:
+) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
     Args:
@@ -88,13 +96,22 @@ def kernel(
     >>> x
     array([0., 2., 4.])
     """
-    if function is None:
-        return functools.partial(Kernel, strict=strict, budget=budget, thresholds=thresholds, background=background)
-    return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background)
+
+    def decorate(function: Callable[P, R]) -> Kernel[P, R]:
+        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background)
+
+    return decorate if function is None else decorate(function)
 
 
-class Kernel(CallableKernel):
-    """A function that runs compiled; ``kernel`` makes it.
+class Decorator(Protocol):
+    """What ``kernel`` gives for settings alone: it makes a kernel of a function, with the function's parameters."""
+
+    def __call__(self, function: Callable[P, R], /) -> Kernel[P, R]: ...
+
+
+class Kernel(CallableKernel, Generic[P, R]):
+    """A function that runs compiled; ``kernel`` makes it.  It has the function's parameters, and returns what that
+    does.
 
     Attributes:
         __wrapped__: the function itself.
@@ -129,8 +146,18 @@ class Kernel(CallableKernel):
     def __repr__(self) -> str:
         return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
 
+    if TYPE_CHECKING:
+
+        def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R: ...
+
+        def run(self, configuration: Mapping[str, Any], /, *arguments: P.args, **keywords: P.kwargs) -> R: ...
+
+        def space(self, *arguments: P.args, **keywords: P.kwargs) -> Space: ...
+
+        def tuner(self, *arguments: P.args, **keywords: P.kwargs) -> OnlineTuner: ...
+
     @functools.cached_property
-    def strict(self) -> Kernel:
+    def strict(self) -> Kernel[P, R]:
         """The same kernel, with every sum in source order."""
         if self.is_strict:
             return self
@@ -142,7 +169,7 @@ class Kernel(CallableKernel):
             background=self.background,
         )
 
-    def stages(self, signature: Signature | None = None) -> Any:
+    def stages(self, signature: Signature | None = None) -> Stages:
         """The compiler's stages for argument types (inferred from the source where not given), see
         ``polytune.pipeline``.
 
@@ -176,8 +203,7 @@ class Kernel(CallableKernel):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            source: str = replace(self.stages(signature), devices=devices).source
-            return source
+            return replace(self.stages(signature), devices=devices).source
 
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""

@@ -131,7 +131,6 @@ def test_source_order_is_that_of_python() -> None:
         assert [int(value) % (2**61 - 1) for value in expected] == reference.final[name]
 
 
-@pytest.mark.xfail(reason="pieces of a loop that is cut where a quotient lies do not cover it", strict=False)
 def test_iterations_that_were_lost() -> None:
     """A loop that is cut where a quotient lies: where the quotient is no integer, pieces do not cover it."""
 
