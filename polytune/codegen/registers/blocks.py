@@ -107,6 +107,10 @@ def add_total(target: Element, term: Term, total: Variable) -> Store:
     return Store(target, Binary(term.operator, target, result, target.dtype))
 
 
+ALWAYS = Constant(True, "bool")
+"""The condition that always holds."""
+
+
 @dataclass(frozen=True)
 class Box:
     """The points of a block: ranges of its rows (None where the accumulation has none) and columns, which may reach
@@ -148,7 +152,10 @@ def guarded(accumulation: Accumulation, box: Box, limit: Expression | None, vect
     bounds = common_inner(accumulation, box)
     assert bounds is not None, "accumulations whose blocks have no common range are not tiled"
     inner = accumulation.inner
-    apart = [_apart(accumulation, box, bounds, pair) for pair in accumulation.rivals]
+    separations = [_separations(accumulation, box, bounds, pair) for pair in accumulation.rivals]
+    if not all(separations):
+        return points(accumulation, box, None, None, limit)
+    apart = [any_of(conditions) for conditions in separations if ALWAYS not in conditions]
     if not is_ragged(accumulation):
         whole = vectors(*bounds)
         return If(all_of(apart), whole, points(accumulation, box, None, None, limit)) if apart else whole
@@ -188,36 +195,42 @@ def all_of(conditions: Sequence[Expression]) -> Expression:
     return conditions[0] if len(conditions) == 1 else Logical("and", tuple(conditions))
 
 
-def _apart(
-    accumulation: Accumulation, box: Box, inner: tuple[Expression, Expression], pair: tuple[Element, Element]
-) -> Expression:
-    """A condition under which no two points of a block have one element as the one and the other of a pair."""
-    conditions = _separations(accumulation, box, inner, pair)
+def any_of(conditions: Sequence[Expression]) -> Expression:
+    """That one of one or more conditions holds."""
     return conditions[0] if len(conditions) == 1 else Logical("or", tuple(conditions))
 
 
 def _separations(
     accumulation: Accumulation, box: Box, inner: tuple[Expression, Expression], pair: tuple[Element, Element]
 ) -> list[Expression]:
-    """Conditions each of which is enough: the elements lie apart along some axis."""
+    """Conditions each of which is enough for no two points of a block to have one element as the one and the other of a
+    pair: the elements lie apart along some axis.  None where they may meet whatever the sizes are."""
     ranges = dict(box.ranges(accumulation))
     ranges[accumulation.inner.variable] = Range(inner[0], add_constant(inner[1], -1))
     conditions: list[Expression] = []
     for one, other in zip(pair[0].subscripts, pair[1].subscripts, strict=True):
         for low, high in ((one, other), (other, one)):
             below, above = greatest(low, ranges), least(high, ranges)
-            # A subscript that both have in common never keeps them apart.
-            if below is not None and above is not None and _base(below) != _base(above):
+            if below is None or above is None:
+                continue
+            (base, lower), (other_base, upper) = _parts(below), _parts(above)
+            if base != other_base:
                 conditions.append(Compare("<", below, above))
+            elif lower < upper:
+                conditions.append(ALWAYS)
     return conditions
 
 
-def _base(expression: Expression) -> Expression:
-    """The expression without a constant that is added to it."""
+def _parts(expression: Expression) -> tuple[Expression, int]:
+    """An index expression as the sum of one without a constant and a constant."""
     match expression:
-        case Binary("+" | "-", base, Constant()):
-            return base
-    return expression
+        case Constant(value):
+            return integer(0), int(value)
+        case Binary("+", base, Constant(value)):
+            return base, int(value)
+        case Binary("-", base, Constant(value)):
+            return base, -int(value)
+    return expression, 0
 
 
 def points(

@@ -73,11 +73,15 @@ class _Block:
         }
         updates_and_terms = list(zip(self.accumulation.updates, self.accumulation.terms, strict=True))
         terms = {update.target: term for update, term in updates_and_terms}
+        read = {part for update in self.accumulation.updates for part in walk(update.value)}
         before, after = [], []
         for (target, row, vector), name in targets.items():
             place = self.at(target, row, vector)
             apart = self.apart(target)
             start: Any = Lanes(place, self.lanes, self.rows[row].mask, apart)
+            if target not in read:
+                # What is only overwritten may not have been written before.
+                start = Spread(Constant(0, place.dtype), self.lanes)
             result: Any = name
             term = terms[target]
             if term is not None and term.factor is not None:
@@ -98,8 +102,10 @@ class _Block:
                     updates.append(Let(own.name, value))
         inner = self.accumulation.inner
         work = block(*before, For(inner.variable, low, high, 1, block(*self.loads.values(), *updates)), *after)
-        # No sum is nothing, but times a factor that is no number it would be something.
-        return work if all(term is None for term in self.accumulation.terms) else If(Compare("<", low, high), work)
+        # No sum is nothing, but times a factor that is no number it would be something; and what is not overwritten
+        # stays as it was.
+        always = all(term is None for term in self.accumulation.terms) and read >= {target for target, _, _ in targets}
+        return work if always else If(Compare("<", low, high), work)
 
     def apart(self, element: Element) -> Apart | None:
         """How far consecutive columns of an element are apart."""

@@ -177,8 +177,10 @@ class _Rows:
         computed: dict[Element, Variable] = {}
         nodes: list[Node] = []
         for target in self.sweep.sums:
-            computed[target] = Variable(self.names.new("s"), VECTOR)
-            nodes.append(Let(computed[target].name, Lanes(target, self.lanes, mask)))
+            # What is only overwritten may not have been written before.
+            if self.reads_first(target):
+                computed[target] = Variable(self.names.new("s"), VECTOR)
+                nodes.append(Let(computed[target].name, Lanes(target, self.lanes, mask)))
         for row in range(self.count):
             for number, (update, term) in enumerate(zip(self.sweep.updates, self.sweep.terms, strict=True)):
                 if term is not None:
@@ -195,6 +197,15 @@ class _Rows:
                     nodes.append(Store(target, computed[target], mask))
         nodes += [Store(target, computed[target], mask) for target in self.sweep.sums]
         return block(*loads.values(), *nodes)
+
+    def reads_first(self, target: Element) -> bool:
+        """Whether a row reads an element before it assigns it."""
+        for update in self.sweep.updates:
+            if target in walk(update.value):
+                return True
+            if update.target == target:
+                return False
+        return True
 
     def at(self, node: Any, row: int) -> Any:
         """An expression for a row."""

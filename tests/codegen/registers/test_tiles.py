@@ -384,3 +384,48 @@ def test_kernels_of_the_suite(name: str) -> None:
             for wanted, got in zip(expected, values, strict=True):
                 precision = 1e-5 if np.asarray(wanted).dtype == np.float32 else 1e-9
                 np.testing.assert_allclose(got, wanted, precision, precision, err_msg=f"{version} {tiles}")
+
+
+def next_row(n, m, A, C):
+    for i in range(1, m):
+        for j in range(1, n):
+            for k in range(n):
+                C[i, j] = 0.5 * C[i + 1, j] + k
+            for _k in range(n):
+                A[0] += C[i, j]
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 5, 19])
+def test_elements_that_are_always_apart_need_no_test(n: int) -> None:
+    """C[i + 1, j] never is an element C[i, j] of the block, whatever n and m are."""
+    arguments = n, 4, np.zeros(2), np.arange(150.0).reshape(6, 25)
+    stages = stages_of(next_row, arguments)
+    assert with_vectors(stages)
+    check_versions(next_row, stages, arguments)
+
+
+def overwritten(A, B):
+    T = np.empty(A.shape[1])
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            T[j] = A[i, j]
+        for j in range(A.shape[1]):
+            for k in range(B.shape[0]):
+                T[j] = 2.0 * B[k]
+        for j in range(A.shape[1]):
+            A[i, j] += T[j]
+
+
+def last_of_each_row(T, B):
+    for i in range(B.shape[0]):
+        for j in range(T.shape[0]):
+            T[j] = B[i]
+
+
+@pytest.mark.parametrize("rows", [0, 1, 3, 9])
+def test_what_is_only_overwritten_is_not_loaded(rows: int) -> None:
+    """No row at all leaves the elements as they were."""
+    arguments = np.arange(21.0), np.linspace(1.0, 2.0, rows)
+    check_versions(last_of_each_row, stages_of(last_of_each_row, arguments), arguments)
+    arguments = np.arange(5.0 * 19).reshape(5, 19), np.linspace(1.0, 2.0, rows)
+    check_versions(overwritten, stages_of(overwritten, arguments), arguments)
