@@ -145,9 +145,15 @@ class Stages:
     def given_up(self) -> tuple[str, ...]:
         """The versions that are missing because isl found nothing within its budget, a sentence each."""
         return (
-            *(f"{name}: isl found no legal schedule within its budget" for name in self._scheduled.given_up),
+            *(
+                f"{name}: isl found no schedule that is proven legal within its budget"
+                for name in self._scheduled.given_up
+            ),
             *(f"{name}: isl could not analyse the loops within its budget" for name in self._planned.given_up),
-            *(f"{name}: isl could not generate the loops within its budget" for name in self._generated.given_up),
+            *(
+                f"{name}: isl could not generate loops that are proven complete within its budget"
+                for name in self._generated.given_up
+            ),
         )
 
     @cached_property

@@ -29,6 +29,10 @@ from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, unio
 OPERATIONS = 2_000_000
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
+OPERATIONS_WITH_DIVISIONS = 200_000
+"""The same for the dataflow analysis of accesses with integer divisions.  Long ones lead isl to sets in which a division
+stands twice, over which its lexicographic maximum crashes (``isl_basic_map_swap_div``, seen in 0.27)."""
+
 
 class Precision(Enum):
     """How the dependences through an array were found."""
@@ -81,7 +85,9 @@ def array_dependences(
     }
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         work = partial(way, accesses, scop, owner, relax_reductions)
-        found = within_budget(scop.context.get_ctx(), OPERATIONS, work)
+        few = way is _value_based and any(_has_divisions(access.relation) for access in accesses)
+        operations = min(OPERATIONS, OPERATIONS_WITH_DIVISIONS) if few else OPERATIONS
+        found = within_budget(scop.context.get_ctx(), operations, work)
         if found is not None:
             return found
     return _order_based(accesses, scop, owner, relax_reductions)
@@ -178,6 +184,11 @@ def _order_based(
     }
     pairs = [(source, sink, before[source.statement, sink.statement]) for source, sink in alike.values()]
     return _sorted_out(Precision.ORDER_BASED, pairs, scop, owner, relax_reductions)
+
+
+def _has_divisions(relation: isl.Map) -> bool:
+    """Whether integer divisions are in a relation: those of its subscripts, or of the domain of its statement."""
+    return any(piece.dim(isl.dim_type.div) for piece in relation.get_basic_maps())
 
 
 def _conflicting(accesses: Sequence[Access]) -> list[tuple[Access, Access]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 
 import islpy as isl
@@ -150,3 +151,32 @@ def test_budget_of_isl_makes_dependences_coarser(operations: int, monkeypatch: p
     coarse = compute_dependences(exact.scop)
     assert coarse.precision["A"] is not Precision.VALUE_BASED
     assert exact.flow["A"].is_subset(coarse.flow["A"]) and exact.order["A"].is_subset(coarse.order["A"])
+
+
+def every_other_element(m, n, A, B, beta):
+    B[n // 2 + 1, 2] = A[2] * 2.0
+    for i in range(m):
+        for j in range(m - 1, -1, -2):
+            for k in range(j, n, 2):
+                B[k + 1, j + 2] += beta if A[j] != A[j] else B[i + 1, j]
+            x = -3.0
+            for k in range(min(n, m)):
+                x = x + B[i, k]
+            A[i] = x + min(i * 0.125, B[j + j + 1, i + 2])
+
+
+def test_dataflow_with_divisions_ends_before_isl_crashes() -> None:
+    """In a process of its own: at some 300,000 operations isl uses memory that is not there."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            scop = analyse(every_other_element, infer_signature(every_other_element))
+            for relaxed in (False, True):
+                found = compute_dependences(scop, relaxed)
+                assert found.precision["B"] is Precision.MEMORY_BASED
+                assert violation(scop.schedule, found) is None
+            status = 0
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
