@@ -181,7 +181,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             from polytune.frontend import infer_signature
             from polytune.pipeline import Stages
         except ModuleNotFoundError as error:
-            if error.name not in ("islpy", "sympy"):
+            if error.name != "islpy":
                 raise
             raise MissingLibraryError(
                 f"compiling {self.__name__} needs {error.name}, which is not installed: pip install polytune "

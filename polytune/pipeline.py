@@ -204,7 +204,11 @@ class Stages:
     @cached_property
     @_timed()
     def counts(self) -> Counts:
-        """Compute, memory and reuse as functions of the parameters."""
+        """Compute, memory and reuse as functions of the parameters.
+
+        Raises:
+            MissingLibraryError: sympy is not installed.
+        """
         return count(self.scop)
 
     @cached_property

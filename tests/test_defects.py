@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 
 import polytune
 from polytune import pipeline
-from polytune.errors import DefectError, PolytuneError
+from polytune.errors import DefectError, MissingLibraryError, PolytuneError
 from polytune.packaging import build
+from polytune.runtime.arguments import signature_of
 
 
 def doubled(A):
@@ -76,6 +78,21 @@ def test_what_is_no_defect_passes(kernel, monkeypatch, error) -> None:
     with pytest.raises(type(error)) as caught:
         kernel(np.ones(3))
     assert caught.value is error
+
+
+def test_a_library_that_is_missing_is_no_defect(kernel, monkeypatch) -> None:
+    """sympy is imported when something is counted, long after the compiler itself."""
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    signature = signature_of(("A",), (np.ones(3),))
+    stages = kernel.stages(signature)
+    for compiles in (
+        lambda: kernel.module_text(signature, devices=True),
+        lambda: stages.counts,
+        lambda: stages.show("counts"),
+    ):
+        with pytest.raises(MissingLibraryError, match=r"needs sympy, which cannot be imported .*: pip install sympy$"):
+            compiles()
+    kernel(np.ones(3))  # of which nothing is counted
 
 
 def test_all_that_compiles_goes_through_the_door(kernel, monkeypatch, tmp_path) -> None:

@@ -117,8 +117,7 @@ class _Run:
             self.results.put("correctness", name, value=asdict(checked))
 
         found = check_kernels([benchmark(name) for name in self.kernels], dataset, self.device, end, report)
-        missing = [f"correctness of {name}" for name in self.kernels if name not in found]
-        self.results.put("not_reached", value=missing)
+        self.results.leave_out(*(f"correctness of {name}" for name in self.kernels if name not in found))
 
     def versions(self, dataset: Dataset, end: Deadline) -> None:
         """Every version of gemm."""
@@ -162,7 +161,7 @@ class _Run:
         for number, problem in enumerate(chosen):
             label = problem.label
             if end.is_over:
-                self.results.found.setdefault("not_reached", []).append(f"speed of {label}")
+                self.results.leave_out(f"speed of {label}")
                 continue
             print(f"{label}, {end.left:.0f} s left", file=sys.stderr, flush=True)
 
@@ -190,7 +189,7 @@ class _Run:
                 put("library", library_product((sizes["ni"], sizes["nk"], sizes["nj"]), problem.dtype))
             entry = self.results.found.get("speed", {}).get(label, {})
             if "device_seconds" not in entry and label not in self.results.found.get("failures", {}):
-                self.results.found.setdefault("not_reached", []).append(f"speed of {label}")
+                self.results.leave_out(f"speed of {label}")
             put("relations", relations(entry, self.results.found.get("limits", {}), problem.dtype.name))
 
 

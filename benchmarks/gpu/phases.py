@@ -77,6 +77,10 @@ class Results:
         node[place[-1]] = value
         self.write()
 
+    def leave_out(self, *work: str) -> None:
+        """Say that the time was up before some work began."""
+        self.put("not_reached", value=[*self.found.get("not_reached", []), *work])
+
     def write(self) -> None:
         """Replace the file."""
         self.found["seconds"] = round(time.monotonic() - self._begin, 1)

@@ -106,7 +106,7 @@ def test_package_shares_a_kernel_with_a_device(package_folder, tmp_path):
     program = tmp_path / "on_device.py"
     program.write_text(ON_DEVICE)
     printed = run_without_compiler(package_folder, program, devices="opencl")
-    assert re.search(r"tuning for steps=3, n=40, m=50: .* after 1 calls", printed)
+    assert re.search(r"tuning for steps=3, n=40, m=50: .* after 1 call$", printed, re.MULTILINE)
 
 
 def test_package_without_a_device_has_no_such_choice(package_folder, tmp_path):
@@ -133,7 +133,7 @@ def test_annotated_kernel_without_the_compiler_says_what_it_needs(package_folder
         "    print(error)\n"
     )
     printed = run_without_compiler(package_folder, program)
-    assert re.match(r"compiling double needs (islpy|sympy), which is not installed: .* polytune build", printed)
+    assert re.match(r"compiling double needs islpy, which is not installed: .* polytune build", printed)
 
 
 def test_generated_package_names_no_compiler(package_folder):

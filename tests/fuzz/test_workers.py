@@ -28,6 +28,19 @@ def test_worker_goes_on_after_every_kind_of_end() -> None:
         worker.close()
 
 
+def test_worker_crashes_though_its_parent_handles_crashes() -> None:
+    """Drivers of devices do, and a handler that only returns makes nothing of a signal that was sent."""
+    before = signal.signal(signal.SIGSEGV, lambda number, frame: None)
+    worker = Worker(work, seconds=0.5)
+    try:
+        verdict = judge(worker, "crash")
+        assert verdict.failure is not None
+        assert verdict.failure.kind == "ended by SIGSEGV"
+    finally:
+        worker.close()
+        signal.signal(signal.SIGSEGV, before)
+
+
 def check_worker(worker: Worker) -> None:
     assert judge(worker, "1").executions == 1
     for job, kind in (

@@ -175,6 +175,11 @@ def _serve(connection: Connection, inherited: Connection | None, work: Work, not
         inherited.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    # A fork has the handlers of the libraries that its parent has loaded.  Those of OpenCL's drivers go on after a
+    # signal that was sent, as they wait for the fault to come again.
+    faulthandler.disable()
+    for crash in (signal.SIGSEGV, signal.SIGBUS, signal.SIGILL, signal.SIGABRT):
+        signal.signal(crash, signal.SIG_DFL)
     with open(notes, "w") as file:
         faulthandler.enable(file)
         faulthandler.register(signal.SIGUSR1, file)

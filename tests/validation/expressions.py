@@ -33,8 +33,6 @@ from tests.validation.memory import Cells
 Value = Callable[[], Any]
 
 _INTEGERS = ("int32", "int64")
-_LARGEST_POWER = 64
-"""Up to which exponent a power is taken for the product that it is."""
 
 _ARITHMETIC: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda left, right: left + right,
@@ -85,6 +83,8 @@ class Expressions:
                 return dtype in ("int64", "bool") and self.is_index(operand)
             case ir.Binary(operator, left, right, dtype):
                 return dtype == "int64" and operator in _ARITHMETIC and self.is_index(left) and self.is_index(right)
+            case ir.Power(operand, exponent, dtype):
+                return dtype == "int64" and exponent >= 0 and self.is_index(operand)
             case ir.Compare(_, left, right):
                 return self.is_index(left) and self.is_index(right)
             case ir.Logical(_, operands):
@@ -123,6 +123,9 @@ class Expressions:
             case ir.Binary(operator, left, right):
                 function, first, second = _ARITHMETIC[operator], self.index(left), self.index(right)
                 return lambda: function(first(), second())
+            case ir.Power(operand, exponent):
+                base = self.index(operand)
+                return lambda: base() ** exponent
             case ir.Unary("not", operand):
                 inner = self.index(operand)
                 return lambda: not inner()
@@ -165,9 +168,9 @@ class Expressions:
                 return self.value(operand)
             case ir.Unary(operator, operand, dtype):
                 return self._lane_by_lane(_unary(operator), dtype, self.value(operand))
-            case ir.Binary("**", base, ir.Constant(exponent), dtype) if _is_product(exponent, dtype, self.strict):
-                inner = self.value(base)
-                return lambda: pow(inner(), int(exponent), PRIME)
+            case ir.Power(operand, exponent, dtype):
+                power = field.power(exponent, self.lane_type(node), self.strict)
+                return self._lane_by_lane(power, dtype, self.value(operand))
             case ir.Binary(operator, left, right, dtype):
                 function = field.binary(operator, self.lane_type(node), self.strict)
                 return self._lane_by_lane(function, dtype, self.value(left), self.value(right))
@@ -216,6 +219,8 @@ class Expressions:
             case Spread(value):
                 return self.lane_type(value)
             case Chosen(_, value) | Shifted(_, value) | ir.Unary(_, value, "vector") | ir.Binary(_, value, _, "vector"):
+                return self.lane_type(value)
+            case ir.Power(value, _, "vector"):
                 return self.lane_type(value)
         return node.dtype
 
@@ -387,12 +392,6 @@ def parameter_values(sources: Mapping[str, ir.Expression], arguments: Mapping[st
     for name, source in sources.items():
         found[name] = int(value(source))
     return found
-
-
-def _is_product(exponent: Any, dtype: str, strict: bool) -> bool:
-    """Whether a power is a product of equal factors, in any grouping."""
-    regrouped = not (strict and dtype.startswith("float"))
-    return regrouped and float(exponent).is_integer() and 0 <= exponent <= _LARGEST_POWER
 
 
 def _unary(operator: str) -> Callable[[int], int]:

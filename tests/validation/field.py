@@ -182,6 +182,22 @@ def binary(name: str, dtype: str, strict: bool) -> Function:
     return lambda left, right: hash((kind, left, right)) % PRIME
 
 
+def power(exponent: int, dtype: str, strict: bool) -> Function:
+    """A power of an element with a constant exponent: a product, or the inverse of one where that is negative.
+
+    Args:
+        exponent: the exponent.
+        dtype: the type of the result.
+        strict: whether products of floats may not be regrouped.
+    """
+    if strict and dtype.startswith("float"):
+        kind = tag(f"power {exponent} {dtype}")
+        return lambda base: hashed(kind, base)
+    if exponent < 0:
+        return lambda base: inverse(pow(base, -exponent, PRIME))
+    return lambda base: pow(base, exponent, PRIME)
+
+
 def neutral(name: str) -> int:
     """The element that changes no result of a reduction."""
     return {"+": 0, "*": 1, "min": GREATEST, "max": PRIME - GREATEST}[name]

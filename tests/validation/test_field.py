@@ -52,6 +52,21 @@ def test_strict_sums_of_floats_keep_their_order() -> None:
     assert whole(a, whole(b, c)) == whole(whole(a, b), c)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "int64"])
+def test_powers_are_products(dtype: str) -> None:
+    a, *_ = NUMBERS
+    power = [field.power(exponent, dtype, strict=False)(a) for exponent in range(4)]
+    assert power == [1, a, field.multiply(a, a), field.multiply(field.multiply(a, a), a)]
+    assert field.power(-2, dtype, strict=False)(a) == field.divide(field.divide(1, a), a)
+
+
+def test_strict_powers_of_floats_are_uninterpreted() -> None:
+    a, b, *_ = NUMBERS
+    square, cube = (field.power(exponent, "float64", strict=True) for exponent in (2, 3))
+    assert len({square(a), square(b), cube(a), field.multiply(a, a)}) == 4
+    assert field.power(2, "int32", strict=True)(a) == field.multiply(a, a)
+
+
 def test_extremes_are_a_lattice() -> None:
     a, b, c, *_ = NUMBERS
     for name in ("min", "max"):

@@ -18,10 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, Any
 
 import islpy as isl
 
+from polytune.errors import MissingLibraryError
 from polytune.schedule.parameter_text import condition_text, floor_text
 
 if TYPE_CHECKING:
@@ -103,13 +105,28 @@ class PiecewiseQuasiPolynomial:
         )
 
 
+def _sympy() -> ModuleType:
+    """sympy, which takes as long to import as many a kernel to compile, and is imported when it is first needed.
+
+    Raises:
+        MissingLibraryError: it cannot be imported.
+    """
+    try:
+        import sympy
+    except ImportError as error:
+        raise MissingLibraryError(
+            f"counting what a kernel computes needs sympy, which cannot be imported ({error}): pip install sympy"
+        ) from error
+    module: ModuleType = sympy
+    return module
+
+
 def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...], factored: bool) -> str:
     """One quasi-polynomial as ``P//d`` with an integer polynomial P, in factors if wanted and shorter."""
     if polynomial.is_nan() or polynomial.is_infty() or polynomial.is_neginfty():
         raise ValueError(f"not a finite number: {polynomial}")
-    import sympy  # which takes as long to import as many a kernel to compile
-
-    coefficients: dict[sympy.Expr, Fraction] = {}
+    sympy = _sympy()
+    coefficients: dict[Any, Fraction] = {}
     for term in polynomial.get_terms():
         monomial = _monomial(term, parameters)
         coefficients[monomial] = coefficients.get(monomial, Fraction(0)) + _fraction(term.get_coefficient_val())
@@ -125,8 +142,7 @@ def _value_text(polynomial: isl.QPolynomial, parameters: tuple[str, ...], factor
 
 def _monomial(term: isl.Term, parameters: tuple[str, ...]) -> sympy.Expr:
     """The product of powers of a term.  A floor is one symbol whose name is its Python text."""
-    import sympy
-
+    sympy = _sympy()
     factors = [
         sympy.Symbol(name) ** term.get_exp(isl.dim_type.param, index)
         for index, name in enumerate(parameters)

@@ -15,12 +15,26 @@ def run(*arguments, devices="none"):
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=240, env=environment)
 
 
-def test_everything_at_the_smallest_size(opencl, tmp_path):
-    out = tmp_path / "out.json"
-    sizes = ("--dataset", "MINI", "--check-dataset", "MINI", "--seconds", "12")
-    done = run("gemm", "--device", opencl.identity, *sizes, "--output", str(out))
+def run_smallest(identity, out, seconds):
+    """Everything of gemm at the smallest size: the process, and what its report says."""
+    sizes = ("--dataset", "MINI", "--check-dataset", "MINI", "--seconds", str(seconds))
+    done = run("gemm", "--device", identity, *sizes, "--output", str(out))
     assert done.returncode == 0, done.stderr + done.stdout
     found = json.loads(out.read_text())
+    # Whatever the machine is doing besides: a problem is either timed, or the report says that it was not.
+    timed, missed = found.get("speed", {}), found["not_reached"]
+    for label in ("gemm float64", "gemm float32"):
+        assert (timed.get(label, {}).get("device_seconds", 0) > 0) != (f"speed of {label}" in missed)
+    assert ("gemm" in found.get("correctness", {})) != ("correctness of gemm" in missed)
+    return done, found
+
+
+def test_everything_at_the_smallest_size(opencl, tmp_path):
+    # A machine that is busy with other things may take longer to compile than is left for checking what was compiled.
+    for seconds in (12, 24, 48, 96):
+        done, found = run_smallest(opencl.identity, tmp_path / "out.json", seconds)
+        if "correctness of gemm" not in found["not_reached"]:
+            break
     assert found["device"]["identity"] == opencl.identity
     gemm = found["correctness"]["gemm"]
     assert gemm["mapped"]
@@ -28,11 +42,11 @@ def test_everything_at_the_smallest_size(opencl, tmp_path):
     assert gemm["wrong"] == []
     assert all(entry["exact"] for entry in found["transfers"].values())
     assert found["limits"]["copy"] > 0
-    # Whatever the machine is doing besides: a problem is either timed, or the report says that it was not.
-    timed, missed = found.get("speed", {}), found["not_reached"]
-    for label in ("gemm float64", "gemm float32"):
-        assert (timed.get(label, {}).get("device_seconds", 0) > 0) != (f"speed of {label}" in missed)
     assert "1 of 1 kernels have a device version" in done.stdout
+
+
+def test_the_file_says_what_there_was_no_time_for(opencl, tmp_path):
+    run_smallest(opencl.identity, tmp_path / "out.json", 1)
 
 
 def test_there_is_no_such_device():

@@ -199,8 +199,8 @@ def test_tuner_of_residents_is_another_one(kernel, arguments, device):
             kernel(*arguments)
         kernel.run(configuration, *arguments)
     np.testing.assert_array_equal(arguments[2], result)
-    ((_, _, places),) = kernel.tuners
-    assert places == (("x", "opencl:0"), ("y", "opencl:0"))
+    (case,) = kernel.tuners
+    assert case.places == (("x", "opencl:0"), ("y", "opencl:0"))
 
 
 def test_moving_residents_is_not_measured(kernel, arguments, device, monkeypatch):
