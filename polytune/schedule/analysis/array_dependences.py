@@ -30,8 +30,8 @@ OPERATIONS = 2_000_000
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
 OPERATIONS_WITH_DIVISIONS = 200_000
-"""The same for the dataflow analysis of accesses with integer divisions.  Long ones lead isl to sets in which a division
-stands twice, over which its lexicographic maximum crashes (``isl_basic_map_swap_div``, seen in 0.27)."""
+"""The same for the dataflow analysis of accesses with integer divisions.  Long ones lead isl to sets in which a
+division stands twice, over which its lexicographic maximum crashes (``isl_basic_map_swap_div``, seen in 0.27)."""
 
 
 class Precision(Enum):
