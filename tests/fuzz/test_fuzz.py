@@ -20,7 +20,7 @@ from tests.fuzz.workers import Worker, judge
 
 INTERPRETED, COMPILED = 320, 16
 """How many programs are interpreted, in every version, and how many are compiled."""
-AT_ONCE = 4
+AT_ONCE = 2
 """How many interpreted programs are one test."""
 
 
