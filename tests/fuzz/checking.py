@@ -379,6 +379,8 @@ def _refusal(error: Exception, sample: Sample, arguments: Arguments | None, refe
     if isinstance(error, UnsupportedSourceError) and "no statement that is ever executed" in error.what:
         idle = all(_is_same(array, fresh.arrays[name]) for name, array in reference.arrays.items())
         return "" if idle and reference.result is None else "refused as idle, but plain Python does something"
+    if isinstance(error, UnsupportedSourceError) and "around loops that change" in error.what:
+        return ""  # Outside the language: see the remedies of refusals.
     if reference.error is not None or _reasons(sample, function, fresh):
         return ""
     return "refused, though in range and without overlaps"
