@@ -65,9 +65,9 @@ seconds more, for the phase that was at work when the time ended, and for Numba.
 FIRST_CALL = 10.0
 """The processor time that a first call may take in all, in seconds."""
 
-NODES_A_SECOND = 110
+NODES_A_SECOND = 75
 """How many nodes of the loop IR Numba and LLVM compile in a second.  Measured over all versions of nine kernels of
-PolyBench: 60 to 180 for versions of more than 100 nodes, on a machine that is busy with other things."""
+PolyBench: 60 to 180 for versions of more than 100 nodes, the fewest of them for the largest versions."""
 
 
 Result = TypeVar("Result")
@@ -375,9 +375,11 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
 
 
 def compiled_in_time(programs: tuple[Program, ...], seconds: float) -> tuple[Program, ...]:
-    """Programs in their order, but those last of which it would take longer than so many seconds to compile one: the
-    first one is what a first call waits for."""
-    return tuple(sorted(programs, key=lambda each: size_of(each) > seconds * NODES_A_SECOND))
+    """Programs in their order, but first the first one of them that takes no longer than so many seconds to compile: a
+    first call waits for it.  Where all of them take longer, that is the smallest one."""
+    quick = [program for program in programs if size_of(program) <= seconds * NODES_A_SECOND]
+    first = quick[0] if quick else min(programs, key=size_of)
+    return (first, *(program for program in programs if program is not first))
 
 
 def size_of(program: Program) -> int:
