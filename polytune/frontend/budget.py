@@ -12,6 +12,7 @@ left out.
 from __future__ import annotations
 
 import logging
+import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -22,6 +23,10 @@ import islpy as isl
 
 Result = TypeVar("Result")
 
+OPERATIONS_A_SECOND = 1_500_000
+"""How many of its basic operations isl does in a second where they are slow, as when it generates loops."""
+
+_LEAST = 10_000
 _log = logging.getLogger(__name__)
 
 
@@ -60,18 +65,25 @@ class ProcessorTime:
         return self._used + (0.0 if self._since is None else time.thread_time() - self._since)
 
     @property
+    def left(self) -> float:
+        """How much is left of the part that may be used now, in seconds; less than 0 where it has been overdrawn."""
+        return self._share * self._whole - self.used
+
+    @property
     def is_used_up(self) -> bool:
         """Whether there is none left of the part that may be used now."""
-        return self.used >= self._share * self._whole
+        return self.left <= 0
 
 
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
 
 
-def is_used_up() -> bool:
-    """Whether the kernel that is being compiled has used all of its processor time."""
+def _operations_left() -> int:
+    """How many operations isl does in what is left of the kernel's processor time, about; 0 where nothing is left."""
     running = _running.get()
-    return running is not None and running.is_used_up
+    if running is None:
+        return sys.maxsize
+    return 0 if running.is_used_up else max(_LEAST, int(min(running.left, 1e6) * OPERATIONS_A_SECOND))
 
 
 def within_budget(
@@ -91,8 +103,10 @@ def within_budget(
         work: what is to be done.
         needed: whether it is done even when the kernel has used up its processor time.
     """
-    if not needed and is_used_up():
-        return None
+    if not needed:
+        operations = min(operations, _operations_left())
+        if not operations:
+            return None
     outer = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)

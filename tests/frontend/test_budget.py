@@ -8,6 +8,7 @@ import islpy as isl
 import pytest
 
 from polytune.errors import UnsupportedSourceError
+from polytune.frontend import budget
 from polytune.frontend.bounds import access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from tests.frontend.helpers import analysed
@@ -128,3 +129,13 @@ def test_conditions_that_cannot_be_simplified_are_used_as_they_are() -> None:
     assert {(each.dimension, each.side) for each in conditions} == {
         (k, end) for k in (0, 1) for end in ("lower", "upper")
     }
+
+
+def test_what_may_be_left_out_gets_no_more_operations_than_there_is_time_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    context, clock = isl.Context(), ProcessorTime(1.0)
+    with clock.running():
+        assert within_budget(context, 10_000_000, lambda: squares(context)) is not None
+        monkeypatch.setattr(budget, "OPERATIONS_A_SECOND", 1)
+        monkeypatch.setattr(budget, "_LEAST", 50)
+        assert within_budget(context, 10_000_000, lambda: squares(context)) is None
+        assert within_budget(context, 10_000_000, lambda: squares(context), needed=True) is not None
