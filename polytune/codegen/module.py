@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import write_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
-from polytune.codegen.names import Namespace, builtin_names, module_namespace
+from polytune.codegen.names import Namespace, builtin_names, literal, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Call, Element, Power, walk
-from polytune.frontend.generated_names import MARK, generated
-from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.frontend.expression import Call, Expression, Power, walk
+from polytune.frontend.generated_names import MARK, REPORT, generated
+from polytune.frontend.scop import Array, ArrayRole, Report, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
@@ -63,6 +64,7 @@ def write_module(
     _write_scratch(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
+    _write_verification(writer, scop)
     _write_counts(writer, counts)
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
@@ -72,6 +74,8 @@ def write_module(
     errors = ["ArgumentError"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
+    if scop.reports:
+        errors.append("SubscriptError")
     _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)
     return header.text() + text
 
@@ -103,9 +107,9 @@ def _arithmetic(scop: Scop) -> list[str]:
 
 def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     """The import of the memory of local arrays."""
-    if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
-        return ""
-    return f"from polytune.runtime.local_arrays import {_imported(namespace, 'local_array')}\n"
+    makers = {ArrayRole.LOCAL: "local_array", ArrayRole.RESULT: "result_array"}
+    used = [maker for role, maker in makers.items() if any(array.role is role for array in scop.arrays)]
+    return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
 def _write_header(
@@ -194,12 +198,14 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
 
 
 def _allocation(array: Array) -> str:
-    if array.role is ArrayRole.SCALAR:
+    if not array.shape:
         if array.initial is not None:
             return f"{MARK}np.full(1, {array.initial}, {MARK}np.{array.dtype})"
         return f"{MARK}np.zeros(1, {MARK}np.{array.dtype})"
     shape = ", ".join(f"{MARK}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
     zeroed = ", zeroed=True" if array.zeroed else ""
+    if array.role is ArrayRole.RESULT:
+        return f"{MARK}result_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
     return f"{MARK}local_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
 
 
@@ -228,14 +234,51 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
         return
     names = [*_with_parameters(scop), *map(scratch_name, storage_of(scop).scratch)]
 
-    def element(node: Element) -> str:
-        return f"{scratch_name(node.array)}[0]"
+    def text(node: Expression) -> str:
+        return expression_text(node, lambda element: f"{scratch_name(element.array)}[0]", compiled=False)
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
-        writer.line(f"return {expression_text(scop.result, element, compiled=False)}")
+        writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()
     writer.line()
+
+
+def _write_verification(writer: SourceWriter, scop: Scop) -> None:
+    """What raises the error of a subscript that was out of range while the kernel ran."""
+    if not scop.reports:
+        return
+    with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
+        writer.line('"""Raise where a subscript was out of range."""')
+        with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
+            writer.line(f"raise {MARK}SubscriptError({MARK}REPORTS[{scratch_name(REPORT)}[0] - 1])")
+    writer.line()
+    writer.line()
+    with writer.indented(f"{MARK}REPORTS = ("):
+        for report in scop.reports:
+            writer.line(f"{literal(_report_text(report))},")
+    writer.line(")")
+    writer.line()
+    writer.line()
+
+
+def _report_text(report: Report) -> str:
+    """What is said of a subscript that was out of range."""
+    arrays = " or ".join(repr(name) for name in report.arrays)
+    references = ", ".join(report.references)
+    lines = [
+        f"{report.location}: a subscript of {arrays} was out of range, in {references}",
+        report.location.caret(),
+        "why: a subscript that depends on data is only known while the kernel runs; from then on nothing that needs "
+        "it was computed, and what had been written until then is",
+        "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _memory_name(scop: Scop, name: str) -> str:
+    """What an array is called beside a call's arguments."""
+    return name if scop.array(name).role is ArrayRole.ARGUMENT else scratch_name(name)
 
 
 def _with_parameters(scop: Scop) -> list[str]:
@@ -266,6 +309,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
+    writer.line(f"RESULTS = {tuple(array.name for array in scop.arrays if array.role is ArrayRole.RESULT)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:

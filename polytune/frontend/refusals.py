@@ -69,26 +69,6 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
     ((ast.Import, ast.ImportFrom), "an import inside the kernel", "it runs Python code", "import it outside"),
     ((ast.Match,), "a match statement", "it is not compiled", "use if, elif and else"),
     ((ast.AsyncFor,), "an async for", "a kernel runs from start to end at once", "use a plain for over range"),
-    (
-        (ast.Break,),
-        "break",
-        "which iterations run would then depend on the order in which they run",
-        "keep a flag: done = 0 before the loop, done = 1 in place of break, and all that the loop does under "
-        "if done == 0; of a while, test the flag in its condition",
-    ),
-    (
-        (ast.Continue,),
-        "continue",
-        "which statements run would then depend on the order in which they run",
-        "put what follows in the loop into an else",
-    ),
-    (
-        (ast.Return,),
-        "a return that is not the last statement",
-        "which statements run would then depend on the order in which they run",
-        "return at the end of the function, and put what follows the condition into an else; in a loop, keep a flag: "
-        "done = 1 in place of return, and all that the loop does under if done == 0",
-    ),
 )
 
 

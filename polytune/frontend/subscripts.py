@@ -10,9 +10,9 @@ import numpy as np
 from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding
-from polytune.frontend.names import lookup, obstacle
+from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, binary
+from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
 from polytune.frontend.refusals import counted
 
 Reader = Callable[[Frame, ast.expr], Value]
@@ -97,12 +97,27 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     value = with_products(frame, value)
     try:
         frame.kernel.affine.function(value.expression)
+        return as_index(value.expression)
     except NotAffineError as error:
-        why, last = obstacle(frame, error)
-        raise frame.source.refusal(
-            node,
-            f"the subscript {frame.source.segment(node)} of {array} is not affine",
-            f"which element is accessed must be known without running the program, but the subscript {why}",
-            last.remedy,
-        ) from None
-    return as_index(value.expression)
+        if error.is_wrong:
+            raise frame.source.refusal(
+                node,
+                f"the subscript {frame.source.segment(node)} of {array} {error}",
+                "Python would raise an error here",
+                "divide by a constant other than 0",
+            ) from None
+    if value.is_integer:
+        return _from_either_end(value, frame.kernel.extents[array, dimension])
+    raise frame.source.refusal(
+        node,
+        f"the subscript {frame.source.segment(node)} of {array} is no integer",
+        "elements are counted by integers, and Python would raise an error here",
+        "use // in place of /, an int in place of a float argument, or int(x)",
+    )
+
+
+def _from_either_end(value: Value, extent: Value) -> Expression:
+    """A subscript that depends on data; a negative one counts from the end, as in NumPy."""
+    index = cast(value, "int64")
+    negative = compare("<", index, constant(0))
+    return select(negative, binary("+", index, cast(extent, "int64")), index).expression
