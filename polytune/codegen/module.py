@@ -14,7 +14,7 @@ from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Call, Expression, Power, walk
+from polytune.frontend.expression import Call, Constant, Expression, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.scop import Array, ArrayRole, Report, Scop
 from polytune.frontend.unassigned import UnassignedRead
@@ -59,8 +59,10 @@ def write_module(
     for program in written:
         if not program.shares:
             write_version(writer, program, scop, part_words, is_nested=program.name in nested)
+    _write_preconditions(writer, scop)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
+    _write_constants(writer, scop)
     _write_scratch(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
@@ -172,6 +174,17 @@ def _arguments(scop: Scop) -> list[str]:
     return [name for name, _ in scop.signature.arguments]
 
 
+def _write_preconditions(writer: SourceWriter, scop: Scop) -> None:
+    if not scop.preconditions:
+        return
+    with writer.indented(f"def require({', '.join(_arguments(scop))}):"):
+        writer.line('"""Raise what the kernel raises before anything else."""')
+        for line in scop.preconditions:
+            writer.line(line.replace(MARK, "\\x24"))  # in literals of text alone
+    writer.line()
+    writer.line()
+
+
 def _write_parameters(writer: SourceWriter, scop: Scop) -> None:
     with writer.indented(f"def parameters({', '.join(_arguments(scop))}):"):
         writer.line('"""The integers that everything else is a function of."""')
@@ -191,10 +204,28 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
         writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
         for name in storage.scratch:
             array = scop.array(name)
-            writer.line(f"{scratch_name(name)} = {_allocation(array)}")
+            memory = constant_name(name) if array.role is ArrayRole.CONSTANT else _allocation(array)
+            writer.line(f"{scratch_name(name)} = {memory}")
         writer.line(f"return ({''.join(f'{scratch_name(name)}, ' for name in storage.scratch)})")
     writer.line()
     writer.line()
+
+
+def constant_name(array: str) -> str:
+    """The name of the memory of a constant array, which all calls use."""
+    return generated("constant", array)
+
+
+def _write_constants(writer: SourceWriter, scop: Scop) -> None:
+    arrays = [array for array in scop.arrays if array.role is ArrayRole.CONSTANT]
+    for array in arrays:
+        values = ", ".join(expression_text(Constant(value, array.dtype), compiled=False) for value in array.values)
+        shape = ", ".join(expression_text(extent, compiled=False) for extent in array.shape)
+        made = f"{MARK}np.array([{values}], {MARK}np.{array.dtype}).reshape({shape})"
+        writer.line(f"{constant_name(array.name)} = {made}")
+    if arrays:
+        writer.line()
+        writer.line()
 
 
 def _allocation(array: Array) -> str:
@@ -309,7 +340,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
-    writer.line(f"RESULTS = {tuple(array.name for array in scop.arrays if array.role is ArrayRole.RESULT)!r}")
+    kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
+    writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:

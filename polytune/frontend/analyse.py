@@ -70,6 +70,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         source=source.text,
         strict=strict,
         reports=reports,
+        preconditions=kernel.preconditions,
         result_location=source.location(source.tree.body[-1]),
     )
 

@@ -8,7 +8,7 @@ from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import inlined_call, number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import inlined_call, item_of, number, operator_symbol, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -26,6 +26,7 @@ from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
 
 
@@ -137,8 +138,11 @@ def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
     if isinstance(value, ast.Tuple | ast.List):
         items = (meaning_of(frame, element) for element in value.elts)
         return tuple(map_values(item, promotion.number) for item in items)
-    if isinstance(value, ast.Name) and isinstance(frame.bindings.get(value.id), TupleBinding):
+    if isinstance(value, ast.Name):
         return items_of(lookup(frame, value))
+    if isinstance(value, ast.Subscript):
+        item = item_of(frame, value)
+        return None if item is None else items_of(item)
     if isinstance(value, ast.Call):
         returned = inlined_call(frame, value, alone=True)
         return None if returned is None else items_of(returned)
@@ -217,6 +221,13 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
             _assign_name(frame, node, target, value)
         case ast.Subscript():
             element = read_element(frame, target, read)
+            if frame.kernel.arrays[element.array].role is ArrayRole.CONSTANT:
+                raise frame.source.refusal(
+                    target,
+                    f"{frame.source.segment(target)} is assigned, an element of what is from outside of the kernel",
+                    "arrays, lists and tuples from outside are constants in a kernel",
+                    "pass the array as an argument",
+                )
             operation = Assign(element, convert(value, element.dtype))
             frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
         case _:

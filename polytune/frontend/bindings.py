@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from polytune.frontend.expressions import inlined_call, read, read_shape
+from polytune.frontend.expressions import inlined_call, item_of, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -17,6 +17,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.promotion import Value
+from polytune.frontend.source import NestedFunction
 
 
 def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
@@ -34,8 +35,13 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
         binding = lookup(frame, node)
         if isinstance(binding, ArrayBinding | ShapeBinding | TupleBinding):
             return binding
+        if isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction):
+            return binding
     if isinstance(node, ast.Tuple | ast.List):
         return TupleBinding(tuple(meaning_of(frame, element) for element in node.elts))
+    item = item_of(frame, node) if isinstance(node, ast.Subscript) else None
+    if item is not None:
+        return item
     shape = read_shape(frame, node)
     if shape is not None:
         return ShapeBinding(shape)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
@@ -22,29 +21,30 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import Binding, Frame, ScalarBinding, Stale, ValueBinding, assigned_names
-from polytune.frontend.names import outside_object
+from polytune.frontend.iteration import counted, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import For, Guard, Perform
 from polytune.frontend.promotion import Value, compare, constant, convert, select
-from polytune.frontend.refusals import instead_of
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
 
 def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
-    """``for v in range(...)``.
+    """``for v in range(...)``, and loops that stand for one.
 
     Raises:
-        UnsupportedSourceError: not a loop over a range with affine bounds and a constant step.
+        UnsupportedSourceError: what it goes over cannot be counted, or in steps that are not constant.
     """
-    if not isinstance(node.target, ast.Name):
-        raise frame.source.refusal(
-            node.target,
-            "a loop over several variables",
-            "a loop counts one integer",
-            "loop over range(...) with one variable, and subscript the arrays with it: x = A[i]",
-        )
+    iterations_of_tuple = written_out(frame, node)
+    if iterations_of_tuple is not None:
+        for iteration in iterations_of_tuple:
+            lower(frame, iteration)
+        return
+    other = counted(frame, node)
+    if other is not None:
+        node = other
+    assert isinstance(node.target, ast.Name)
     start, stop, step = _range(frame, node)
     bounds = [with_products(frame, bound) for bound in (start, stop)]
     is_affine = [frame.kernel.affine.is_function(bound.expression) for bound in bounds]
@@ -151,14 +151,7 @@ def lower_sequential(
 def _range(frame: Frame, node: ast.For) -> tuple[Value, Value, int]:
     """The start, the stop and the step of a loop."""
     call = node.iter
-    if not (isinstance(call, ast.Call) and outside_object(frame, call.func) is builtins.range):
-        name = frame.source.segment(call.func) if isinstance(call, ast.Call) else ""
-        raise frame.source.refusal(
-            call,
-            f"a loop over {frame.source.segment(call)}",
-            "the iterations must be counted by an integer to be reordered",
-            instead_of(name, "loop over range(start, stop, step) and subscript the array: x = A[i]"),
-        )
+    assert isinstance(call, ast.Call)
     if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         raise frame.source.refusal(
             call,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -208,7 +209,9 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     items = _items(frame, node.value)
     if items is None:
         return Value(read_element(frame, node, read))
-    position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice) else None
+    position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
+    if position is None and isinstance(node.value, ast.Name) and isinstance(lookup(frame, node.value), TupleBinding):
+        return Value(read_element(frame, node, read), weak=True)  # Python's own numbers
     if not isinstance(position, int) or not -len(items) <= position < len(items):
         raise frame.source.refusal(
             node,
@@ -227,14 +230,25 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
     return item.value
 
 
+def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
+    """What a constant subscript of a tuple selects; None for any other reference."""
+    items = _items(frame, node.value)
+    if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
+        return None
+    position = read(frame, node.slice).constant
+    return items[position] if isinstance(position, int) and -len(items) <= position < len(items) else None
+
+
 def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     """The items of a tuple or shape that is subscripted; None for anything else."""
     shape = read_shape(frame, node)
     if shape is not None:
         return tuple(map(ValueBinding, shape))
     meaning: Meaning | None = None
-    if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), TupleBinding):
+    if isinstance(node, ast.Name):
         meaning = lookup(frame, node)
+    elif isinstance(node, ast.Subscript):
+        meaning = item_of(frame, node)
     elif isinstance(node, ast.Call):
         meaning = inlined_call(frame, node)
     return meaning.items if isinstance(meaning, TupleBinding) else None
@@ -246,10 +260,14 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
         if isinstance(binding, ArrayBinding):
             if node.attr == "ndim":
                 return promotion.constant(frame.kernel.arrays[binding.array].ndim)
+            if node.attr == "size":
+                ndim = frame.kernel.arrays[binding.array].ndim
+                extents = [frame.kernel.extents[binding.array, dimension] for dimension in range(ndim)]
+                return reduce(partial(promotion.binary, "*"), extents)
             raise frame.source.refusal(
                 node,
                 f"the attribute .{node.attr} of an array",
-                "of an array, a kernel may use elements, .shape, .ndim and .dtype",
+                "of an array, a kernel may use elements, .shape, .ndim, .size and .dtype",
                 instead_of(node.attr, "compute what is needed from these, or outside the kernel"),
             )
     value = outside_object(frame, node)
@@ -284,16 +302,40 @@ def _comparison(frame: Frame, node: ast.Compare) -> Value:
             "numbers are compared by their values",
             "use == or !=, and spell out each value",
         )
+    shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
+    if (
+        len(shapes) == 2
+        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        and shapes[0] is not None
+        and shapes[1] is not None
+    ):
+        return _same_tuples(shapes[0], shapes[1], isinstance(node.ops[0], ast.Eq))
     operands = [number(frame, operand) for operand in (node.left, *node.comparators)]
     symbols = [COMPARISONS[type(operator)] for operator in node.ops]
     pairs = zip(symbols, operands, operands[1:], strict=False)
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
+def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
+    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
+
+
+def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool) -> Value:
+    """Whether two shapes are the same, or are not."""
+    if len(left) != len(right):
+        return promotion.constant(not equal)
+    pairs = [promotion.compare("==", one, other) for one, other in zip(left, right, strict=True)]
+    same = promotion.logical("and", pairs)
+    return same if equal else promotion.negation(same)
+
+
 def _call(frame: Frame, node: ast.Call) -> Value:
     name = frame.source.segment(node.func)
     function = outside_object(frame, node.func)
     if function is len and len(node.args) == 1:
+        items = _items(frame, node.args[0])
+        if items is not None:
+            return promotion.constant(len(items))
         shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
         if shape is not None:
             return shape[0]

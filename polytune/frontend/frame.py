@@ -21,7 +21,8 @@ from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter
-from polytune.frontend.source import Source
+from polytune.frontend.source import NestedFunction, Source
+from polytune.frontend.syntax import nodes_inside
 from polytune.signature import Signature
 
 
@@ -116,6 +117,8 @@ class Kernel:
         taken: the names that a new name must avoid.
         derived: the parameters that stand for products of arguments and extents, by what they are.
         calls: the functions that are being inlined, outermost first.
+        preconditions: what Python tests of the arguments, as text.
+        constants: the constant arrays that stand for objects from outside, and these, by their identities.
         inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
     """
 
@@ -132,9 +135,11 @@ class Kernel:
     by_value: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     derived: dict[Expression, str] = field(default_factory=dict)
-    calls: list[FunctionType] = field(default_factory=list)
+    calls: list[FunctionType | NestedFunction] = field(default_factory=list)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Result | None = None
+    preconditions: tuple[str, ...] = ()
+    constants: dict[Any, tuple[str, Any]] = field(default_factory=dict)
 
     def fresh(self, name: str) -> str:
         """A name like ``name`` that nothing else has."""
@@ -223,10 +228,9 @@ class Frame:
 def assigned_names(statements: Iterable[ast.stmt], *, loop_variables: bool = True) -> Counter[str]:
     """How often each name is assigned in the statements."""
     counts: Counter[str] = Counter()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                counts[node.id] += 1
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not loop_variables:
-                counts[node.target.id] -= 1
+    for node in nodes_inside(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts[node.id] += 1
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not loop_variables:
+            counts[node.target.id] -= 1
     return +counts

@@ -33,12 +33,12 @@ from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
 from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
-from polytune.frontend.source import Source, read_source
+from polytune.frontend.source import NestedFunction, Source, read_source
 from polytune.frontend.statements import lower_block
 
 
 def inline_call(
-    frame: Frame, node: ast.Call, function: FunctionType, *, value_used: bool, alone: bool = False
+    frame: Frame, node: ast.Call, function: FunctionType | NestedFunction, *, value_used: bool, alone: bool = False
 ) -> Meaning | None:
     """Inline a call; what it returns, or None.
 
@@ -60,12 +60,17 @@ def inline_call(
             "a call is replaced by the function's body, which would have no end",
             "write the recursion as a loop",
         )
-    callee = read_source(function)
-    arguments = _match_arguments(frame, node, callee)
+    is_nested = isinstance(function, NestedFunction)
+    callee = function.source if isinstance(function, NestedFunction) else read_source(function)
+    signature = function.signature if isinstance(function, NestedFunction) else inspect.signature(callee.function)
+    arguments = _match_arguments(frame, node, callee.name, signature)
     inner = _callee_frame(frame, callee)
+    # What a nested function does not assign is what it means where the function is called.
+    local = _local_names(callee)
+    outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
     if value_used and is_expression(callee.tree.body) and not _returns_argument(callee, meanings):
-        inner.bindings = dict(meanings)
+        inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
         value = evaluate(inner, callee.tree.body)
         kernel.calls.pop()
@@ -78,6 +83,7 @@ def inline_call(
             "call it before, in a line of its own, and choose afterwards: s = f(x), then s if x[i] > 0 else 0; or, "
             "where it must not be called otherwise, under an if",
         )
+    inner.bindings |= outer
     for name, meaning in meanings.items():
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first = len(frame.nodes)
@@ -114,9 +120,15 @@ def _callee_frame(frame: Frame, callee: Source) -> Frame:
     )
 
 
-def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, ast.expr | Value]:
+def _local_names(callee: Source) -> set[str]:
+    arguments = {argument.arg for argument in ast.walk(callee.tree.args) if isinstance(argument, ast.arg)}
+    return arguments | set(assigned_names(callee.tree.body))
+
+
+def _match_arguments(
+    frame: Frame, node: ast.Call, called: str, signature: inspect.Signature
+) -> dict[str, ast.expr | Value]:
     """The arguments of a call by the names of the function's parameters, as Python matches them."""
-    signature = inspect.signature(callee.function)
     for argument in (*node.args, *node.keywords):
         if isinstance(argument, ast.Starred) or (isinstance(argument, ast.keyword) and argument.arg is None):
             raise frame.source.refusal(
@@ -130,8 +142,8 @@ def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, 
     except TypeError as error:
         raise frame.source.refusal(
             node,
-            f"{callee.name} is called with arguments that do not fit: {error}",
-            f"it is {callee.name}{signature}, and Python would raise an error here",
+            f"{called} is called with arguments that do not fit: {error}",
+            f"it is {called}{signature}, and Python would raise an error here",
             "pass one value for each argument",
         ) from None
     arguments: dict[str, ast.expr | Value] = {}
@@ -139,9 +151,9 @@ def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, 
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
             raise frame.source.refusal(
                 node,
-                f"{callee.name} has the starred argument {name!r}",
+                f"{called} has the starred argument {name!r}",
                 "a function is inlined with a fixed number of arguments",
-                f"list the arguments of {callee.name} by name",
+                f"list the arguments of {called} by name",
             )
         if name in bound.arguments:
             arguments[name] = bound.arguments[name]
@@ -154,7 +166,7 @@ def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, 
         else:
             raise frame.source.refusal(
                 node,
-                f"the default value of {name!r} of {callee.name} is used",
+                f"the default value of {name!r} of {called} is used",
                 "only a number can be a default value",
                 f"pass {name!r} explicitly",
             )

@@ -17,6 +17,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from polytune.frontend.syntax import nodes_inside
+
 Fresh = Callable[[str], str]
 
 
@@ -43,8 +45,8 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh) -> Structured:
     """
     returns = _jumps(body, ast.Return)
     jumps = (ast.Break, ast.Continue)
-    has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in _inside(body))
-    if not returns and not has_else and not any(isinstance(node, jumps) for node in _inside(body)):
+    has_else = any(isinstance(node, ast.For | ast.While) and node.orelse for node in nodes_inside(body))
+    if not returns and not has_else and not any(isinstance(node, jumps) for node in nodes_inside(body)):
         return Structured(list(body), None)
     is_plain = not returns or (len(returns) == 1 and returns[0] is body[-1])
     returned = None if is_plain else fresh("returned")
@@ -117,7 +119,7 @@ class _Structurer:
 
     def without_else(self, node: ast.For | ast.While) -> list[ast.stmt]:
         """A loop with an ``else``, and what the else holds after it, unless the loop has ended by a ``break``."""
-        if not any(isinstance(jump, ast.Break) for jump in _own_jumps(node.body)):
+        if not any(isinstance(jump, ast.Break) for jump in own_jumps(node.body)):
             return [_copied(node, node.body, orelse=[]), *node.orelse]
         broken = self.fresh("broken")
         body = _noting_breaks(node.body, broken)
@@ -145,7 +147,7 @@ class _Structurer:
         """Whether a statement holds a jump out of the block it stands in."""
         if _jumps([statement], ast.Return):
             return True
-        return bool(around.kind) and bool(_own_jumps([statement]))
+        return bool(around.kind) and bool(own_jumps([statement]))
 
     def leave(self, statement: ast.Return, around: _Around) -> list[ast.stmt]:
         """A ``return``."""
@@ -177,7 +179,7 @@ class _Structurer:
             made = _copied(node, self.block(node.body, _Around("sequential"))[0])
             made.is_sequential = True
             return [made]
-        left = self.fresh("left") if _own_jumps(node.body) or ends else None
+        left = self.fresh("left") if own_jumps(node.body) or ends else None
         ended = self.fresh("ended") if ends else None
         inside = self.block(node.body, _Around("counted", left, ended))[0]
         if left is not None and _is_read(left, inside):
@@ -203,33 +205,23 @@ class _Structurer:
 
 def _ends_early(node: ast.For | ast.While) -> bool:
     """Whether a loop has a ``break`` of its own, or a ``return`` inside."""
-    own = any(isinstance(jump, ast.Break) for jump in _own_jumps(node.body))
+    own = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
     return own or bool(_jumps(node.body, ast.Return))
 
 
 def _is_sequential(node: ast.For) -> bool:
-    """Whether all counted loops inside may end early too."""
-    loops = [inner for inner in _inside(node.body) if isinstance(inner, ast.For)]
+    """Whether all counted loops inside may end early too, and it is not over values that are seen in the source."""
+    if isinstance(node.iter, ast.Tuple | ast.List):
+        return False
+    loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]
     return all(_ends_early(inner) for inner in loops)
 
 
-def _inside(statements: Sequence[ast.stmt]) -> list[ast.AST]:
-    """All nodes in statements, but for those of functions that are defined in them."""
-    found: list[ast.AST] = []
-    waiting: list[ast.AST] = list(reversed(statements))
-    while waiting:
-        node = waiting.pop()
-        found.append(node)
-        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef):
-            waiting += reversed(list(ast.iter_child_nodes(node)))
-    return found
-
-
 def _jumps(statements: Sequence[ast.stmt], kind: type[ast.stmt]) -> list[Any]:
-    return [node for node in _inside(statements) if isinstance(node, kind)]
+    return [node for node in nodes_inside(statements) if isinstance(node, kind)]
 
 
-def _own_jumps(statements: Sequence[ast.stmt]) -> list[ast.AST]:
+def own_jumps(statements: Sequence[ast.stmt]) -> list[ast.AST]:
     """Every ``break`` and ``continue`` of the loop that the statements are the body of, or are in."""
     found: list[ast.AST] = []
     for statement in statements:
@@ -237,9 +229,9 @@ def _own_jumps(statements: Sequence[ast.stmt]) -> list[ast.AST]:
             case ast.Break() | ast.Continue():
                 found.append(statement)
             case ast.If(_, then, otherwise):
-                found += _own_jumps([*then, *otherwise])
+                found += own_jumps([*then, *otherwise])
             case ast.For(orelse=otherwise) | ast.While(orelse=otherwise):
-                found += _own_jumps(otherwise)
+                found += own_jumps(otherwise)
     return found
 
 
@@ -250,14 +242,14 @@ def _noting_breaks(statements: Sequence[ast.stmt], flag: str) -> list[ast.stmt]:
         match statement:
             case ast.Break():
                 made.append(_assignment(flag, 1, statement))
-            case ast.If(_, then, otherwise) if _own_jumps([statement]):
+            case ast.If(_, then, otherwise) if own_jumps([statement]):
                 statement = _branch(statement, _noting_breaks(then, flag), _noting_breaks(otherwise, flag))
         made.append(statement)
     return made
 
 
 def _is_read(name: str, statements: Sequence[ast.stmt]) -> bool:
-    names = (node for node in _inside(statements) if isinstance(node, ast.Name))
+    names = (node for node in nodes_inside(statements) if isinstance(node, ast.Name))
     return any(node.id == name and isinstance(node.ctx, ast.Load) for node in names)
 
 

@@ -16,6 +16,7 @@ from polytune.frontend.inline import inline_call
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
+from polytune.frontend.preconditions import preconditions
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
@@ -63,7 +64,9 @@ def lower(source: Source, signature: Signature) -> Lowered:
 
 def _walk(kernel: Kernel, source: Source) -> list[Node]:
     bindings = declare_arguments(kernel, source)
-    body = structured(source.tree.body, kernel.fresh)
+    tests = preconditions(source)
+    kernel.preconditions = tests.lines
+    body = structured(tests.body, kernel.fresh)
     frame = Frame(kernel, source, bindings, [], assigned_names(body.statements), exits=Exits(body.returned))
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
 
 
@@ -41,7 +42,10 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             f"assign {name!r} before this line",
         )
     try:
-        return ObjectBinding(frame.source.resolve(name))
+        value = frame.source.resolve(name)
+        if isinstance(value, np.ndarray):
+            return ArrayBinding(constant_array(frame, node, name, value))
+        return tuple_of(value) or ObjectBinding(value)
     except KeyError:
         raise frame.source.refusal(
             node,

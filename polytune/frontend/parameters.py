@@ -149,6 +149,9 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
         isinstance(node, leaves) for node in walk(value.expression)
     ):
         return None
+    known = frame.kernel.parameters.get(name)
+    if known is not None and known.source != value.expression:  # a loop that is written out comes here again
+        name = frame.kernel.fresh(name)
     frame.kernel.parameters[name] = Parameter(name, value.expression)
     return Value(ParameterValue(name), value.weak)
 

@@ -24,14 +24,15 @@ class AccessKind(Enum):
 
 class ArrayRole(Enum):
     """Where an array lives: an argument of the kernel, an array made inside it, one that is made inside and returned, a
-    scalar variable (rank 0), or a scalar that says where a subscript was out of range, which any statement may write at
-    any time."""
+    constant from outside, a scalar variable (rank 0), or a scalar that says where a subscript was out of range, which
+    any statement may write at any time."""
 
     ARGUMENT = "argument"
     LOCAL = "local"
     RESULT = "result"
     SCALAR = "scalar"
     REPORT = "report"
+    CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,7 @@ class Array:
             a scalar.
         initial: for a scalar that starts as the value of an argument, that argument's name.
         zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
+        values: of a constant array, all of its elements in C order.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Array:
     initial: str | None = None
     zeroed: bool = False
     location: SourceLocation | None = None
+    values: tuple[int | float, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -164,6 +167,7 @@ class Scop:
         strict: whether sums keep their source order.
         result_location: where what is returned stands.
         reports: by number, from 1, the places where subscripts are tested while the kernel runs.
+        preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
     """
 
     name: str
@@ -181,6 +185,7 @@ class Scop:
     strict: bool = False
     result_location: SourceLocation | None = None
     reports: tuple[Report, ...] = ()
+    preconditions: tuple[str, ...] = ()
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)

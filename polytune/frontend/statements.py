@@ -9,12 +9,12 @@ from polytune.frontend import control
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue
 from polytune.frontend.expressions import number, plain_arguments
-from polytune.frontend.frame import Frame
+from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
-from polytune.frontend.source import inlinable
+from polytune.frontend.source import NestedFunction, inlinable
 
 
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
@@ -45,6 +45,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
         case ast.Break() | ast.Continue() if frame.opaque:
             jump = Break() if isinstance(node, ast.Break) else Continue()
             frame.nodes.append(Perform((jump,), frame.source.location(node), frame.source.segment(node)))
+        case ast.FunctionDef() if not node.decorator_list:
+            frame.bindings[node.name] = ObjectBinding(NestedFunction(frame.source, node))
         case ast.Return():
             lower_return(frame, node)
         case ast.Pass() | ast.Expr(ast.Constant()):

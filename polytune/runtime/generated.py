@@ -70,10 +70,11 @@ class GeneratedKernel:
         part_words = 0 if self._partitioned is None else self._partitioned.part_words
         self._contexts = Contexts(module, part_words, most_sizes)
         self._result = getattr(module, "result", None)
+        self._require = getattr(module, "require", None)
         self._verify = getattr(module, "verify", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
-        self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.RESULTS]
+        self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
@@ -149,8 +150,11 @@ class GeneratedKernel:
         Raises:
             ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only, or
                 sizes cannot be computed.
+            Exception: what the kernel itself raises for such arguments.
         """
         module = self.module
+        if self._require is not None:
+            self._require(*values)
         try:
             parameters = module.parameters(*values)
         except (ArithmeticError, ValueError) as error:

@@ -9,11 +9,14 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numba import prange
 
 from tests.frontend.mended import TWO, VECTOR, matrix, vector
 
 ACCEPTED: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = []
 FACTOR = np.float32(2.0)
+WEIGHTS = np.array([0.5, 0.25, 0.25])
+TABLE = [1.0, 2.0, 3.0]
 
 
 def accepted(*arguments: Callable[[], tuple[Any, ...]]) -> Callable[[Any], Any]:
@@ -329,3 +332,60 @@ def advanced_loop_variable(A):
 def unpacked_call(A):
     x, y = both(A[0], A[1])
     A[2] = x * y
+
+
+@accepted(VECTOR)
+def assertion(A):
+    assert A[0] > 0.0
+    A[0] = 1.0
+
+
+@accepted(lambda: (np.array([0.5, -1.0]),))
+def raised(A):
+    if A[0] < 0.0:
+        raise ValueError
+    A[0] = 1.0
+
+
+@accepted(VECTOR)
+def nested_function(A):
+    def inner(x):
+        return x + 1.0
+
+    A[0] = inner(A[0])
+
+
+@accepted(VECTOR)
+def subscripted_global_array(A):
+    for i in range(3):
+        A[i] *= WEIGHTS[i]
+
+
+@accepted(VECTOR)
+def subscripted_global_list(A):
+    for i in range(3):
+        A[i] *= TABLE[i]
+
+
+@accepted(VECTOR)
+def loop_over_an_array(A):
+    for x in A:
+        A[0] += x
+
+
+@accepted(VECTOR)
+def loop_over_pairs(A):
+    for (i, x) in enumerate(A):  # fmt: skip
+        A[i] = x
+
+
+@accepted(VECTOR)
+def number_of_elements(A):
+    for i in range(A.size):
+        A[i] = 1.0
+
+
+@accepted(VECTOR)
+def parallel_range(A):
+    for i in prange(len(A)):
+        A[i] += 1.0

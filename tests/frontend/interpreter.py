@@ -73,6 +73,8 @@ class Run:
             shape = tuple(int(self._value(extent)) for extent in array.shape)
             content = 0 if array.zeroed else -777
             self.memory[array.name] = np.full(shape, content, dtype=array.dtype)
+            if array.role is ArrayRole.CONSTANT:
+                self.memory[array.name].flat[:] = array.values
             if array.initial is not None:
                 self.memory[array.name][()] = self.arguments[array.initial]
         for statement, point in self._instances():

@@ -357,28 +357,6 @@ def number_without_subscript(A, x: float):
 
 
 @mended(
-    refused.subscripted_global_array,
-    VECTOR,
-    "add an argument WEIGHTS to the kernel and pass it",
-    lambda kernel, A: kernel(A, refused.WEIGHTS),
-)
-def global_array_as_an_argument(A, WEIGHTS):
-    for i in range(3):
-        A[i] *= WEIGHTS[i]
-
-
-@mended(
-    refused.subscripted_global_list,
-    VECTOR,
-    "add an argument TABLE to the kernel and pass np.array(TABLE)",
-    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
-)
-def global_list_as_an_argument(A, TABLE):
-    for i in range(3):
-        A[i] *= TABLE[i]
-
-
-@mended(
     refused.subscripted_expression,
     TWO,
     "give the array a name of its own, as an argument of the kernel",
@@ -399,19 +377,6 @@ def loop_of_a_product(A, B, C):
     for i in range(len(A)):
         s += A[i] * B[i]
     C[0] = s
-
-
-@mended(refused.loop_over_an_array, VECTOR, "loop over range(start, stop, step) and subscript the array")
-def loop_over_the_subscripts(A):
-    for i in range(len(A)):
-        A[0] += A[i]
-
-
-@mended(refused.loop_over_pairs, VECTOR, "subscript the arrays with it: x = A[i]")
-def pairs_by_subscript(A):
-    for i in range(len(A)):
-        x = A[i]
-        A[i] = x
 
 
 @mended(refused.unpacked_array, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]")
@@ -525,18 +490,6 @@ def chosen_by_a_conditional_expression(A):
         A[i] = 1.0 if A[i] > 0.5 else 0.0
 
 
-@mended(refused.parallel_range, VECTOR, "write range: polytune finds out itself")
-def plain_range(A):
-    for i in range(len(A)):
-        A[i] += 1.0
-
-
-@mended(refused.number_of_elements, VECTOR, "in a bound, write a loop for each dimension")
-def loop_for_each_dimension(A):
-    for i in range(A.shape[0]):
-        A[i] = 1.0
-
-
 @mended(refused.bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
 def bytes_as_an_argument(A, count: int):
     A[0] = count
@@ -589,11 +542,6 @@ def function_for_a_lambda(A):
     A[0] = one_more(A[0])
 
 
-@mended(refused.nested_function, VECTOR, "define it outside; calls of plain functions are inlined")
-def function_outside(A):
-    A[0] = one_more(A[0])
-
-
 @mended(refused.nested_class, VECTOR, "define it outside")
 def class_outside(A):
     A[0] = 1.0
@@ -614,7 +562,7 @@ def block_around_the_call(A):
     A[0] = 1.0
 
 
-@mended(refused.try_block, VECTOR, "check the arguments before the kernel is called")
+@mended(refused.try_block, VECTOR, "or before it is called")
 def without_try(A):
     A[0] = 1.0
 
@@ -622,16 +570,6 @@ def without_try(A):
 def checked(kernel, A):
     assert A[0] > 0.0
     kernel(A)
-
-
-@mended(refused.assertion, VECTOR, "check the arguments before the kernel is called", checked)
-def after_an_assertion(A):
-    A[0] = 1.0
-
-
-@mended(refused.raised, VECTOR, "check the arguments before the kernel is called", checked)
-def after_a_check(A):
-    A[0] = 1.0
 
 
 def driven(A):
@@ -954,3 +892,96 @@ def array_of_a_tuple(A, B):
     t = 2.0, B
     a, b = t
     A[0] = a * b[1]
+
+
+# ---- tests of arguments, and what is from outside
+
+
+@mended(
+    refused.assertion_after_a_loop,
+    VECTOR,
+    "check the arguments at the top of the kernel, before anything but assignments of variables",
+)
+def assertion_first(A):
+    assert A[0] > -1.0
+    for i in range(len(A)):
+        A[i] += 2.0
+
+
+@mended(refused.global_array_written, VECTOR, "pass the array as an argument")
+def array_written(A):
+    A[0] = 0.5
+
+
+@mended(
+    refused.long_global_array,
+    VECTOR,
+    "add an argument LONG to the kernel and pass an array",
+    lambda kernel, A: kernel(A, refused.LONG),
+)
+def long_array_passed(A, LONG):
+    for i in range(len(A)):
+        A[i] *= LONG[i]
+
+
+@mended(
+    refused.break_in_a_loop_over_a_tuple,
+    VECTOR,
+    "loop over range(len(...)) of an array with these values",
+    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
+)
+def break_in_a_loop_over_an_array(A, table):
+    for k in range(len(table)):
+        if A[0] > table[k]:
+            break
+        A[0] += table[k]
+
+
+@mended(refused.one_name_for_pairs, VECTOR, "name as many variables as there are values: for i, x in enumerate(A)")
+def two_names_for_pairs(A):
+    for i, x in enumerate(A):
+        A[0] += 1.0
+
+
+@mended(refused.loop_over_a_number, lambda: (vector(), 3), "loop over a range", is_error=True)
+def loop_over_its_range(A, n):
+    for x in range(n):
+        A[0] += x
+
+
+@mended(refused.call_before_a_test, VECTOR, "test the arguments first")
+def test_before_a_call(A):
+    if A[0] < 0.0:
+        raise ValueError
+    x = refused.measured(A)
+    A[0] = x
+
+
+@mended(
+    refused.raises_a_local_error,
+    VECTOR,
+    "exceptions and functions that are defined at the top of a module",
+)
+def raises_a_known_error(A):
+    if A[0] < 0.0:
+        raise ValueError
+    A[0] = 1.0
+
+
+@mended(
+    refused.dictionary_from_outside,
+    lambda: (vector(), "steps"),
+    "add an argument SETTINGS to the kernel and pass an array of what is needed",
+    lambda kernel, A, key: kernel(A, np.array([refused.SETTINGS[key]])),
+)
+def array_of_what_is_needed(A, SETTINGS):
+    A[0] = SETTINGS[0]
+
+
+@mended(refused.variable_place_in_a_tuple, VECTOR, "or an array: t = np.empty(n)")
+def array_in_place_of_a_tuple(A):
+    t = np.empty(2)
+    t[0] = A[0]
+    t[1] = A[1]
+    for i in range(2):
+        A[i + 2] = t[i]

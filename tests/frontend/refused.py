@@ -1,6 +1,6 @@
 """Functions outside the language, each with what its refusal says and the source text that it points at."""
 
-# ruff: noqa: C416, SIM108, E731, F401, F821, F841, RUF059, SIM105, UP037
+# ruff: noqa: B007, C416, SIM108, E731, F401, F821, F841, RUF059, SIM105, UP037
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 REFUSED: list[tuple[Callable[..., Any], str, str]] = []
 LIMIT = 3
@@ -164,30 +163,9 @@ def try_block(A):
         pass
 
 
-@refused("an exception or assertion", "assert A[0] > 0.0")
-def assertion(A):
-    assert A[0] > 0.0
-    A[0] = 1.0
-
-
-@refused("an exception or assertion", "raise ValueError")
-def raised(A):
-    if A[0] < 0.0:
-        raise ValueError
-    A[0] = 1.0
-
-
 @refused("await or yield", "yield")
 def generator(A):
     A[0] = yield
-
-
-@refused("a definition inside the kernel", "def inner(x):")
-def nested_function(A):
-    def inner(x):
-        return x + 1.0
-
-    A[0] = inner(A[0])
 
 
 @refused("a definition inside the kernel", "class Inner:")
@@ -271,18 +249,6 @@ WEIGHTS = np.array([0.5, 0.25, 0.25])
 TABLE = [1.0, 2.0, 3.0]
 
 
-@refused("'WEIGHTS', an array from outside of the kernel, is subscripted", "WEIGHTS")
-def subscripted_global_array(A):
-    for i in range(3):
-        A[i] *= WEIGHTS[i]
-
-
-@refused("'TABLE', a list from outside of the kernel, is subscripted", "TABLE")
-def subscripted_global_list(A):
-    for i in range(3):
-        A[i] *= TABLE[i]
-
-
 @refused("A + B is subscripted", "(A + B)[0]")
 def subscripted_expression(A, B):
     A[1] = (A + B)[0]
@@ -339,18 +305,6 @@ def step_zero(A):
 def variable_step(A, k: int):
     for i in range(0, 10, k):
         A[i] = 1.0
-
-
-@refused("a loop over A", "A")
-def loop_over_an_array(A):
-    for x in A:
-        A[0] += x
-
-
-@refused("a loop over several variables", "(i, x)")
-def loop_over_pairs(A):
-    for (i, x) in enumerate(A):  # fmt: skip
-        A[i] = x
 
 
 @refused("a range without one to three plain arguments", "range()")
@@ -567,21 +521,9 @@ def chosen_by_where(A):
         A[i] = np.where(A[i] > 0.5, 1.0, 0.0)
 
 
-@refused("a loop over prange(len(A))", "prange(len(A))")
-def parallel_range(A):
-    for i in prange(len(A)):
-        A[i] += 1.0
-
-
 @refused("the attribute .nbytes of an array", "A.nbytes")
 def bytes_of_an_array(A):
     A[0] = A.nbytes
-
-
-@refused("the attribute .size of an array", "A.size")
-def number_of_elements(A):
-    for i in range(A.size):
-        A[i] = 1.0
 
 
 @refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A[1])")
@@ -663,3 +605,87 @@ def function_returned(A):
 def array_of_a_tuple_as_a_number(A, B: "float64[::1]"):
     t = 2.0, B
     A[0] = t[0] * t[1]
+
+
+@refused("an exception or assertion", "assert A[0] > 1.0")
+def assertion_after_a_loop(A):
+    for i in range(len(A)):
+        A[i] += 2.0
+    assert A[0] > 1.0
+
+
+@refused("WEIGHTS[0] is assigned, an element of what is from outside", "WEIGHTS[0]")
+def global_array_written(A):
+    WEIGHTS[0] = 0.5
+    A[0] = WEIGHTS[0]
+
+
+LONG = np.ones(5000)
+
+
+@refused("'LONG' from outside of the kernel holds float64, 1 dimensions, 5000 elements", "LONG")
+def long_global_array(A):
+    for i in range(len(A)):
+        A[i] *= LONG[i]
+
+
+@refused("break or continue in a loop over a tuple", "for x in TABLE:")
+def break_in_a_loop_over_a_tuple(A):
+    for x in TABLE:
+        if A[0] > x:
+            break
+        A[0] += x
+
+
+@refused("2 values in each iteration and one target", "x")
+def one_name_for_pairs(A):
+    for x in enumerate(A):
+        A[0] += 1.0
+
+
+@refused("a loop over n", "n")
+def loop_over_a_number(A, n: int):
+    for x in n:
+        A[0] += x
+
+
+def measured(A):
+    return float(A[0])
+
+
+@refused("measured(A) is called before a test of the arguments that uses its value", "measured(A)")
+def call_before_a_test(A):
+    x = measured(A)
+    if x < 0.0:
+        raise ValueError
+    A[0] = x
+
+
+def _with_an_error():
+    class LocalError(Exception):
+        pass
+
+    def raises_a_local_error(A):
+        if A[0] < 0.0:
+            raise LocalError
+        A[0] = 1.0
+
+    return raises_a_local_error
+
+
+raises_a_local_error = refused("'LocalError' is used in a test of the arguments", "LocalError")(_with_an_error())
+
+
+SETTINGS = {"steps": 3}
+
+
+@refused("'SETTINGS', a dict from outside of the kernel, is subscripted", "SETTINGS")
+def dictionary_from_outside(A, key: int):
+    A[0] = SETTINGS[key]
+
+
+@refused("'t', a tuple, is subscripted by what is only known while the kernel runs", "t")
+def variable_place_in_a_tuple(A):
+    t = A[0], A[1]
+    for i in range(2):
+        A[i + 2] = t[i]
