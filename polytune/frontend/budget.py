@@ -28,6 +28,9 @@ Result = TypeVar("Result")
 OPERATIONS_A_SECOND = 1_500_000
 """How many of its basic operations isl does in a second where they are slow, as when it generates loops."""
 
+NEEDED_SECONDS = 2.0
+"""The processor time of what is done even when the kernel has used up its own, in seconds."""
+
 _LEAST = 10_000
 _log = logging.getLogger(__name__)
 
@@ -106,12 +109,13 @@ def within_budget(
         context: isl's context, which counts the operations.
         operations: how many there may be.
         work: what is to be done.
-        needed: whether it is done even when the kernel has used up its processor time.
+        needed: whether it is done even when the kernel has used up its processor time, in ``NEEDED_SECONDS`` at most.
     """
-    seconds = float("inf") if needed else _seconds_left()
+    seconds = NEEDED_SECONDS if needed else _seconds_left()
     if seconds <= 0:
         return None
-    operations = min(operations, _operations_in(seconds))
+    if not needed:
+        operations = min(operations, _operations_in(seconds))
     outer = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)
