@@ -334,7 +334,7 @@ class _FunctionWriter:
                     writer.line("break;")
                 case Continue():
                     writer.line("continue;")
-                case Checked(violation, _, _, body):
+                case Checked(violation, _, _, body, _):
                     with writer.braces(f"if ({_bare(self.value(violation))}) "):
                         writer.line("abort();")
                     with writer.braces("else "):

@@ -45,6 +45,7 @@ from polytune.frontend.expression import (
     Branch,
     Break,
     Checked,
+    Constant,
     Continue,
     Element,
     Expression,
@@ -309,9 +310,14 @@ class _VersionWriter:
                 self.writer.line("break")
             case Continue():
                 self.writer.line("continue")
-            case Checked(violation, report, site, body):
+            case Checked(Constant(False), body=body):
+                for part in body:
+                    self.operation(part, place)
+            case Checked(violation, report, site, body, leaves):
                 with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
                     self.writer.line(f"{place.text(report)} = {site}")
+                    if leaves:
+                        self.writer.line("break")
                 with self.writer.indented("else:"):
                     for part in body:
                         self.operation(part, place)
