@@ -16,7 +16,7 @@ from polytune.codegen.programs import generate_program, with_buffers
 from polytune.codegen.registers.accumulation import accumulates
 from polytune.codegen.registers.tiles import packed_name, registers_name, tile_registers
 from polytune.codegen.source_loops import source_program
-from polytune.codegen.target import Target
+from polytune.codegen.target import BYTES, Target
 from polytune.codegen.tiles.outer import outer_tiles
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.vectors.abreast import run_abreast
@@ -357,24 +357,29 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
         # The same memory, and so the same names, in all of them.
         scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
         loop = Names().loop
+        has_vectors = all(array.dtype in BYTES for array in scop.arrays)
         program = attempt_program(plan, scop)
         if program is None:
             given_up.append(plan.name)
             continue
         tiled = None
-        if not plan.interleaves:  # whose band is not around the loops of its points
+        if has_vectors and not plan.interleaves:  # whose band is not around the loops of its points
             tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates or plan.sums)
         versions: list[Program | None]
         if plan.accumulates or plan.sums:
-            packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
+            packed = None
+            if has_vectors:
+                packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
             # To go through a matrix once pays without vectors too.
             own = program if tiled is None and plan.sums else tiled
             versions = [own, None if packed is None else with_buffers(packed, packed_name(plan.name))]
         elif plan.expands or plan.begins_early:
             versions = [tiled or program]
         else:
-            abreast = run_abreast(program, scop, target)
-            versions = [program, abreast, jam_program(program, loop), scan_program(program, scop, target)]
+            versions = [program, jam_program(program, loop)]
+            if has_vectors:
+                scanned = scan_program(program, scop, target)
+                versions = [program, run_abreast(program, scop, target), jam_program(program, loop), scanned]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
                 versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:

@@ -254,7 +254,7 @@ def _write_words(writer: SourceWriter, scop: Scop) -> None:
         value = name if name in storage.arrays else scratch_name(name)
         words.append(f'{value}.__array_interface__["data"][0]')
         words += [f"{value}.strides[{axis}]" for axis in dynamic_axes(kind)]
-    words += storage.scalars
+    words += [f"{name} * 1" if scop.signature[name].dtype == "bool" else name for name in storage.scalars]
     names = [*_arguments(scop), *map(scratch_name, storage.scratch)]
     with writer.indented(f"def words({', '.join(names)}):"):
         writer.line('"""Addresses and strides of the arrays, and the scalars, as versions take them."""')

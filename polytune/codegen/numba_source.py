@@ -192,7 +192,7 @@ class _VersionWriter:
         for name, member in self.expansions.items():
             # So many copies as fit into a cache: what the first loop over them computes is there for the next one.
             size = " * ".join(f"({extent})" for extent in self.extents(name))
-            most = f"$quotient({BYTES_OF_COPIES // BYTES[self.scop.array(name).dtype]}, $greatest(1, {size}))"
+            most = f"$quotient({BYTES_OF_COPIES // BYTES.get(self.scop.array(name).dtype, 1)}, $greatest(1, {size}))"
             writer.line(f"$tile_{member} = $least($tile_{member}, $greatest(1, {most}))")
         for name, member in self.expansions.items():
             copies, points = copies_name(name), expanded_name(name)
