@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.expansion import Expansion
 
 LARGEST_TILE = 4096
@@ -238,7 +239,7 @@ class Program:
     other sizes; it has a function of its own where that is empty.
     """
 
-    name: str
+    recipe: Recipe
     skeleton: Node
     regions: tuple[RegionCode, ...]
     team: bool
@@ -246,6 +247,11 @@ class Program:
     part: tuple[str, ...] = ()
     outer: tuple[int, ...] = ()
     shares: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the version: its recipe's."""
+        return self.recipe.name
 
     @property
     def function(self) -> str:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
@@ -41,7 +39,7 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     names = Names()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
-    return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
+    return Program(plan.recipe, _skeleton(plan, scop, names), regions, plan.team, tiles)
 
 
 def first_tile(region: Region | None, member: int) -> int:
@@ -68,17 +66,6 @@ def first_tile(region: Region | None, member: int) -> int:
         # A matrix is swept, nothing of it is used again: the longer the pieces of its rows, the better.
         return 512
     return {region.accumulated: 256, region.contiguous: 192}.get(member, 96)
-
-
-def with_buffers(program: Program, name: str) -> Program:
-    """A program that copies into buffers under a name, with tiles that suit it: two buffers of what a tile copies, 256
-    by 96 numbers, stay in the second cache, and there are many rows for which that is done, in whole blocks."""
-    copied: dict[int, int] = {}
-    for region in program.regions:
-        for buffer in region.buffers:
-            inner, columns = buffer.members
-            copied |= {inner: 256, columns: 96}
-    return replace(program, name=name, tiles=tuple(copied.get(member, 240) for member in range(len(program.tiles))))
 
 
 def _heaviest(plan: Plan, member: int) -> Region | None:

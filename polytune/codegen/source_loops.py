@@ -25,7 +25,7 @@ def source_program(plan: Plan, scop: Scop) -> Program:
     body = _sequence(scop.nodes, {}, 0, names, scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
     code = RegionCode(0, region.kind.value, 0, (), (), (), body, region.local, scalars)
-    return Program(plan.name, RegionCall(0, ()), (code,), False, ())
+    return Program(plan.recipe, RegionCall(0, ()), (code,), False, ())
 
 
 def _sequence(

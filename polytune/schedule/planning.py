@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import islpy as isl
@@ -12,6 +13,9 @@ from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_cont
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.independence import independent_inside
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.plan_transform import PlanTransform, options_of
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
 from polytune.schedule.tiles.abreast import iterations_abreast
 from polytune.schedule.tiles.distribution import distribute_innermost
@@ -39,27 +43,18 @@ cut into many statements."""
 def plan_serial(candidate: Candidate) -> Plan:
     """The whole schedule as one piece of serial work.
 
-    It is always had: where isl takes too long to say which live ranges the work contains, no array is taken for local.
+    There is always one: where isl takes too long to say which live ranges the work contains, no array is taken for
+    local.
     """
-    planner = _Planner(candidate, wavefront=False, interchange=False)
+    planner = _Planner(candidate, candidate.order.options)
     root = candidate.schedule.get_root().child(0)
     dependences = candidate.dependences
     contained = within_budget(root.get_ctx(), OPERATIONS, lambda: _contained_arrays(root, dependences))
-    return planner.finish(candidate.name, planner.mark_serial(root, contained or frozenset()))
+    return planner.finish(Recipe(candidate.order), planner.mark_serial(root, contained or frozenset()))
 
 
 def plan_parallel(
-    candidate: Candidate,
-    *,
-    wavefront: bool,
-    interchange: bool,
-    name: str,
-    interleave: bool = False,
-    accumulate: bool = False,
-    look_inside: bool = False,
-    expand: bool = False,
-    sums: bool = False,
-    early: Dependences | None = None,
+    candidate: Candidate, transforms: Sequence[PlanTransform] = (), relaxed: Dependences | None = None
 ) -> Plan | None:
     """Find the outermost bands that can be shared out; None where isl takes too long for that.
 
@@ -68,50 +63,33 @@ def plan_parallel(
     are independent if they have equal sums, since all distances are non-negative in each of them.  Otherwise the
     band's first member becomes a loop that all workers run in step, and the search goes on inside it.
 
-    With ``interleave`` the points of a tile advance together: its coincident members are sunk below the loops inside
-    them, so that a chain of dependent operations in an inner loop becomes many independent ones side by side.
-
-    With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
-    elements, where there are such.
-
-    With ``look_inside`` the innermost loops of regions are analysed too.
-
-    With ``expand`` the points of a tile each have their own copy of an array where that lets loops over them go inside
-    the loops that use it.
-
-    With ``sums`` workers have copies to add up in where that lets them share out the rows of a sweep.
-
-    With ``early``, the dependences without those among the updates of an element, and ``wavefront``, each row of a tile
-    begins with the updates that wait for nothing in it, where there are such.
+    Args:
+        candidate: the schedule.
+        transforms: what the plan is to have beside what the order has by itself.
+        relaxed: the dependences without those among the updates of an element, for a plan with early updates.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand, sums, early)
+    planner = _Planner(candidate, options_of(candidate, transforms), relaxed)
     root = candidate.schedule.get_root().child(0)
     operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
-    return None if marked is None else planner.finish(name, marked)
+    return None if marked is None else planner.finish(Recipe(candidate.order, tuple(transforms)), marked)
 
 
 @dataclass
 class _Planner:
     candidate: Candidate
-    wavefront: bool
-    interchange: bool
-    interleave: bool = False
-    accumulate: bool = False
-    look_inside: bool = False
-    expand: bool = False
-    sums: bool = False
-    early: Dependences | None = None
+    options: PlanOptions
+    relaxed: Dependences | None = None
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
     accumulates: bool = False
 
-    def finish(self, name: str, node: isl.ScheduleNode) -> Plan:
+    def finish(self, recipe: Recipe, node: isl.ScheduleNode) -> Plan:
         dependences = self.candidate.dependences
         regions, serial = tuple(self.regions), tuple(self.serial)
         schedule = node.get_schedule()
-        return Plan(name, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
+        return Plan(recipe, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
@@ -138,7 +116,7 @@ class _Planner:
             parallel = [member for member in range(members) if analysis.coincident[member]]
             others = [member for member in range(members) if not analysis.coincident[member]]
             return self.mark_tiles(node, RegionKind.PARALLEL, (*parallel, *others), len(parallel), analysis)
-        if analysis.concurrent and members >= 2 and self.wavefront:
+        if analysis.concurrent and members >= 2 and self.options.wavefront:
             return self.mark_tiles(node, RegionKind.WAVEFRONT, tuple(range(members)), max(2, members - 1), analysis)
         if members > 1:
             node = node.band_split(1)
@@ -153,7 +131,7 @@ class _Planner:
 
     def row_sweep(self, node: isl.ScheduleNode) -> RowSweep | None:
         """A band node as a sweep of which workers share out the rows if they have copies to add up in."""
-        return row_sweep_of(node, self.candidate.dependences) if self.sums else None
+        return row_sweep_of(node, self.candidate.dependences) if self.options.sums else None
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Each run of neighbours without anything to share out becomes one region, the others are visited."""
@@ -198,17 +176,17 @@ class _Planner:
             local &= private
         band = select_members(node.band_get_partial_schedule(), order)
         contiguous = accumulated = None
-        if self.expand and shared == node.band_n_member():
+        if self.options.expand and shared == node.band_n_member():
             expanded = expand_points(node, analysis, self.candidate.dependences)
             if expanded is not None:
                 node, expansion = expanded
                 region = replace(self.region(node, kind, band, shared, private, local), expansion=expansion)
                 self.regions[-1] = region
                 return self.mark(separate_innermost(node), region)
-        if self.interchange:
+        if self.options.interchange:
             if not has_band(node.child(0)):
                 scop = self.candidate.dependences.scop
-                points = accumulation_order(node, scop) if self.accumulate else None
+                points = accumulation_order(node, scop) if self.options.accumulate else None
                 if points is not None:
                     contiguous, accumulated = order.index(points[-2]), order.index(points[-1])
                     node = reorder_band(node, points)
@@ -224,7 +202,7 @@ class _Planner:
                 if kind is RegionKind.WAVEFRONT:
                     node = reorder_band(node, reuse_order(node, self.candidate.dependences.scop))
             node = separate_innermost(node)
-        if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
+        if self.options.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
             marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
             return marked.child(0).band_sink().parent()
@@ -235,9 +213,9 @@ class _Planner:
         elif kind is RegionKind.WAVEFRONT and node.band_n_member() < len(order):
             abreast = iterations_abreast(node, self.candidate.dependences)
             region = self.regions[-1] = replace(region, abreast=abreast)
-        elif kind is RegionKind.WAVEFRONT and self.early is not None:
+        elif kind is RegionKind.WAVEFRONT and self.options.early and self.relaxed is not None:
             depth = _depth(node.root())
-            updates = early_updates(node, self.candidate.schedule, self.early, depth)
+            updates = early_updates(node, self.candidate.schedule, self.relaxed, depth)
             if updates is not None:
                 region = self.regions[-1] = replace(region, early=updates, independent=frozenset([updates.depth]))
         return self.mark(node, region)
@@ -268,7 +246,7 @@ class _Planner:
         dependences = self.candidate.dependences
         if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
             if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
-                order = accumulation_order(node, dependences.scop) if self.accumulate else None
+                order = accumulation_order(node, dependences.scop) if self.options.accumulate else None
                 self.accumulates |= order is not None
                 return reorder_band(node, order or point_order(node, dependences.scop))
             return node
@@ -294,7 +272,7 @@ class _Planner:
             analysis = analyse_band(node, self.candidate.dependences)
             if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
                 return True
-            if self.wavefront and analysis.concurrent and node.band_n_member() >= 2:
+            if self.options.wavefront and analysis.concurrent and node.band_n_member() >= 2:
                 return True
             if node.band_n_member() > 1:
                 return self.has_parallel_band(node.band_split(1).child(0))
@@ -323,7 +301,7 @@ class _Planner:
         accumulated: int | None = None,
     ) -> Region:
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        inside = independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
+        inside = independent_inside(node, self.candidate.dependences) if self.options.look_inside else frozenset()
         places = contiguous, accumulated, inside
         region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
         self.regions.append(region)

@@ -17,9 +17,9 @@ runs, and a block that fails runs point by point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import partial, reduce
 
 from polytune.codegen.ast_conversion import block, change_below, integer
 from polytune.codegen.loops import (
@@ -43,18 +43,21 @@ from polytune.codegen.registers.sums import tile_sums
 from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
+from polytune.codegen.tiles.windows import Names
+from polytune.codegen.transform import LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.schedule.orders.summed import SUMMED
+from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED, INTERLEAVED
 
 
 def tile_registers(
     program: Program,
     scop: Scop,
     target: Target,
-    loop_name: Callable[[int], str],
     *,
     accumulations: bool,
     packing: bool = False,
@@ -66,34 +69,67 @@ def tile_registers(
         accumulations: whether accumulations are tiled, beside points that have variables of their own.
         scop: its kernel.
         target: the registers that there are.
-        loop_name: the name of the loop variable at a depth.
         packing: whether what the rows of an accumulation share is copied into buffers first; None where it nowhere is.
     """
-    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations, packing) for region in program.regions)
+    regions = tuple(_tile_region(region, scop, target, accumulations, packing) for region in program.regions)
     if packing and not any(region.buffers for region in regions):
         return None
     return None if regions == program.regions else replace(program, regions=regions)
 
 
-def packed_name(version: str) -> str:
-    """What a version with register tiles is called that reads from buffers."""
-    return f"{version.removesuffix('_registers')}_packed"
+def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
+    """The program with register tiles that read from buffers what their rows share; None where none do.
+
+    Tiles start from sizes that suit it: two buffers of what a tile copies, 256 by 96 numbers, stay in the second cache,
+    and there are many rows for which that is done, in whole blocks.
+    """
+    packed = tile_registers(program, scop, target, accumulations=True, packing=True)
+    if packed is None:
+        return None
+    copied: dict[int, int] = {}
+    for region in packed.regions:
+        for buffer in region.buffers:
+            inner, columns = buffer.members
+            copied |= {inner: 256, columns: 96}
+    return replace(packed, tiles=tuple(copied.get(member, 240) for member in range(len(program.tiles))))
 
 
-def registers_name(version: str) -> str:
-    """What a version with register tiles is called."""
-    return f"{version}_registers"
+REGISTERS = LoopTransform(
+    name="registers",
+    meaning="what the innermost loop updates again and again stays in vector registers",
+    includes=(ACCUMULATED,),
+    rewrite=partial(tile_registers, accumulations=True),
+    after=(ACCUMULATED, SUMMED),
+    unsaid_after=(SUMMED,),
+)
+
+PACKED = LoopTransform(
+    name="packed",
+    meaning="what rows share copied into buffers first",
+    includes=(ACCUMULATED,),
+    rewrite=pack_tiles,
+    after=(ACCUMULATED, SUMMED),
+)
+
+POINTS = LoopTransform(
+    name="registers",
+    meaning="many points side by side in vector registers",
+    rewrite=partial(tile_registers, accumulations=False),
+    # Interleaved points have no band around the loops of their own.
+    never_after=(ACCUMULATED, SUMMED, INTERLEAVED),
+    unsaid_after=(EXPANDED, EARLY),
+)
 
 
 def _tile_region(
     region: RegionCode,
     scop: Scop,
     target: Target,
-    loop_name: Callable[[int], str],
     accumulations: bool,
     packing: bool,
 ) -> RegionCode:
     first = len(region.outer)
+    names = Names()
     band = region.nested
     coincident = len(region.members) if region.expansion is None else region.expansion.coincident
     tiler = _Tiler(
@@ -106,7 +142,7 @@ def _tile_region(
         (region.private - region.local if region.kind != "serial" else frozenset()) | region.summed,
         region.independent,
         region.expanded,
-        frozenset(loop_name(first + member) for member in range(coincident)),
+        frozenset(names.loop(first + member) for member in range(coincident)),
         region.windows if packing and region.kind == "parallel" else (),
         buffer_names(region.index),
         _written_in(region.body),

@@ -12,9 +12,10 @@ import pytest
 import polytune
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
-from polytune.codegen.tiles.outer import in_outer_tiles, outer_name
-from polytune.pipeline import Stages, all_arrays
+from polytune.codegen.tiles.outer import OUTER, in_outer_tiles
+from polytune.pipeline import Stages
 from polytune.show import show_programs, show_space
+from polytune.versions import all_arrays
 from tests.codegen.test_programs import assert_close
 from tests.every_version import stages_of
 from tests.fuzz.interpreted import Interpreter
@@ -70,7 +71,7 @@ def test_versions_of_one_level_run_the_same_function() -> None:
     scop = replace(stages.scop, arrays=all_arrays(stages.plans))
     program = next(program for program in stages.programs if program.name == nested[0].shares)
     text = write_module(scop, (program, nested[0]), stages.bounds, stages.counts)
-    assert nested[0].name == outer_name(program.name)
+    assert nested[0].recipe == program.recipe.then(OUTER)
     assert text.count("\ndef run_") == 1
     assert f"Version({nested[0].name!r}, run_{program.name}," in text
 
