@@ -197,13 +197,13 @@ class RegionCode:
 
     index: int
     kind: str
-    shared: int
-    outer: tuple[str, ...]
-    members: tuple[TiledMember, ...]
-    windows: tuple[tuple[str, str], ...]
     body: Node
-    private: frozenset[str]
-    local: frozenset[str]
+    shared: int = 0
+    outer: tuple[str, ...] = ()
+    members: tuple[TiledMember, ...] = ()
+    windows: tuple[tuple[str, str], ...] = ()
+    private: frozenset[str] = frozenset()
+    local: frozenset[str] = frozenset()
     independent: frozenset[str] = frozenset()
     expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
@@ -213,6 +213,11 @@ class RegionCode:
     strips: tuple[Strip, ...] = ()
     descends: bool = False
     abreast: tuple[str, int] | None = None
+
+    @property
+    def copies(self) -> frozenset[str]:
+        """The arrays of which the code uses copies of the worker's in memory."""
+        return (self.private - self.local if self.kind != "serial" else frozenset()) | self.summed
 
     @property
     def summed(self) -> frozenset[str]:

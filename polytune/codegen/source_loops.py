@@ -24,7 +24,7 @@ def source_program(plan: Plan, scop: Scop) -> Program:
     names = Names()
     body = _sequence(scop.nodes, {}, 0, names, scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
-    code = RegionCode(0, region.kind.value, 0, (), (), (), body, region.local, scalars)
+    code = RegionCode(0, region.kind.value, body=body, private=region.local, local=scalars)
     return Program(plan.recipe, RegionCall(0, ()), (code,), False, ())
 
 

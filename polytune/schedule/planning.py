@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import islpy as isl
 
@@ -91,6 +93,11 @@ class _Planner:
         schedule = node.get_schedule()
         return Plan(recipe, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
 
+    @property
+    def scop(self) -> Scop:
+        """The kernel."""
+        return self.candidate.dependences.scop
+
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
         kind = node.get_type()
@@ -167,58 +174,75 @@ class _Planner:
         shared: int,
         analysis: BandAnalysis,
     ) -> isl.ScheduleNode:
-        local = analysis.resident
-        if kind is RegionKind.WAVEFRONT:
-            private = local
-        else:
-            scop = self.candidate.dependences.scop
-            private = analysis.conflicting | {name for name in local if scop.array(name).ndim == 0}
-            local &= private
+        """A region of tiles of a band, with the points of a tile in the order that the options ask for.
+
+        Args:
+            node: the band.
+            kind: how its tiles are shared out.
+            order: its members, those that are shared out first.
+            shared: how many are shared out.
+            analysis: what the band may do.
+        """
+        private, local = self.own_arrays(kind, analysis)
         band = select_members(node.band_get_partial_schedule(), order)
-        contiguous = accumulated = None
+        tiles = partial(self.region, kind=kind, band=band, shared=shared, private=private, local=local)
         if self.options.expand and shared == node.band_n_member():
             expanded = expand_points(node, analysis, self.candidate.dependences)
             if expanded is not None:
                 node, expansion = expanded
-                region = replace(self.region(node, kind, band, shared, private, local), expansion=expansion)
-                self.regions[-1] = region
-                return self.mark(separate_innermost(node), region)
+                return self.mark(separate_innermost(node), tiles(node, expansion=expansion))
+        contiguous = accumulated = None
         if self.options.interchange:
-            if not has_band(node.child(0)):
-                scop = self.candidate.dependences.scop
-                points = accumulation_order(node, scop) if self.options.accumulate else None
-                if points is not None:
-                    contiguous, accumulated = order.index(points[-2]), order.index(points[-1])
-                    node = reorder_band(node, points)
-                    self.accumulates = True
-                else:
-                    points = point_order(node, scop)
-                    contiguous = order.index(points[-1])
-                    node = reorder_band(node, points)
-                    if kind is RegionKind.WAVEFRONT:
-                        node = self.distribute(node)
-            else:
-                node = self.interchange_below(node)
-                if kind is RegionKind.WAVEFRONT:
-                    node = reorder_band(node, reuse_order(node, self.candidate.dependences.scop))
-            node = separate_innermost(node)
+            node, innermost = self.interchange(node, kind)
+            contiguous, accumulated = (None if member is None else order.index(member) for member in innermost)
         if self.options.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
-            marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
-            return marked.child(0).band_sink().parent()
-        region = self.region(node, kind, band, shared, private, local, contiguous, accumulated)
+            return self.mark(node, tiles(node, contiguous=0)).child(0).band_sink().parent()
+        region = tiles(node, contiguous=contiguous, accumulated=accumulated)
         if kind is RegionKind.PARALLEL:
-            arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
-            region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
-        elif kind is RegionKind.WAVEFRONT and node.band_n_member() < len(order):
-            abreast = iterations_abreast(node, self.candidate.dependences)
-            region = self.regions[-1] = replace(region, abreast=abreast)
-        elif kind is RegionKind.WAVEFRONT and self.options.early and self.relaxed is not None:
-            depth = _depth(node.root())
-            updates = early_updates(node, self.candidate.schedule, self.relaxed, depth)
+            arrays = {name for name in analysis.resident if self.scop.array(name).ndim}
+            return self.mark(node, replace(region, resident=frozenset(arrays) - private))
+        return self.mark(node, self.with_points_apart(region, node, len(order)))
+
+    def own_arrays(self, kind: RegionKind, analysis: BandAnalysis) -> tuple[frozenset[str], frozenset[str]]:
+        """The arrays of which each worker has a copy in a band's tiles, and those of them that live in one point."""
+        local = analysis.resident
+        if kind is RegionKind.WAVEFRONT:
+            return local, local
+        private = analysis.conflicting | {name for name in local if self.scop.array(name).ndim == 0}
+        return private, local & private
+
+    def interchange(
+        self, node: isl.ScheduleNode, kind: RegionKind
+    ) -> tuple[isl.ScheduleNode, tuple[int | None, int | None]]:
+        """A band of tiles with the loops over points in the order that suits memory, and two of its members: that along
+        which arrays are contiguous, and that along which everything updates the same elements, if it has these."""
+        innermost: tuple[int | None, int | None] = (None, None)
+        if has_band(node.child(0)):
+            node = self.interchange_below(node)
+            if kind is RegionKind.WAVEFRONT:
+                node = reorder_band(node, reuse_order(node, self.scop))
+            return separate_innermost(node), innermost
+        points = accumulation_order(node, self.scop) if self.options.accumulate else None
+        if points is not None:
+            self.accumulates = True
+            return separate_innermost(reorder_band(node, points)), (points[-2], points[-1])
+        points = point_order(node, self.scop)
+        node = reorder_band(node, points)
+        if kind is RegionKind.WAVEFRONT:
+            node = self.distribute(node)
+        return separate_innermost(node), (points[-1], None)
+
+    def with_points_apart(self, region: Region, node: isl.ScheduleNode, members: int) -> Region:
+        """A wavefront with what is known of points that need not wait for one another in its tiles, of so many
+        members: iterations that may be abreast, or updates that may come early."""
+        if node.band_n_member() < members:
+            return replace(region, abreast=iterations_abreast(node, self.candidate.dependences))
+        if self.options.early and self.relaxed is not None:
+            updates = early_updates(node, self.candidate.schedule, self.relaxed, _depth(node.root()))
             if updates is not None:
-                region = self.regions[-1] = replace(region, early=updates, independent=frozenset([updates.depth]))
-        return self.mark(node, region)
+                return replace(region, early=updates, independent=frozenset([updates.depth]))
+        return region
 
     def mark_rows(self, sweep: RowSweep) -> isl.ScheduleNode:
         """A region of tiles of the rows of a sweep."""
@@ -226,9 +250,9 @@ class _Planner:
         private = analysis.conflicting | {name for name in analysis.resident if not dependences.scop.array(name).ndim}
         rows = select_members(sweep.node.band_get_partial_schedule(), (0,))
         node, nested = distribute_rows(sweep, dependences)
-        region = self.region(node, RegionKind.PARALLEL, rows, 1, private, analysis.resident & private)
-        self.regions[-1] = region = replace(region, sums=sweep.sums, nested=nested)
-        return self.mark(separate_innermost(node), region)
+        local = analysis.resident & private
+        tiles = partial(self.region, node, RegionKind.PARALLEL, band=rows, shared=1, private=private, local=local)
+        return self.mark(separate_innermost(node), tiles(sums=sweep.sums, nested=nested))
 
     def distribute(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The band of a tile with its innermost two loops, or one, each statement's own, where that pays and is
@@ -259,7 +283,7 @@ class _Planner:
         variables of their own, of which each would then need a copy."""
         if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
-        accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
+        accessed = node.get_domain().apply(_all_accesses(self.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
     def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
@@ -287,27 +311,23 @@ class _Planner:
 
     def mark_serial(self, node: isl.ScheduleNode, contained: frozenset[str]) -> isl.ScheduleNode:
         """Work for one worker; the arrays that it contains live as long as its one execution."""
-        return self.mark(node, self.region(node, RegionKind.SERIAL, None, 0, contained, contained))
+        return self.mark(node, self.region(node, RegionKind.SERIAL, private=contained, local=contained))
 
-    def region(
-        self,
-        node: isl.ScheduleNode,
-        kind: RegionKind,
-        band: isl.MultiUnionPwAff | None,
-        shared: int,
-        private: frozenset[str],
-        local: frozenset[str],
-        contiguous: int | None = None,
-        accumulated: int | None = None,
-    ) -> Region:
+    def region(self, node: isl.ScheduleNode, kind: RegionKind, **about: Any) -> Region:
+        """What is known of the region of a node, beside what is told of it; not yet one of the plan's."""
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
         inside = independent_inside(node, self.candidate.dependences) if self.options.look_inside else frozenset()
-        places = contiguous, accumulated, inside
-        region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
-        self.regions.append(region)
-        return region
+        return Region(
+            index=len(self.regions),
+            kind=kind,
+            domain=node.get_domain(),
+            prefix=prefix,
+            **{"independent": inside, **about},
+        )
 
     def mark(self, node: isl.ScheduleNode, region: Region) -> isl.ScheduleNode:
+        """The node with a mark above it that says that it is the plan's next region."""
+        self.regions.append(region)
         return node.insert_mark(isl.Id.read_from_str(node.get_ctx(), f"{MARK}{region.index}"))
 
 

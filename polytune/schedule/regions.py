@@ -59,10 +59,10 @@ class Region:
     kind: RegionKind
     domain: isl.UnionSet
     prefix: isl.MultiUnionPwAff | None
-    band: isl.MultiUnionPwAff | None
-    shared: int
-    private: frozenset[str]
-    local: frozenset[str]
+    band: isl.MultiUnionPwAff | None = None
+    shared: int = 0
+    private: frozenset[str] = frozenset()
+    local: frozenset[str] = frozenset()
     contiguous: int | None = None
     accumulated: int | None = None
     independent: frozenset[int] = frozenset()
