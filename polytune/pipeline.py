@@ -9,6 +9,7 @@ from types import FunctionType
 from typing import TypeVar
 
 from polytune.codegen.jamming import JAMMED
+from polytune.codegen.loop_text import programs_text
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
@@ -17,7 +18,8 @@ from polytune.codegen.target import Target
 from polytune.codegen.tiles.outer import OUTER
 from polytune.codegen.vectors.abreast import ABREAST
 from polytune.codegen.vectors.recurrences import SCANNED
-from polytune.errors import UnprovenError
+from polytune.codegen.verify import verified
+from polytune.errors import PolytuneError, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
@@ -50,7 +52,7 @@ from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
 from polytune.schedule.rewrites.transposition import TRANSPOSED
-from polytune.show import show_dependences, show_programs, show_schedules, show_scop, show_space
+from polytune.show import show_dependences, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
     View,
@@ -70,6 +72,7 @@ from polytune.versions import (
     make_plans,
     make_programs,
     order_plans,
+    programs_after,
 )
 
 SECONDS = 7.0
@@ -255,6 +258,22 @@ class Stages:
         counts = self.counts if asked else Counts()
         return write_module(scop, self.programs, (*self.bounds, *self.unassigned), counts, partitioned)
 
+    def show_loops(self, after: str) -> str:
+        """The loop IR of all plans right after an order or a transform, as text for people.
+
+        Raises:
+            PolytuneError: there is no order or transform of that name, or none of the kernel's.
+        """
+        names = tuple(dict.fromkeys(part.name for part in (*ORDERS, *TRANSFORMS.of_plans, *TRANSFORMS.of_loops)))
+        if after not in names:
+            raise PolytuneError(f"there is no order or transform {after!r}; there are {', '.join(names)}")
+        programs = programs_after(self.plans, self.target, TRANSFORMS, after)
+        if not programs:
+            used = {part.name for program in self.programs for part in program.recipe.parts}
+            had = ", ".join(name for name in names if name in used)
+            raise PolytuneError(f"no version of {self.scop.name} has {after!r}; they have {had}")
+        return programs_text(programs)
+
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
 
@@ -291,7 +310,10 @@ def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Targe
             splits = splits_of(plan, region)
             for depth in range(1, len(splits) + 1):
                 partition(plan, region, splits[:depth])
-        return generate_partitioned(plan, scop, target, accumulating)
+        made = generate_partitioned(plan, scop, target, accumulating)
+        for part in made.parts:
+            verified(part.program, scop)
+        return made
 
     try:
         return within_budget(context, 4 * OPERATIONS, generate)
@@ -310,7 +332,7 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
     "scop": lambda stages: show_scop(stages.scop),
     "deps": lambda stages: show_dependences(stages.dependences),
     "schedule": lambda stages: show_schedules(stages.candidates, stages.given_up),
-    "loops": lambda stages: show_programs(stages.programs),
+    "loops": lambda stages: programs_text(stages.programs),
     "cpu": lambda stages: stages.source,
     "c": lambda stages: show_c(stages.scop),
     "space": _show_space,

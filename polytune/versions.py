@@ -14,6 +14,7 @@ from polytune.codegen.programs import generate_program
 from polytune.codegen.source_loops import source_program
 from polytune.codegen.target import Target
 from polytune.codegen.transform import LoopTransform
+from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
@@ -184,7 +185,7 @@ class _Version:
         if not all(need.is_met(self.plan.dependences) for need in transform.needs):
             return None
         program = transform.apply(self.program, self.scop, target)
-        return None if program is None else replace(self, program=program)
+        return None if program is None else replace(self, program=verified(program, self.scop))
 
     def repeats(self, other: _Version) -> bool:
         """Whether it is another one but for what it was made by."""
@@ -204,16 +205,41 @@ def _rewritten(version: _Version, target: Target, transforms: Transforms) -> lis
 
     A transform that goes without saying after another one takes the place of the version that it was made of.
     """
+    made = _made(version, target, transforms)
+    recipes = [each.program.recipe for each in made]
+    replaced = [recipe.before_last for recipe in recipes[1:] if recipe.before_last.name == recipe.name]
+    return [each for each in made if each.program.recipe.is_whole and each.program.recipe not in replaced]
+
+
+def _made(version: _Version, target: Target, transforms: Transforms) -> list[_Version]:
+    """A version and all that transforms make of it, each after what it was made of."""
     made = [version]
-    replaced = [] if version.program.recipe.is_whole else [version]
     for transform in transforms.of_loops:
         for before in () if transform.is_for_first else tuple(made):
             after = before.then(transform, target)
             if after is not None:
                 made.append(after)
-                if after.program.name == before.program.name:
-                    replaced.append(before)
-    return [each for each in made if not any(each is other for other in replaced)]
+    return made
+
+
+def programs_after(plans: Sequence[Plan], target: Target, transforms: Transforms, name: str) -> tuple[Program, ...]:
+    """What all plans are in the loop IR right after an order or a transform, whether or not versions end there.
+
+    Args:
+        plans: the kernel's.
+        target: the processor's registers.
+        transforms: those that there are.
+        name: the name of an order or a transform.
+    """
+    arrays = all_arrays(plans)
+    found: list[Program] = []
+    for plan in plans:
+        scop = replace(plan.dependences.scop, arrays=arrays)
+        program = attempt_program(plan, scop)
+        if program is not None:
+            made = _made(_Version(program, plan, scop), target, transforms)
+            found += [each.program for each in made if each.program.recipe.parts[-1].name == name]
+    return tuple(found)
 
 
 def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Program, ...]:
@@ -237,7 +263,9 @@ def attempt_program(plan: Plan, scop: Scop) -> Program | None:
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate, needed=not plan.team)
     except UnprovenError:
         program = None
-    return source_program(plan, scop) if program is None and not plan.team else program
+    if program is None and not plan.team:
+        program = source_program(plan, scop)
+    return None if program is None else verified(program, scop)
 
 
 def all_arrays(plans: Sequence[Plan]) -> tuple[Array, ...]:

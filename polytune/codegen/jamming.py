@@ -12,8 +12,19 @@ from functools import partial
 from itertools import product
 
 from polytune.codegen.affine_range import terms_of
-from polytune.codegen.ast_conversion import add_constant, block, change_below, integer, substitute
-from polytune.codegen.loops import Block, Compute, For, Node, Program, RegionCode, perfect_nest, walk_nodes
+from polytune.codegen.ast_conversion import add_constant, integer, substitute
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    Node,
+    Program,
+    RegionCode,
+    block,
+    map_nodes,
+    perfect_nest,
+    walk_nodes,
+)
 from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.transform import LoopTransform
@@ -60,7 +71,7 @@ def _jam_nests(node: Node, band: frozenset[str]) -> Node:
     nest = perfect_nest(node, band)
     if len(nest) >= 2:
         return _jam_nest(nest[-3:], nest[0])
-    return change_below(node, lambda part: _jam_nests(part, band))
+    return map_nodes(node, lambda part: _jam_nests(part, band))
 
 
 def _jam_nest(nest: list[For], outermost: For) -> Node:
@@ -108,7 +119,7 @@ def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
     """The node with its loops over a variable changed."""
     if isinstance(node, For) and node.variable == variable:
         return change(node)
-    return change_below(node, lambda part: _at_loop(part, variable, change))
+    return map_nodes(node, lambda part: _at_loop(part, variable, change))
 
 
 def _jam(factor: int, loop: For) -> Node:
@@ -135,7 +146,7 @@ def _jam(factor: int, loop: For) -> Node:
 def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
     """The loops of a nest with the work inside for several values of a variable, one after another."""
     if any(isinstance(part, For) for part in walk_nodes(node)):
-        return change_below(node, lambda part: _repeat_innermost(part, variable, factor))
+        return map_nodes(node, lambda part: _repeat_innermost(part, variable, factor))
     return block(*(_shift(node, variable, offset) for offset in range(factor)))
 
 

@@ -7,11 +7,24 @@ device, and two lists of boxes, what has to be there before and what is new afte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
 from polytune.codegen.device.shared_memory import shared_memory_text
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Program,
+    RegionCall,
+    RegionCode,
+    Store,
+    TiledMember,
+)
 from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
@@ -230,3 +243,7 @@ def _write_steps(writer: SourceWriter, node: Node) -> None:
         case RegionCall(region, prefix):
             values = "".join(f"{expression_text(value, compiled=False)}, " for value in prefix)
             writer.line(f"yield {region}, ({values})")
+        case Compute() | Let() | Store():
+            raise AssertionError(f"a skeleton has no {type(node).__name__}")
+        case _:
+            assert_never(node)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polytune.codegen.ast_conversion import add_constant, block, integer, statement_code, substitute
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode
+from polytune.codegen.ast_conversion import add_constant, integer, statement_code, substitute
+from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, block
 from polytune.codegen.tiles.windows import Names
 from polytune.frontend.expression import Binary, Expression, Iterator
 from polytune.frontend.scop import Scop

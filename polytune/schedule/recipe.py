@@ -98,6 +98,11 @@ class Recipe:
         """Whether regions inside serial loops are started once for many iterations of those."""
         return any(part.starts_seldom for part in self.parts)
 
+    @property
+    def before_last(self) -> Recipe:
+        """The recipe without its last transform."""
+        return Recipe(self.order, self.transforms[:-1])
+
     def has(self, *parts: RecipePart) -> bool:
         """Whether any of some parts is in it."""
         return any(part in self.parts for part in parts)

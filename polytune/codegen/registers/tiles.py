@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial, reduce
 
-from polytune.codegen.ast_conversion import block, change_below, integer
+from polytune.codegen.ast_conversion import integer
 from polytune.codegen.loops import (
     Buffer,
     Compute,
@@ -30,6 +30,8 @@ from polytune.codegen.loops import (
     Program,
     RegionCode,
     Strip,
+    block,
+    map_nodes,
     perfect_nest,
     walk_nodes,
 )
@@ -199,7 +201,7 @@ class _Tiler:
             row = self.row_loop(node)
             if row is not None:
                 return vectorise_row(row, self.target)
-        return change_below(node, self.visit)
+        return map_nodes(node, self.visit)
 
     def point_nest(self, node: For) -> PointNest | None:
         """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""

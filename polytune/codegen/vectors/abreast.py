@@ -23,8 +23,8 @@ from functools import reduce
 from itertools import product
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
-from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
 from polytune.codegen.registers.blocks import Names, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
@@ -91,7 +91,7 @@ class _Jam:
         """The node with the iterations of every loop over the variable abreast."""
         if isinstance(node, For) and node.variable == self.variable:
             return self.loop(node)
-        return change_below(node, self.visit)
+        return map_nodes(node, self.visit)
 
     def loop(self, loop: For) -> For:
         """A loop by some iterations at a time; as it is where its parts are nothing that vectors can do."""

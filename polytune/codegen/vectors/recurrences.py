@@ -30,8 +30,20 @@ from functools import partial
 from typing import Any
 
 from polytune.codegen.affine_range import difference, mentions
-from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
-from polytune.codegen.loops import Compute, For, If, Let, Node, Program, RegionCode, Store, is_innermost
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import (
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Program,
+    RegionCode,
+    Store,
+    block,
+    is_innermost,
+    map_nodes,
+)
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import Names, by_vectors
 from polytune.codegen.storage import contiguous_axis
@@ -100,7 +112,7 @@ def _scan_region(region: RegionCode, scop: Scop, target: Target, names: Names) -
         return loop if found is None else _Scan(found, target.lanes(found.target.dtype), names).nest()
 
     def visit(node: Node) -> Node:
-        return scanned(node) if isinstance(node, For) and is_innermost(node) else change_below(node, visit)
+        return scanned(node) if isinstance(node, For) and is_innermost(node) else map_nodes(node, visit)
 
     return replace(region, body=visit(region.body))
 
