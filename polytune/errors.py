@@ -71,6 +71,10 @@ class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
 
 
+class VerificationError(CompilationError):
+    """Code that the compiler has made is malformed: a defect of polytune, not of the program."""
+
+
 class UnprovenError(PolytuneError):
     """Of a version it is not proven that it executes each statement instance once; it is left out, and never reaches
     the user."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -247,6 +248,8 @@ class _VersionWriter:
                 writer.line(store_text(node, place))
             case RegionCall():
                 self.region(node)
+            case _:
+                assert_never(node)
 
     def scatters(self, variable: str, body: Node, place: _Place) -> bool:
         """Whether an innermost loop stores to elements that are not next to one another."""
