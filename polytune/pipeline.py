@@ -21,7 +21,7 @@ from polytune.codegen.tiles.outer import outer_tiles
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.vectors.abreast import run_abreast
 from polytune.codegen.vectors.recurrences import scan_program
-from polytune.errors import UnprovenError
+from polytune.errors import SourceLocation, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
@@ -92,7 +92,8 @@ class Stages:
     """Everything between a function and its generated module; each stage is computed when it is first asked for.
 
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
-    how much processor time is left for versions that can be done without.
+    how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
+    place of the source.
     """
 
     function: FunctionType
@@ -100,6 +101,7 @@ class Stages:
     strict: bool = False
     devices: bool = False
     target: Target = field(default_factory=Target)
+    places: Callable[[SourceLocation], SourceLocation] = field(default=lambda place: place, compare=False)
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
 
     @cached_property
@@ -218,11 +220,13 @@ class Stages:
         # What no version can do without comes first: isl gives up on the rest when the time is used up.
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
-        scop = replace(self.scop, arrays=all_arrays(self.plans))
+        scop = replace(self.scop, arrays=all_arrays(self.plans), location=self.places(self.scop.location))
+        bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
+        unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()
-        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), counts, partitioned)
+        return write_module(scop, self.programs, (*bounds, *unassigned), counts, partitioned)
 
     def show(self, what: str, view: View | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.

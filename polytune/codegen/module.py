@@ -69,7 +69,7 @@ def write_module(
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     header = SourceWriter()
-    errors = ["ArgumentError"]
+    errors = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
     _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)

@@ -309,7 +309,7 @@ class CallableKernel:
             found = self._generated.get((signature, threads))
             if found is None:
                 same = next((each for (types, _), each in self._generated.items() if types == signature), None)
-                found = self._provider(signature) if same is None else (same[0], GeneratedKernel(same[1].module))
+                found = self._provider(signature) if same is None else (same[0], same[1].again())
                 self._generated[signature, threads] = found
             return found
 
@@ -319,7 +319,7 @@ class CallableKernel:
             name, newest = self._generated[case.signature, case.threads]
             if newest is not generated:  # another thread was here before
                 return newest
-            newest = GeneratedKernel(generated.module)
+            newest = generated.again()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):
@@ -353,6 +353,7 @@ class CallableKernel:
                     space,
                     key=key_in_history,
                     store=store,
+                    code=generated.code,
                     starts=starts,
                     refused=refused,
                     budget=self._budget,

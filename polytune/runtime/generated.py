@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
-from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
+from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for, is_on_disk
@@ -52,10 +52,23 @@ class GeneratedKernel:
     Attributes:
         module: the generated module.
         space: every choice there is.
+        places: where in the user's source is what messages speak of.
+        code: what tells the generated code from that of other versions of the compiler.
     """
 
-    def __init__(self, module: ModuleType):
+    def __init__(
+        self, module: ModuleType, places: Callable[[SourceLocation], SourceLocation] | None = None, code: str = ""
+    ):
+        """
+        Args:
+            module: the generated module.
+            places: where in the user's source now is what the module knows under other places; None where it knows
+                them.
+            code: what tells the generated code from that of other versions of the compiler.
+        """
         self.module = module
+        self.places = places
+        self.code = code
         self._partitioned = getattr(module, "PARTITIONED", None)
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
@@ -137,6 +150,10 @@ class GeneratedKernel:
                 ]
         return tuple(found)
 
+    def again(self) -> GeneratedKernel:
+        """The same kernel, for other threads or other devices."""
+        return GeneratedKernel(self.module, self.places, self.code)
+
     def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:
         """Check a call's arguments; nothing is written.
 
@@ -155,7 +172,11 @@ class GeneratedKernel:
             raise ArgumentError(
                 f"{module.NAME}: the integers that are computed from the arguments before all loops cannot be: {error}"
             ) from error
-        module.check(*values, *[parameters[k] for k in self._extra])
+        extra = [parameters[k] for k in self._extra]
+        try:
+            module.check(*values, *extra)
+        except ArgumentError as error:
+            raise self._placed(error, values, extra) from None
         arrays = dict(zip(module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         if module.WRITTEN:
             check_overlap(arrays, module.WRITTEN)
@@ -164,6 +185,15 @@ class GeneratedKernel:
             check_device_arrays(at_home, module.WRITTEN)
             residences |= at_home
         return Invocation(values, parameters, residences, beside)
+
+    def _placed(self, error: ArgumentError, values: tuple[Any, ...], extra: list[int]) -> ArgumentError:
+        """A refusal of arguments that speaks of places in the user's source as it is now."""
+        if self.places is not None:
+            try:
+                self.module.check(*values, *extra, places=[*map(self.places, self.module.PLACES)])
+            except ArgumentError as placed:
+                return placed
+        return error
 
     def compile(self, name: str) -> float:
         """Have a version ready to run; the seconds that took, 0 where it already was.

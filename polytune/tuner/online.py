@@ -62,6 +62,8 @@ class OnlineTuner:
     Args:
         space: what to choose from.
         key: under what the store keeps the measurements; needed with `store`.
+        code: tells the code that is tuned from other code under the same key: what was measured of that is a hint, no
+            result.
         store: keeps measurements and the state of the search between processes.  It is written from a thread of its
             own, seconds apart, and when the process ends.
         budget: how much time trials may take: a `Budget`, or what `Budget.of` reads: ``200`` calls, ``"2 s"``,
@@ -85,6 +87,7 @@ class OnlineTuner:
         *,
         key: Key | tuple[str, str, str] | None = None,
         store: Memory | None = None,
+        code: str = "",
         budget: Budget | int | str | None = None,
         reject: Reject | None = None,
         refused: Mapping[str, Mapping[Value, str]] | None = None,
@@ -136,7 +139,7 @@ class OnlineTuner:
         self._new_search = search
         self._persistence: Persistence | None = None
         if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over)
+            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
             if converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
