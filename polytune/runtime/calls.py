@@ -25,7 +25,7 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
-from polytune.tuner import Budget, Configuration, OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, OnlineTrial, OnlineTuner, Space
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -259,6 +259,11 @@ class CallableKernel:
         with self._lock:
             return dict(self._tuners)
 
+    def trials(self) -> dict[Case, list[OnlineTrial]]:
+        """What calls of this process have tried other than the best known, in the order of time, by what the calls
+        have in common."""
+        return {case: tuner.trials() for case, tuner in self.tuners.items()}
+
     @property
     def shared(self) -> dict[Case, tuple[Configuration, Outcome]]:
         """The last run that was shared among platforms, and its configuration, by what the calls have in common."""
@@ -359,6 +364,8 @@ class CallableKernel:
                     budget=self._budget,
                     risk=generated.risk,
                     preparation=generated.preparation,
+                    compilation=generated.compilation,
+                    opening=None if case.places else generated.opening(space.default(), case.parameters),
                 )
                 self._tuners[case] = tuner
             return tuner

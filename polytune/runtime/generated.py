@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
@@ -42,6 +43,16 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 
 _WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
+
+# What compiling takes: measured over the versions of stencils, products and loops over points on several processors.
+_COMPILING_ANY = 0.07  # seconds, of any function
+_BYTES_A_SECOND = 7000.0  # of Python's bytecode
+
+# When a first call runs another version than the first choice.
+_QUICK = 0.4  # seconds of compiling for which nothing else is compiled first
+_FRACTION = 0.5  # of the time that compiling the first choice takes
+_SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
+_TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -212,7 +223,7 @@ class GeneratedKernel:
         return seconds
 
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler, and be measured undisturbed.
+        """Whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
@@ -230,6 +241,37 @@ class GeneratedKernel:
             return None
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return len(missing) * _LOADING if all(is_on_disk(function) for function in missing) else None
+
+    def compilation(self, configuration: Mapping[str, Any]) -> float:
+        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
+        loaded."""
+        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
+        return sum(_COMPILING_ANY + len(f.py_func.__code__.co_code) / _BYTES_A_SECOND for f in missing)
+
+    def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
+        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
+        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
+        do would take long with any other.
+
+        Args:
+            first: the first choice.
+            parameters: the sizes of the call.
+        """
+        seconds = self.compilation(first)
+        loops: int | None = getattr(self.module, "LOOPS", None)
+        if loops is None or first["version"] == PARTITIONED or seconds < _QUICK:
+            return None
+        sizes = sorted((max(1, size) for size in parameters), reverse=True)
+        if math.prod(sizes[:loops]) * _TYPICAL_SIZE ** max(0, loops - len(sizes)) > _SMALL:
+            return None
+        found: list[tuple[bool, float, Configuration]] = []
+        for version in self._versions.values():
+            configuration = self.space.configuration(version=version.name, **self._sizes[version.name])
+            found.append((not version.team, self.compilation(configuration), configuration))
+        _, shortest, opening = min(found, key=lambda each: each[:2])
+        if shortest > _FRACTION * seconds or self.preparation(first) is not None:
+            return None
+        return opening
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
         """How many times longer than the best a configuration may take, as far as that is known before it is run.

@@ -68,8 +68,12 @@ def test_compiling_the_default_is_no_cost_of_tuning():
     tuner.report(tuner.choose(), 1e-3, compile_seconds=1.0)
     statistics = tuner.statistics()
     assert statistics.compile_seconds == statistics.lost_seconds == statistics.saved_seconds == 0
-    # But no program should wait for one more compilation after a single millisecond of work.
-    assert statistics.paused == "compiling has taken longer than all calls"
+    # But no program should wait for one more compilation after milliseconds of work: other numbers cost none.
+    for _ in range(30):
+        configuration = tuner.choose()
+        assert configuration["version"] == SPACE.default()["version"]
+        tuner.report(configuration, 1e-3)
+    assert tuner.statistics().explored >= 3
 
 
 def test_slow_calls_of_the_default_are_no_cost_of_tuning():

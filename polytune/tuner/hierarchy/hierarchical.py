@@ -279,9 +279,9 @@ class HierarchicalTuner:
         self._postponed.append(pending.configuration)
         return True
 
-    def resume(self) -> None:
-        """Ask next for what was set aside first."""
-        configuration = self._postponed.pop(0)
+    def resume(self, configuration: Configuration) -> None:
+        """Ask next for something that was set aside."""
+        self._postponed.remove(configuration)
         self._walk.release(configuration)
         self._starts.insert(0, configuration)
 
