@@ -16,6 +16,7 @@ from polytune.tuner.budget import Budget
 from polytune.tuner.disturbance import Disturbance
 from polytune.tuner.drift import DriftDetector
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.subspace import SIMPLEX
 from polytune.tuner.ledger import Ledger, Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
@@ -30,6 +31,8 @@ Result = TypeVar("Result")
 
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 _SEEDS_AFTER_DRIFT = 8
+_LONG_PROPOSAL = 1e-3  # seconds
+_LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
 
 
 class OnlineTuner:
@@ -130,6 +133,7 @@ class OnlineTuner:
                 starts=starts,
                 searchers=searchers,
                 repeats=repeats,
+                numeric=self._numeric_method,
             )
 
         self._new_search = search
@@ -142,6 +146,11 @@ class OnlineTuner:
         else:
             self._search = search(starts)
         self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
+
+    def _numeric_method(self) -> str:
+        """How numeric parameters are searched: by the best method where calls take so long that its proposals do not
+        count beside them, else by one whose proposals take no time."""
+        return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
 
@@ -160,7 +169,13 @@ class OnlineTuner:
         if settled is not None:
             return settled
         with self._lock:
-            return self._choose(is_ready)
+            started = self._clock()
+            configuration = self._choose(is_ready)
+            proposing = self._clock() - started
+            if proposing > _LONG_PROPOSAL and self._ledger.best_seconds >= _LONG_CALL:
+                # What a model takes is a cost of tuning like any other.
+                self._ledger.lost_seconds += proposing
+            return configuration
 
     def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
         search = self._search

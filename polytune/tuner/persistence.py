@@ -19,7 +19,7 @@ from polytune.tuner.spaces.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
-_STATE_VERSION = 6
+_STATE_VERSION = 7
 
 
 @dataclass(frozen=True)
