@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
@@ -20,8 +21,10 @@ from polytune.errors import (
     MissingLibraryError,
     PolytuneError,
     RecompilationWarning,
+    SourceLocation,
     UnsupportedSourceError,
 )
+from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
 from polytune.runtime.arguments import usable_signature
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
@@ -32,7 +35,7 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.signature import Signature
-from polytune.surroundings import Surroundings, place_and_source, surroundings_of
+from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tuner import Budget, OnlineTuner, Space
 
 if TYPE_CHECKING:
@@ -191,19 +194,27 @@ class Kernel(CallableKernel, Generic[P, R]):
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
-    def module_text(self, signature: Signature | None = None, *, devices: bool) -> str:
+    def module_text(
+        self,
+        signature: Signature | None = None,
+        *,
+        devices: bool,
+        places: Callable[[SourceLocation], SourceLocation] | None = None,
+    ) -> str:
         """The text of the generated module for argument types (inferred from the source where not given).
 
         Args:
             signature: the types.
             devices: whether it is to have a version for devices too.
+            places: under what name it is to know a place of the source; as it is where not given.
 
         Raises:
             UnsupportedSourceError: the source cannot be compiled.
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            return replace(self.stages(signature), devices=devices).source
+            stages = replace(self.stages(signature), devices=devices)
+            return stages.source if places is None else replace(stages, places=places).source
 
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
@@ -249,19 +260,23 @@ class Kernel(CallableKernel, Generic[P, R]):
                 described = self._text, self._surroundings.text
                 identity = key_of("kernel", *described, str(signature), options, _compiler_text())
                 module = _cache().load(identity)
+                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
                 if module is None:
-                    source = self.module_text(signature, devices=with_devices)
+                    places = partial(normal_location, forms)
+                    source = self.module_text(signature, devices=with_devices, places=places)
                     if self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
                 of_history = "\n".join((*described, str(signature), str(self.is_strict)))
                 history_name = hashlib.sha256(of_history.encode()).hexdigest()
-                return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
+                name = f"{self.__name__} {history_name[:16]}"
+                return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
     @functools.cached_property
     def _text(self) -> str:
-        return place_and_source(self.__wrapped__)
+        """What the kernel is found again by."""
+        return normal_text(self.__wrapped__)
 
     def _reconsider(self, name: str) -> None:
         """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""

@@ -69,7 +69,7 @@ def write_module(
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     header = SourceWriter()
-    errors = ["ArgumentError"]
+    errors = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
     _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)
@@ -267,6 +267,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
+    writer.line(f"LOOPS = {max((len(statement.iterators) for statement in scop.statements), default=0)}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
             function = f"{MARK}run_{program.function}"

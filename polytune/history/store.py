@@ -37,6 +37,7 @@ class Measurement:
         status: ``"ok"`` or ``"failed"``.
         reason: why it failed.
         updated: when it was last recorded, in seconds since 1970.
+        code: what tells the generated code that ran from that of other versions of polytune.
     """
 
     kernel: str
@@ -49,6 +50,7 @@ class Measurement:
     status: str
     reason: str
     updated: float
+    code: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The measurement as a dictionary that JSON can write."""
@@ -114,8 +116,9 @@ class Store:
         *,
         count: int = 1,
         reason: str = "",
+        code: str = "",
     ) -> None:
-        """Add to the record of one configuration.
+        """Add to the record of one configuration; begin it anew where other code was recorded.
 
         Args:
             kernel, shape, machine: what it belongs to.
@@ -124,6 +127,7 @@ class Store:
             status: ``"ok"`` or ``"failed"``; the last one recorded holds.
             count: how many measurements there were.
             reason: why it failed.
+            code: what tells the generated code from others.
 
         Raises:
             HistoryError: the status is unknown, or it does not go with the seconds.
@@ -134,6 +138,7 @@ class Store:
             )
         values = {"kernel": kernel, "shape": shape, "machine": machine, "seconds": seconds, "status": status}
         values |= {"configuration": json.dumps(dict(configuration), sort_keys=True), "count": count, "reason": reason}
+        values["code"] = code
         self._database.execute(schema.RECORD, values | {"updated": time.time()})
 
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:

@@ -25,7 +25,7 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
-from polytune.tuner import Budget, Configuration, OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, OnlineTrial, OnlineTuner, Space
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -259,6 +259,11 @@ class CallableKernel:
         with self._lock:
             return dict(self._tuners)
 
+    def trials(self) -> dict[Case, list[OnlineTrial]]:
+        """What calls of this process have tried other than the best known, in the order of time, by what the calls
+        have in common."""
+        return {case: tuner.trials() for case, tuner in self.tuners.items()}
+
     @property
     def shared(self) -> dict[Case, tuple[Configuration, Outcome]]:
         """The last run that was shared among platforms, and its configuration, by what the calls have in common."""
@@ -309,7 +314,7 @@ class CallableKernel:
             found = self._generated.get((signature, threads))
             if found is None:
                 same = next((each for (types, _), each in self._generated.items() if types == signature), None)
-                found = self._provider(signature) if same is None else (same[0], GeneratedKernel(same[1].module))
+                found = self._provider(signature) if same is None else (same[0], same[1].again())
                 self._generated[signature, threads] = found
             return found
 
@@ -319,7 +324,7 @@ class CallableKernel:
             name, newest = self._generated[case.signature, case.threads]
             if newest is not generated:  # another thread was here before
                 return newest
-            newest = GeneratedKernel(generated.module)
+            newest = generated.again()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):
@@ -353,11 +358,14 @@ class CallableKernel:
                     space,
                     key=key_in_history,
                     store=store,
+                    code=generated.code,
                     starts=starts,
                     refused=refused,
                     budget=self._budget,
                     risk=generated.risk,
                     preparation=generated.preparation,
+                    compilation=generated.compilation,
+                    opening=None if case.places else generated.opening(space.default(), case.parameters),
                 )
                 self._tuners[case] = tuner
             return tuner
