@@ -47,6 +47,7 @@ from polytune.schedule.plan_transform import (
     accumulates,
 )
 from polytune.schedule.planning import plan_parallel
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.splitting import SPLIT
@@ -235,6 +236,8 @@ class Stages:
     @cached_property
     @_timed()
     def _chosen(self) -> Attempted[Plan]:
+        if obstacle_to_devices(self.scop) is not None:
+            return Attempted((), ())
         return choose_plan(self.candidates)
 
     @cached_property
