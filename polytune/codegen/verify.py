@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, assert_never
+from typing import Any, Self, assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -194,7 +194,7 @@ class _ProgramVerifier:
         for buffer in region.buffers:
             self.hold(set(buffer.members) <= set(range(members)), f"{buffer.name} is as large as no tile")
         outer = {**self.outermost, **dict.fromkeys(region.outer, NUMBER_OF_INDICES)}
-        at_start = _BodyVerifier(self, region, outer)
+        at_start = _BodyVerifier(self, outer, region=region)
         for member in region.members:
             at_start.index(member.lower)
             at_start.index(member.upper)
@@ -206,7 +206,7 @@ class _ProgramVerifier:
         for strip in region.strips:
             for extent in strip.shape:
                 at_start.index(extent)
-        _BodyVerifier(self, region, dict.fromkeys(known, NUMBER_OF_INDICES)).visit(region.body)
+        _BodyVerifier(self, dict.fromkeys(known, NUMBER_OF_INDICES), region=region).visit(region.body)
 
 
 @dataclass
@@ -229,7 +229,7 @@ class _NodeVerifier:
     def about(self) -> str:
         return ""
 
-    def inside(self, **names: Kind) -> _NodeVerifier:
+    def inside(self, **names: Kind) -> Self:
         return replace(self, names={**self.names, **names})
 
     def visit(self, node: Node) -> None:
@@ -428,13 +428,6 @@ class _BodyVerifier(_NodeVerifier):
     """The body of a region."""
 
     region: RegionCode = field(kw_only=True)
-
-    def __init__(self, program: _ProgramVerifier, region: RegionCode, names: dict[str, Kind]):
-        super().__init__(program, names)
-        self.region = region
-
-    def inside(self, **names: Kind) -> _NodeVerifier:
-        return _BodyVerifier(self.program, self.region, {**self.names, **names})
 
     def about(self) -> str:
         return f"region {self.region.index}: "
