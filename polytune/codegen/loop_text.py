@@ -12,6 +12,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     RegionCode,
@@ -116,6 +117,8 @@ def _write_node(writer: SourceWriter, node: Node) -> None:
         case Store(element, value, mask, apart):
             far = f" by {apart.step} along axis {apart.axis}" if apart else ""
             writer.line(f"{_text(element)}{far} = {_text(value)}{f' where {mask}' if mask else ''}")
+        case Prefetch(element):
+            writer.line(f"prefetch {_text(element)}")
         case RegionCall(region, prefix):
             writer.line(f"region {region} ({', '.join(map(_text, prefix))})")
         case _:

@@ -18,6 +18,8 @@ The grammar, in ASDL style:
                                                        -- operations of a statement, its iterators replaced
                | Let(name, value)                      -- a variable of the generated code
                | Store(element, value, mask?, apart?)  -- a vector, or a scalar, to memory
+               | Prefetch(element)                     -- brings what is near an element, which need not exist, into
+                                                          the first cache
 
     index      = expression                            -- of type int64; a loop variable is an Iterator in it
     condition  = expression                            -- of type bool
@@ -104,12 +106,19 @@ class Store:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """A hint: what lies where an element is, or would be if the array went on there, is used soon."""
+
+    element: Element
+
+
+@dataclass(frozen=True)
 class RegionCall:
     region: int
     prefix: tuple[Expression, ...]
 
 
-Node = Block | For | If | Compute | Let | Store | RegionCall
+Node = Block | For | If | Compute | Let | Store | Prefetch | RegionCall
 
 
 def block(*children: Node) -> Node:
@@ -127,7 +136,7 @@ def map_nodes(node: Node, change: Callable[[Node], Node]) -> Node:
             return replace(node, body=change(body))
         case If(then=then, otherwise=otherwise):
             return replace(node, then=change(then), otherwise=None if otherwise is None else change(otherwise))
-        case Compute() | Let() | Store() | RegionCall():
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
             return node
         case _:
             assert_never(node)
@@ -142,7 +151,7 @@ def nodes_below(node: Node) -> tuple[Node, ...]:
             return (body,)
         case If(then=then, otherwise=otherwise):
             return (then,) if otherwise is None else (then, otherwise)
-        case Compute() | Let() | Store() | RegionCall():
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
             return ()
         case _:
             assert_never(node)

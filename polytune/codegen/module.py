@@ -28,6 +28,7 @@ VECTOR_OPERATIONS = (
     "load",
     "load_some",
     "past",
+    "prefetch",
     "shifted",
     "spread",
     "store",

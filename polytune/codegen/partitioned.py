@@ -19,6 +19,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     RegionCode,
@@ -243,7 +244,7 @@ def _write_steps(writer: SourceWriter, node: Node) -> None:
         case RegionCall(region, prefix):
             values = "".join(f"{expression_text(value, compiled=False)}, " for value in prefix)
             writer.line(f"yield {region}, ({values})")
-        case Compute() | Let() | Store():
+        case Compute() | Let() | Store() | Prefetch():
             raise AssertionError(f"a skeleton has no {type(node).__name__}")
         case _:
             assert_never(node)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import assert_never
 
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, RegionCall, Store, walk_nodes
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
@@ -124,6 +124,8 @@ def used_in(node: Node) -> Used:
                 expressions = [value]
             case Store(element=element, value=value):
                 expressions = [element, value]
+            case Prefetch(element=element):
+                expressions = [element]
             case RegionCall(prefix=prefix):
                 expressions = list(prefix)
             case Block():

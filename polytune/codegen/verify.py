@@ -25,6 +25,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     RegionCode,
@@ -249,13 +250,13 @@ class _NodeVerifier:
                 self.inside().visit(then)
                 if otherwise is not None:
                     self.inside().visit(otherwise)
-            case Compute() | Let() | Store() | RegionCall():
+            case Compute() | Let() | Store() | Prefetch() | RegionCall():
                 self.leaf(node)
             case _:
                 self.hold(False, f"the grammar has no {type(node).__name__}")
                 assert_never(node)
 
-    def leaf(self, node: Compute | Let | Store | RegionCall) -> None:
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
         raise NotImplementedError
 
     def index(self, expression: Any) -> None:
@@ -411,7 +412,7 @@ class _SkeletonVerifier(_NodeVerifier):
     def about(self) -> str:
         return "skeleton: "
 
-    def leaf(self, node: Compute | Let | Store | RegionCall) -> None:
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
         if not isinstance(node, RegionCall):
             self.hold(False, f"a skeleton has no {type(node).__name__}")
             return
@@ -442,7 +443,7 @@ class _BodyVerifier(_NodeVerifier):
         dtype, axes = super().memory(name)
         return dtype, axes + (name in self.region.expanded)
 
-    def leaf(self, node: Compute | Let | Store | RegionCall) -> None:
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
         match node:
             case Compute(statement, operations, _, instance):
                 self.hold(
@@ -465,6 +466,9 @@ class _BodyVerifier(_NodeVerifier):
                 self.hold(bool(kind.lanes) or (mask is None and apart is None), "a number is stored as a vector", node)
                 self.mask(mask, kind.lanes)
                 self.apart(apart, element)
+            case Prefetch(element):
+                self.element(element)
+                self.hold(bool(element.subscripts), f"{element.array}, a number, is prefetched")
             case RegionCall():
                 self.hold(False, "a region calls another one")
             case _:

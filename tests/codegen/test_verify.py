@@ -15,6 +15,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     Store,
@@ -131,6 +132,11 @@ STRUCTURE: dict[str, tuple[Callable[[Program], Program], str]] = {
     "no expression": (
         first_loop(lambda loop: replace(loop, start=Unknown())),  # type: ignore[arg-type]
         "the grammar has no expression Unknown",
+    ),
+    "hint of no array": (first_loop(lambda loop: Prefetch(Element("Z", (ONE,), "float64"))), "there is no array Z"),
+    "hint of no axis": (
+        first_loop(lambda loop: Prefetch(Element("C", (ONE,), "float64"))),
+        "C, of 2 axes, has",
     ),
     "no statement": (with_first(Compute, lambda node: replace(node, statement="S99")), "there is no statement S99"),  # type: ignore[type-var]
     "coordinates": (with_first(Compute, lambda node: replace(node, instance=())), "has 0 coordinates"),  # type: ignore[type-var]

@@ -15,7 +15,7 @@ from typing import assert_never
 from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
 from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
 from polytune.codegen.device.text_writer import TextWriter
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, RegionCall, Store, walk_nodes
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.generated_names import without_marks
@@ -249,7 +249,7 @@ class _KernelWriter:
             case Compute(operations=operations):
                 for operation in operations:
                     self.operation(operation)
-            case Let() | Store() | RegionCall():
+            case Let() | Store() | Prefetch() | RegionCall():
                 raise AssertionError(f"a device kernel has no {type(node).__name__}")
             case _:
                 assert_never(node)
