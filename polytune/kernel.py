@@ -34,6 +34,7 @@ from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import vector_registers
 from polytune.runtime.rules import Thresholds
+from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tuner import Budget, OnlineTuner, Space
@@ -61,6 +62,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
+    seed: int = 0,
 ) -> Decorator: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -70,6 +72,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
+    seed: int = 0,
 ) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -84,6 +87,7 @@ def kernel(
             given.
         background: whether versions that are to be tried are compiled by another process, while calls go on with the
             best that there is.  With False a call that tries a version waits for it.
+        seed: what is tried is a function of it and of the times measured.
 
     Raises:
         PolytuneError: what is decorated is no plain function.
@@ -101,7 +105,7 @@ def kernel(
     """
 
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
-        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background)
+        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background, seed=seed)
 
     return decorate if function is None else decorate(function)
 
@@ -129,6 +133,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
         background: bool = True,
+        seed: int = 0,
     ):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
@@ -144,6 +149,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             budget=budget,
             thresholds=thresholds,
             background=background,
+            seed=seed,
         )
 
     def __repr__(self) -> str:
@@ -170,6 +176,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             budget=self._budget,
             thresholds=self.thresholds,
             background=self.background,
+            seed=self._seed,
         )
 
     def stages(self, signature: Signature | None = None) -> Stages:
@@ -215,6 +222,25 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__), collector_paused():
             stages = replace(self.stages(signature), devices=devices)
             return stages.source if places is None else replace(stages, places=places).source
+
+    def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
+        """Compile what first calls of arguments of some types run, so that they need not wait for it; it stays in the
+        disk cache.
+
+        Args:
+            signature: the types; those of the annotations and the source where not given.
+            every: whether to compile every version, of which most are wanted by the tuner alone.
+
+        Returns:
+            The names of the versions that can be run now.
+
+        Raises:
+            UnsupportedSourceError: the source cannot be compiled, or does not tell the types.
+            CompilationError: the first choice cannot be compiled.
+        """
+        types = signature or self.stages().signature
+        generated = self._generate(types, current_threads())[1]
+        return generated.warm_up(every=every)
 
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""

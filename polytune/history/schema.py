@@ -49,6 +49,22 @@ on conflict do update set
     code = excluded.code
 """
 
+# What is known is kept where it is newer.
+ADD = """
+insert into measurements values (
+    :kernel, :shape, :machine, :configuration, :count, :best_seconds, :median_seconds,
+    :status, :reason, :updated, :code)
+on conflict do update set
+    count = excluded.count,
+    best_seconds = excluded.best_seconds,
+    median_seconds = excluded.median_seconds,
+    status = excluded.status,
+    reason = excluded.reason,
+    updated = excluded.updated,
+    code = excluded.code
+where excluded.updated > measurements.updated
+"""
+
 SELECT = """
 select kernel, shape, machine, configuration, count, best_seconds, median_seconds, status, reason, updated, code
 from measurements

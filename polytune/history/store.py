@@ -141,6 +141,21 @@ class Store:
         values["code"] = code
         self._database.execute(schema.RECORD, values | {"updated": time.time()})
 
+    def add(self, measurement: Measurement) -> bool:
+        """Take in what another history has, unless something newer is known of the configuration; whether it was."""
+        values = measurement.to_json()
+        values["configuration"] = json.dumps(dict(measurement.configuration), sort_keys=True)
+        before = self._updated(values)
+        self._database.execute(schema.ADD, values)
+        return before is None or before < measurement.updated
+
+    def _updated(self, values: Mapping[str, Any]) -> float | None:
+        """When a configuration was last recorded."""
+        keys = ("kernel", "shape", "machine", "configuration")
+        statement = f"select updated from measurements where {' and '.join(f'{key} = :{key}' for key in keys)}"
+        rows = self._database.execute(statement, {key: values[key] for key in keys})
+        return rows[0][0] if rows else None
+
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
         """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
         statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
@@ -213,9 +228,14 @@ def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
     for kernel, shape, machine, text, count, best, median, *rest in rows:
         configuration = _read(text)
         times = [seconds for seconds in (best, median) if seconds is not None]
-        if configuration is not None and all(isinstance(s, (float, int)) and 0 <= s < math.inf for s in times):
+        if configuration is not None and all(map(is_time, times)):
             found.append(Measurement(kernel, shape, machine, configuration, count, best, median, *rest))
     return found
+
+
+def is_time(value: object) -> bool:
+    """Whether a value can be a time in seconds."""
+    return isinstance(value, (float, int)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _read(text: Any) -> dict[str, Any] | None:

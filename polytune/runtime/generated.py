@@ -228,6 +228,29 @@ class GeneratedKernel:
         self._addresses[name] = self._addresses[version.function.__name__]
         return seconds
 
+    def warm_up(self, *, every: bool = False) -> list[str]:
+        """Have the versions compiled that first calls run: the first choice, and what is quick to compile; or every
+        version that can be.  The names of those that are ready then.
+
+        Raises:
+            CompilationError: the first choice cannot be compiled.
+        """
+        first = self.space.default()["version"]
+        quickest = min(
+            self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
+        )
+        wanted = [first, *(self._versions if every else [quickest])]
+        ready = []
+        for name in dict.fromkeys(wanted):
+            try:
+                self.compile(name)
+            except CompilationError:
+                if name == first:
+                    raise
+                continue
+            ready.append(name)
+        return ready
+
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
         """Whether a configuration can be run without waiting for a compiler.
 

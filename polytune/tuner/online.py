@@ -136,7 +136,9 @@ class OnlineTuner:
                 numeric=self._numeric_method,
             )
 
+        self._hints = tuple(starts)
         self._new_search = search
+        self.key = None if key is None else Key(*key)
         self._persistence: Persistence | None = None
         if store is not None and key is not None:
             self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
@@ -570,6 +572,11 @@ class OnlineTuner:
     @budget.setter
     def budget(self, budget: Budget | int | str | None) -> None:
         self._budget = Budget.of(budget)
+
+    @property
+    def hints(self) -> Sequence[Configuration]:
+        """What the search was told to begin with, as it has been good elsewhere; the best first."""
+        return self._hints
 
     def ranking(self) -> list[tuple[Configuration, float]]:
         """Every configuration measured, with its estimated run time in seconds, the fastest first."""
