@@ -21,6 +21,11 @@ class SourceLocation:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def segment(self) -> str:
+        """The text of the place meant, of its first line; empty where the text is not known."""
+        return self.text[self.column : self.end_column]
+
     def caret(self) -> str:
         """The source line with carets under the place meant; empty where the text is not known."""
         if not self.text.strip():
@@ -28,6 +33,12 @@ class SourceLocation:
         width = max(1, (self.end_column or self.column + 1) - self.column)
         width = min(width, max(1, len(self.text) - self.column))
         return f"    {self.text}\n    {' ' * self.column}{'^' * width}"
+
+    @property
+    def caret_below(self) -> str:
+        """`caret` on lines of its own, for the middle of a message."""
+        caret = self.caret()
+        return f"\n{caret}" if caret else ""
 
 
 class PolytuneError(Exception):
@@ -60,8 +71,37 @@ class UnassignedVariableError(ArgumentError, UnboundLocalError):
 
 
 class SubscriptError(ArgumentError, IndexError):
-    """A subscript that depends on data was out of range, as Python's IndexError says; the message tells where, and what
-    has been written."""
+    """A subscript that depends on data was out of range, as Python's IndexError says.
+
+    Attributes:
+        location: where it stands.
+        arrays: the arrays that it may be a subscript of.
+        references: the references there, as they are written.
+        is_late: whether the kernel had run when it was found, so that something may have been written.
+    """
+
+    def __init__(
+        self, location: SourceLocation, arrays: tuple[str, ...], references: tuple[str, ...], is_late: bool = False
+    ):
+        self.location, self.arrays, self.references, self.is_late = location, arrays, references, is_late
+        written = (
+            "a subscript that depends on data is only known while the kernel runs; from then on nothing that needs it "
+            "was computed, and what had been written until then is"
+            if is_late
+            else "some number that is read for it is below -n, or not below n, for an axis of n elements; nothing was "
+            "written"
+        )
+        lines = [
+            f"{location}: a subscript of {' or '.join(map(repr, arrays))} was out of range, in {', '.join(references)}",
+            location.caret(),
+            f"why: {written}",
+            "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
+        ]
+        super().__init__("\n".join(line for line in lines if line))
+
+    def at(self, location: SourceLocation) -> SubscriptError:
+        """The same error at another place."""
+        return SubscriptError(location, self.arrays, self.references, self.is_late)
 
 
 class CompilationError(PolytuneError):
@@ -74,6 +114,10 @@ class DefectError(CompilationError):
 
 class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
+
+
+class VerificationError(CompilationError):
+    """Code that the compiler has made is malformed: a defect of polytune, not of the program."""
 
 
 class UnprovenError(PolytuneError):

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import report_text, write_checks, write_index_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
-from polytune.codegen.names import Namespace, builtin_names, literal, module_namespace
+from polytune.codegen.names import Namespace, builtin_names, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
@@ -28,6 +28,7 @@ VECTOR_OPERATIONS = (
     "load",
     "load_some",
     "past",
+    "prefetch",
     "shifted",
     "spread",
     "store",
@@ -74,7 +75,7 @@ def write_module(
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     header = SourceWriter()
-    errors = ["ArgumentError"]
+    errors = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
     if scop.reports:
@@ -288,12 +289,13 @@ def _write_verification(writer: SourceWriter, scop: Scop) -> None:
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
         writer.line('"""Raise where a subscript was out of range."""')
         with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
-            writer.line(f"raise {MARK}SubscriptError({MARK}REPORTS[{scratch_name(REPORT)}[0] - 1])")
+            found = f"{MARK}REPORTS[{scratch_name(REPORT)}[0] - 1]"
+            writer.line(f"raise {MARK}SubscriptError(*{found}, is_late=True)")
     writer.line()
     writer.line()
     with writer.indented(f"{MARK}REPORTS = ("):
         for report in scop.reports:
-            writer.line(f"{literal(report_text(report, before=False))},")
+            writer.line(f"{report_text(report)},")
     writer.line(")")
     writer.line()
     writer.line()
@@ -336,6 +338,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
+    writer.line(f"LOOPS = {max((len(statement.iterators) for statement in scop.statements), default=0)}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
             function = f"{MARK}run_{program.function}"

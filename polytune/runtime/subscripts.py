@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytune.errors import SubscriptError
+from polytune.errors import SourceLocation, SubscriptError
 
 __all__ = ["require_range"]
 
@@ -12,13 +12,15 @@ _BLOCK = 1 << 16
 """How many numbers are looked at at once: they are in a cache when the greatest is looked for after the least."""
 
 
-def require_range(indexes: np.ndarray, extent: int, message: str) -> None:
+def require_range(
+    indexes: np.ndarray, extent: int, report: tuple[SourceLocation, tuple[str, ...], tuple[str, ...]]
+) -> None:
     """See to it that numbers are subscripts of an axis, from either end.
 
     Args:
         indexes: the numbers, integers of any type.
         extent: how many elements the axis has.
-        message: what is said otherwise.
+        report: where they are used, the arrays of which they are subscripts, and the references there.
 
     Raises:
         SubscriptError: one is below ``-extent``, or not below ``extent``.
@@ -30,4 +32,4 @@ def require_range(indexes: np.ndarray, extent: int, message: str) -> None:
         blocks = [indexes[start : start + rows] for start in range(0, len(indexes), rows)]
     for block in blocks:
         if block.size and (block.min() < -extent or block.max() >= extent):
-            raise SubscriptError(message)
+            raise SubscriptError(*report)

@@ -87,9 +87,25 @@ def remainders(A, n: int, m: int):
             A[i, i] = A[i, i] + min(A[(i + 2) % 3, abs(i - m // 2) + 2], A[i + 2, i + 2])
 
 
+def chosen_between_equals(A, B, n: int):
+    for i in range(len(A)):
+        A[i] = 0.5 if B[i + n] > 0.0 else 0.5  # noqa: RUF034
+
+
 @pytest.mark.parametrize(
     "function",
-    [remainders, programs.gemm, programs.atax, shifted, guarded, local, strided, features.ends, features.substituted],
+    [
+        chosen_between_equals,
+        remainders,
+        programs.gemm,
+        programs.atax,
+        shifted,
+        guarded,
+        local,
+        strided,
+        features.ends,
+        features.substituted,
+    ],
 )
 def test_conditions_are_exact(function: Callable[..., Any]) -> None:
     scop = analysed(function)
@@ -118,7 +134,7 @@ def test_lower_bounds_are_conditions_too() -> None:
     lower = next(condition for condition in conditions if condition.side == "lower")
     context = lower.violated.get_ctx()
     assert lower.violated.is_equal(isl.Set.read_from_str(context, "[n, k] -> { : n > 0 and k < 0 }"))
-    assert (lower.reference, lower.extents) == ("A[i + k]", ())
+    assert (lower.location.segment, lower.extents) == ("A[i + k]", ())
     assert lower.location.text[lower.location.column :] == "A[i + k] = B[2 * i]"
 
 
