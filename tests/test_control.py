@@ -102,6 +102,32 @@ def converged(A, B, tolerance, most):
     return step, error
 
 
+def filtered(A, taps, B):
+    """What follows the break would be out of range without it."""
+    for i in range(len(A)):
+        B[i] = 0.0
+        for k, tap in enumerate(taps):
+            if i - k < 0:
+                break
+            B[i] += tap * A[i - k]
+
+
+def neighbours(A, B):
+    for i in range(len(A)):
+        for d in range(-2, 3):
+            if i + d < 0:
+                continue
+            if i + d >= len(A):
+                break
+            B[i] += A[i + d]
+
+
+def test_bounds_know_of_jumps() -> None:
+    for n in SIZES:
+        in_every_version(filtered, vector(n), vector(4), np.zeros(n))
+        in_every_version(neighbours, vector(n), np.zeros(n))
+
+
 def test_loops_that_end_early() -> None:
     for n in SIZES:
         A = vector(n * 7).reshape(n, 7)

@@ -15,8 +15,10 @@ from polytune.frontend.expression import (
     Assign,
     Binary,
     Branch,
+    Break,
     Checked,
     Constant,
+    Continue,
     Counter,
     Element,
     Expression,
@@ -91,6 +93,11 @@ class _Collector:
                     negated = self.restrict(guard, Unary("not", condition, "bool"))
                     right = yield from self.operations(otherwise, negated, within, assigned)
                     assigned = left & right
+                    # What follows a jump happens only where it was not made.
+                    if _jumps(then):
+                        guard, assigned = self.restrict(guard, Unary("not", condition, "bool")), right
+                    if _jumps(otherwise):
+                        guard, assigned = self.restrict(guard, condition), left
                 case While(condition, body):
                     yield from self.expression(condition, guard, assigned, certain)
                     yield from self.operations(body, guard, False, assigned)
@@ -151,6 +158,11 @@ class _Collector:
             for operand in condition.operands:
                 guard = self.restrict(guard, operand)
         return guard
+
+
+def _jumps(operations: Sequence[Operation]) -> bool:
+    """Whether control never comes to the end of operations in a loop."""
+    return bool(operations) and isinstance(operations[-1], Break | Continue)
 
 
 def _known(guard: isl.Set | None) -> isl.Set:
