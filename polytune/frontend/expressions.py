@@ -77,7 +77,7 @@ def read(frame: Frame, node: ast.expr) -> Value:
             if chosen.constant is not None:
                 return read(frame, node.body if chosen.constant else node.orelse)
             branch = replace(frame, pure=True)
-            return promotion.select(chosen, read(branch, node.body), read(branch, node.orelse))
+            return promotion.select(chosen, read(branch, node.body), read(branch, node.orelse), evaluated=True)
         case ast.Call():
             return _call(frame, node)
     raise refuse_expression(frame.source, node)
