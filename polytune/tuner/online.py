@@ -367,6 +367,26 @@ class OnlineTuner:
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
+    def report_settled(self, configuration: Configuration, seconds: float) -> None:
+        """As `report` for an undisturbed call of the configuration that was settled on, in less time.
+
+        Args:
+            configuration: what `settled` is.
+            seconds: its run time.
+        """
+        with self._lock:
+            if configuration is self._settled and self._previous is configuration:
+                self._disturbance.is_on = False
+                ledger = self._ledger
+                ledger.compare(None, self._reference)
+                if self._drift.observe(seconds, self._reference):
+                    self._reopen()
+                self._log.count()
+                ledger.calls += 1
+                ledger.total_seconds += seconds
+                return
+        self.report(configuration, seconds)
+
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
         search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
         best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
@@ -590,6 +610,11 @@ class OnlineTuner:
         """What was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
             return list(self._log)
+
+    @property
+    def settled(self) -> Configuration | None:
+        """The configuration that every call runs; None while the tuner has not settled."""
+        return self._settled
 
     @property
     def converged(self) -> bool:
