@@ -51,7 +51,7 @@ _COMPILING_ANY = 0.07  # seconds, of any function
 _BYTES_A_SECOND = 7000.0  # of Python's bytecode
 
 # When a first call runs another version than the first choice.
-_QUICK = 0.4  # seconds of compiling for which nothing else is compiled first
+_QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
 _FRACTION = 0.5  # of the time that compiling the first choice takes
 _SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
 _TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
@@ -252,11 +252,13 @@ class GeneratedKernel:
 
         Where it cannot, compiling it begins in the background.
         """
-        return background.provides(
+        missing = [
             (function, _words(team))
             for function, team in self._functions(configuration)
             if function.__name__ not in self._addresses
-        )
+        ]
+        is_first = configuration["version"] == next(iter(self._versions), None)
+        return background.provides(missing, urgent=is_first)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
         """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
