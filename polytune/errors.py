@@ -62,12 +62,17 @@ class UnsupportedSourceError(PolytuneError):
 
 
 class ArgumentError(PolytuneError, ValueError):
-    """The arguments of a call do not fit the kernel; nothing has been written."""
+    """The arguments of a call do not fit the kernel; nothing has been written, unless the message says so."""
 
 
 class UnassignedVariableError(ArgumentError, UnboundLocalError):
     """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
     been written."""
+
+
+class SubscriptError(ArgumentError, IndexError):
+    """A subscript that depends on data was out of range, as Python's IndexError says; the message tells where, and what
+    has been written."""
 
 
 class CompilationError(PolytuneError):
@@ -80,6 +85,10 @@ class DefectError(CompilationError):
 
 class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
+
+
+class VerificationError(CompilationError):
+    """Code that the compiler has made is malformed: a defect of polytune, not of the program."""
 
 
 class UnprovenError(PolytuneError):

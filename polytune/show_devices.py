@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
-from polytune.codegen.loops import Block, Compute, For, If, Node
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store
 from polytune.codegen.partitioned import Part, PartitionedProgram
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -22,6 +22,7 @@ from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import report_loops
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.unions import sets_of
@@ -50,6 +51,9 @@ def reason_for_processor_only(dependences: Dependences, given_up: Sequence[str],
         is_parallel: whether there is a schedule for devices, for which no code could be made.
     """
     name = dependences.scop.name
+    found = obstacle_to_devices(dependences.scop)
+    if found is not None:
+        return f"{name} runs on the CPU only: {found[0]} has {found[1]}"
     if is_parallel:
         return f"{name} runs on the CPU only: isl could not generate code for devices within its budget"
     reason = _obstacle(dependences)
@@ -181,6 +185,10 @@ def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
                 _write_rows(writer, array, body)
         case Compute(operations=(Assign(target),)):
             writer.line(f"{array}[{', '.join(_text(subscript) for subscript in target.subscripts)}]")
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            raise AssertionError(f"what is transferred has no {type(node).__name__}")
+        case _:
+            assert_never(node)
 
 
 def _is_last(variable: str, target: Element) -> bool:

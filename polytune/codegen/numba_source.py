@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -12,6 +13,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     RegionCode,
@@ -39,8 +41,21 @@ from polytune.codegen.storage import (
 from polytune.codegen.target import BYTES
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.codegen.vectors.source import store_text, vector_text
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
+from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Iterator,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -245,8 +260,12 @@ class _VersionWriter:
                 writer.line(f"{name} = {expression_text(value, place.text)}")
             case Store():
                 writer.line(store_text(node, place))
+            case Prefetch(element):
+                writer.line(prefetch_text(element, place))
             case RegionCall():
                 self.region(node)
+            case _:
+                assert_never(node)
 
     def scatters(self, variable: str, body: Node, place: _Place) -> bool:
         """Whether an innermost loop stores to elements that are not next to one another."""
@@ -285,6 +304,21 @@ class _VersionWriter:
                             self.operation(part, place)
             case While(condition, body):
                 with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
+                    for part in body:
+                        self.operation(part, place)
+            case Loop(counter, start, stop, step, body):
+                bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
+                with self.writer.indented(f"for {counter} in $range({bounds}):"):
+                    for part in body:
+                        self.operation(part, place)
+            case Break():
+                self.writer.line("break")
+            case Continue():
+                self.writer.line("continue")
+            case Checked(violation, report, site, body):
+                with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
+                    self.writer.line(f"{place.text(report)} = {site}")
+                with self.writer.indented("else:"):
                     for part in body:
                         self.operation(part, place)
 

@@ -6,15 +6,13 @@ Small registers make small problems have whole vectors; generated code is interp
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 
 from polybench.registry import benchmark
 from polytune.codegen.loops import Compute, walk_nodes
-from polytune.schedule import candidates
-from polytune.schedule.rewrites.step_blocks import block_steps
+from polytune.schedule.rewrites import step_blocks
 from tests.every_version import check_versions, stages_of, tile_sizes
 from tests.fuzz.interpreted import Interpreter
 
@@ -77,7 +75,7 @@ def any_numbers(generator: np.random.Generator, dtype: str, *shape: int) -> np.n
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of steps of which small problems have several."""
-    monkeypatch.setattr(candidates, "block_steps", partial(block_steps, steps=3))
+    monkeypatch.setattr(step_blocks, "STEPS", 3)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
