@@ -26,13 +26,14 @@ from polytune.errors import (
 )
 from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
 from polytune.runtime.arguments import usable_signature
+from polytune.runtime.background.compiler import background
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.machine import vector_registers
+from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
@@ -288,6 +289,8 @@ class Kernel(CallableKernel, Generic[P, R]):
                 module = _cache().load(identity)
                 forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
                 if module is None:
+                    if self.background and machine().cores > 1:
+                        background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
                     source = self.module_text(signature, devices=with_devices, places=places)
                     if self._outside.changed():  # while it was compiled
