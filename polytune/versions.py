@@ -23,6 +23,7 @@ from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.planning import plan_parallel, plan_serial
+from polytune.schedule.private_sums import is_scattered, summed_by
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import Plan, RegionKind
 
@@ -124,10 +125,20 @@ def order_plans(plans: Sequence[Plan]) -> tuple[Plan, ...]:
     """Plans that start few regions, keep what they use in caches and registers, and tile deeply first; the first one is
     what an untuned call runs."""
 
-    def cost(plan: Plan) -> tuple[bool, int, int, int]:
-        return (not plan.team, starts_of(plan), -plan.recipe.promise, -plan.tile_depth)
+    def cost(plan: Plan) -> tuple[bool, bool, int, int, int]:
+        return (adds_by_index(plan), not plan.team, starts_of(plan), -plan.recipe.promise, -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
+
+
+def adds_by_index(plan: Plan) -> bool:
+    """Whether workers have copies to add up in through subscripts that depend on data.
+
+    Such versions come last: a copy costs as much as the array has elements, however few are added to.
+    """
+    statements = plan.dependences.scop.statements
+    scattered = frozenset(summed_by(statement) for statement in statements if is_scattered(statement))
+    return any(scattered & region.sums for region in plan.regions)
 
 
 def starts_of(plan: Plan) -> int:
@@ -191,13 +202,14 @@ class _Version:
         """Whether it is another one but for what it was made by."""
         return replace(self.program, recipe=other.program.recipe) == other.program
 
-    def cost(self) -> tuple[bool, bool, int, bool]:
+    def cost(self) -> tuple[bool, bool, bool, int, bool]:
         """What is less for versions that promise more."""
         program = self.program
         # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where
         # only some tiles are computed in vectors, the others take as long as all of these.
         is_contiguous = program.has_vectors or program.recipe.along_rows
-        return (not program.team, not is_contiguous, starts_of(self.plan), program.has_other_tiles)
+        last = adds_by_index(self.plan)
+        return (last, not program.team, not is_contiguous, starts_of(self.plan), program.has_other_tiles)
 
 
 def _rewritten(version: _Version, target: Target, transforms: Transforms) -> list[_Version]:

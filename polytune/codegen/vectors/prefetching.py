@@ -32,7 +32,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.registers.tiles import POINTS, REGISTERS
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.frontend.expression import Element, Iterator, walk
@@ -52,6 +52,7 @@ PREFETCHED = LoopTransform(
     name="prefetched",
     meaning="rows of arrays brought into the first cache some iterations early",
     rewrite=prefetch_rows,
+    needs=(VECTOR_TYPES,),
     after=(REGISTERS, POINTS),
     is_for_first=True,
 )
