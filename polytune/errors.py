@@ -21,6 +21,11 @@ class SourceLocation:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def segment(self) -> str:
+        """The text of the place meant, of its first line; empty where the text is not known."""
+        return self.text[self.column : self.end_column]
+
     def caret(self) -> str:
         """The source line with carets under the place meant; empty where the text is not known."""
         if not self.text.strip():
@@ -28,6 +33,12 @@ class SourceLocation:
         width = max(1, (self.end_column or self.column + 1) - self.column)
         width = min(width, max(1, len(self.text) - self.column))
         return f"    {self.text}\n    {' ' * self.column}{'^' * width}"
+
+    @property
+    def caret_below(self) -> str:
+        """`caret` on lines of its own, for the middle of a message."""
+        caret = self.caret()
+        return f"\n{caret}" if caret else ""
 
 
 class PolytuneError(Exception):
@@ -51,12 +62,17 @@ class UnsupportedSourceError(PolytuneError):
 
 
 class ArgumentError(PolytuneError, ValueError):
-    """The arguments of a call do not fit the kernel; nothing has been written."""
+    """The arguments of a call do not fit the kernel; nothing has been written, unless the message says so."""
 
 
 class UnassignedVariableError(ArgumentError, UnboundLocalError):
     """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
     been written."""
+
+
+class SubscriptError(ArgumentError, IndexError):
+    """A subscript that depends on data was out of range, as Python's IndexError says; the message tells where, and what
+    has been written."""
 
 
 class CompilationError(PolytuneError):

@@ -20,7 +20,7 @@ from polytune.codegen.vectors.abreast import ABREAST
 from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
 from polytune.codegen.verify import verified
-from polytune.errors import PolytuneError, UnprovenError
+from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
@@ -48,6 +48,7 @@ from polytune.schedule.plan_transform import (
     accumulates,
 )
 from polytune.schedule.planning import plan_parallel
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.splitting import SPLIT
@@ -127,7 +128,8 @@ class Stages:
     """Everything between a function and its generated module; each stage is computed when it is first asked for.
 
     ``devices`` says whether the module is to have a version for devices, ``target`` what processor it is for, ``time``
-    how much processor time is left for versions that can be done without.
+    how much processor time is left for versions that can be done without, ``places`` under what name the module knows a
+    place of the source.
     """
 
     function: FunctionType
@@ -135,6 +137,7 @@ class Stages:
     strict: bool = False
     devices: bool = False
     target: Target = field(default_factory=Target)
+    places: Callable[[SourceLocation], SourceLocation] = field(default=lambda place: place, compare=False)
     time: ProcessorTime = field(default_factory=lambda: ProcessorTime(SECONDS), repr=False, compare=False)
 
     @cached_property
@@ -234,6 +237,8 @@ class Stages:
     @cached_property
     @_timed()
     def _chosen(self) -> Attempted[Plan]:
+        if obstacle_to_devices(self.scop) is not None:
+            return Attempted((), ())
         return choose_plan(self.candidates)
 
     @cached_property
@@ -253,11 +258,13 @@ class Stages:
         # What no version can do without comes first: isl gives up on the rest when the time is used up.
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
-        scop = replace(self.scop, arrays=all_arrays(self.plans))
+        scop = replace(self.scop, arrays=all_arrays(self.plans), location=self.places(self.scop.location))
+        bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
+        unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()
-        return write_module(scop, self.programs, (*self.bounds, *self.unassigned), counts, partitioned)
+        return write_module(scop, self.programs, (*bounds, *unassigned), counts, partitioned)
 
     def show_loops(self, after: str) -> str:
         """The loop IR of all plans right after an order or a transform, as text for people.

@@ -8,6 +8,8 @@ import islpy as isl
 
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.results import result_text
+from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
@@ -31,7 +33,11 @@ def show_scop(scop: Scop) -> str:
         if statement.reduction is not None:
             lines.append(f"    reduction: {statement.reduction.operator}")
     if scop.result is not None:
-        lines.append(f"result: {expression_text(scop.result, lambda element: element.array, compiled=False)}")
+
+        def text(node: Expression) -> str:
+            return expression_text(node, lambda element: element.array, compiled=False)
+
+        lines.append(f"result: {result_text(scop.result, text, lambda name: name)}")
     return "\n".join(lines)
 
 

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import builtins
 import dis
-import inspect
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of
+import numpy as np
+
+from polytune.normal_form import normal_text
+from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
 
 _BUILTIN = vars(builtins)
+_MOST_ELEMENTS = 4096  # what has more is no constant array of a kernel
 
 
 @dataclass
@@ -21,10 +24,12 @@ class Surroundings:
     Attributes:
         text: a description that is the same in every process; what is described otherwise compiles to something else.
         values: what calls look at, to see whether it still holds.
+        functions: the function itself, then those that it calls, in an order that is the same in every process.
     """
 
     parts: list[str] = field(default_factory=list)
     values: OutsideValues = field(default_factory=OutsideValues)
+    functions: list[FunctionType] = field(default_factory=list)
     _seen: set[int] = field(default_factory=set)
 
     @property
@@ -36,6 +41,7 @@ class Surroundings:
         if id(function) in self._seen:
             return
         self._seen.add(id(function))
+        self.functions.append(function)
         names, attributes = _loaded(function)
         for name in names:
             if name in function.__globals__ or name not in _BUILTIN:
@@ -49,7 +55,7 @@ class Surroundings:
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
             defaults = [each if isinstance(each, NUMBERS) else type(each) for each in inner.__defaults__ or ()]
-            self.parts.append(f"{name} {defaults}: {_source(inner)}")
+            self.parts.append(f"{name} {defaults}: {normal_text(inner)}")
             self.add(inner)
         elif isinstance(value, ModuleType):
             self.parts.append(f"{name} is module {value.__name__}")
@@ -57,6 +63,9 @@ class Surroundings:
                 self._describe_members(name, value, attributes)
         elif isinstance(value, NUMBERS):
             self.parts.append(f"{name} = {value!r}")
+        elif _is_collection(value):
+            self.parts.append(f"{name} holds {contents_of(value)}")
+            self.values.add_collection(name, value)
         elif value is ABSENT:
             self.parts.append(f"{name} is not defined")
         else:
@@ -76,6 +85,15 @@ class Surroundings:
                 self._describe(f"{name}.{attribute}", self.values.add_attribute(owner, attribute), attributes)
 
 
+def _is_collection(value: Any) -> bool:
+    """Whether a value may be a constant array of a kernel: an array, or a list or tuple of numbers and of such."""
+    if isinstance(value, np.ndarray):
+        return value.size <= _MOST_ELEMENTS
+    if not isinstance(value, list | tuple) or len(value) > _MOST_ELEMENTS:
+        return False
+    return all(isinstance(item, NUMBERS) or _is_collection(item) for item in value)
+
+
 def surroundings_of(function: FunctionType) -> Surroundings:
     """What a function's meaning depends on outside of its source."""
     found = Surroundings()
@@ -83,30 +101,17 @@ def surroundings_of(function: FunctionType) -> Surroundings:
     return found
 
 
-def place_and_source(function: FunctionType) -> str:
-    """A function's source with its place, which is part of it because messages and generated code refer to lines."""
-    code = function.__code__
-    try:
-        text = inspect.getsource(function)
-    except OSError:
-        text = ""
-    return f"{code.co_filename}:{code.co_firstlineno}\n{text}"
-
-
-def _source(function: FunctionType) -> str:
-    try:
-        return inspect.getsource(function)
-    except OSError:
-        return f"{function.__code__.co_code.hex()} {function.__code__.co_consts!r}"
-
-
 def _loaded(function: FunctionType) -> tuple[list[str], list[str]]:
     """The global names and the attributes that a function's code loads."""
     names: set[str] = set()
     attributes: set[str] = set()
-    for instruction in dis.get_instructions(function):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            names.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.add(instruction.argval)
+    waiting = [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]  # of nested functions
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                names.add(instruction.argval)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                attributes.add(instruction.argval)
     return sorted(names), sorted(attributes)

@@ -22,7 +22,18 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import vector_text
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Operation, While
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Loop,
+    Operation,
+    While,
+)
 from polytune.frontend.generated_names import without_marks
 
 
@@ -128,6 +139,21 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
                         _write_operation(writer, "", part)
         case While(condition, body):
             with writer.indented(f"{about}while {_text(condition)}:"):
+                for part in body:
+                    _write_operation(writer, "", part)
+        case Loop(counter, start, stop, step, body):
+            by = f" by {step}" if step != 1 else ""
+            with writer.indented(f"{about}for {counter} from {_text(start)} to {_text(stop)}{by}:"):
+                for part in body:
+                    _write_operation(writer, "", part)
+        case Break():
+            writer.line(f"{about}break")
+        case Continue():
+            writer.line(f"{about}continue")
+        case Checked(violation, report, site, body):
+            with writer.indented(f"{about}if {_text(violation)}:"):
+                writer.line(f"{_text(report)} = {site}")
+            with writer.indented("else:"):
                 for part in body:
                     _write_operation(writer, "", part)
         case _:

@@ -16,7 +16,7 @@ import os
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, assert_never
+from typing import Any, Self, assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -51,14 +51,19 @@ from polytune.frontend.expression import (
     Assign,
     Binary,
     Branch,
+    Break,
     Call,
     Cast,
+    Checked,
     Compare,
     Constant,
+    Continue,
+    Counter,
     Element,
     Extent,
     Iterator,
     Logical,
+    Loop,
     ParameterValue,
     Power,
     Select,
@@ -190,7 +195,7 @@ class _ProgramVerifier:
         for buffer in region.buffers:
             self.hold(set(buffer.members) <= set(range(members)), f"{buffer.name} is as large as no tile")
         outer = {**self.outermost, **dict.fromkeys(region.outer, NUMBER_OF_INDICES)}
-        at_start = _BodyVerifier(self, region, outer)
+        at_start = _BodyVerifier(self, outer, region=region)
         for member in region.members:
             at_start.index(member.lower)
             at_start.index(member.upper)
@@ -202,7 +207,7 @@ class _ProgramVerifier:
         for strip in region.strips:
             for extent in strip.shape:
                 at_start.index(extent)
-        _BodyVerifier(self, region, dict.fromkeys(known, NUMBER_OF_INDICES)).visit(region.body)
+        _BodyVerifier(self, dict.fromkeys(known, NUMBER_OF_INDICES), region=region).visit(region.body)
 
 
 @dataclass
@@ -210,10 +215,12 @@ class _NodeVerifier:
     """What holds of nodes wherever they are.
 
     ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
+    ``is_in_loop`` says whether an operation is in a loop of its statement.
     """
 
     program: _ProgramVerifier
     names: dict[str, Kind]
+    is_in_loop: bool = field(default=False, kw_only=True)
 
     def hold(self, fulfilled: bool, reason: str | Callable[[], str], node: Any = None) -> None:
         if not fulfilled:
@@ -223,7 +230,7 @@ class _NodeVerifier:
     def about(self) -> str:
         return ""
 
-    def inside(self, **names: Kind) -> _NodeVerifier:
+    def inside(self, **names: Kind) -> Self:
         return replace(self, names={**self.names, **names})
 
     def visit(self, node: Node) -> None:
@@ -260,7 +267,7 @@ class _NodeVerifier:
     def kind(self, node: Any) -> Kind:
         """The type of an expression, all of whose parts are held to agree."""
         match node:
-            case Iterator(name) | ParameterValue(name):
+            case Iterator(name) | Counter(name) | ParameterValue(name):
                 self.hold(name in self.names, f"{name} is used where it is not defined")
                 self.hold(self.names[name] == NUMBER_OF_INDICES, f"{name} is used as a number, and is none")
                 return NUMBER_OF_INDICES
@@ -423,13 +430,6 @@ class _BodyVerifier(_NodeVerifier):
 
     region: RegionCode = field(kw_only=True)
 
-    def __init__(self, program: _ProgramVerifier, region: RegionCode, names: dict[str, Kind]):
-        super().__init__(program, names)
-        self.region = region
-
-    def inside(self, **names: Kind) -> _NodeVerifier:
-        return _BodyVerifier(self.program, self.region, {**self.names, **names})
-
     def about(self) -> str:
         return f"region {self.region.index}: "
 
@@ -487,6 +487,20 @@ class _BodyVerifier(_NodeVerifier):
                     self.operations(otherwise)
                 case While(condition, body):
                     self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", condition)
+                    replace(self, is_in_loop=True).operations(body)
+                case Loop(counter, start, stop, step, body):
+                    self.index(start)
+                    self.index(stop)
+                    self.hold(isinstance(step, int) and step != 0, f"the loop over {counter} has the step {step!r}")
+                    self.hold(counter not in self.names, f"the loop over {counter} is inside another one")
+                    inside = self.inside(**{counter: NUMBER_OF_INDICES})
+                    replace(inside, is_in_loop=True).operations(body)
+                case Break() | Continue():
+                    self.hold(self.is_in_loop, "a jump is outside of the loops of its statement")
+                case Checked(violation, report, site, body):
+                    self.hold(self.kind(violation) == TRUTH, "a condition is no truth value", violation)
+                    self.hold(site > 0, f"a violation is reported as {site}, which means none")
+                    self.element(report)
                     self.operations(body)
                 case _:
                     self.hold(False, f"the grammar has no operation {type(operation).__name__}")

@@ -31,18 +31,19 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
     """Declare the array that ``target = np.empty(...)`` makes; its name in the SCoP.
 
     Raises:
-        UnsupportedSourceError: it is made in a loop or branch, or its shape or type is not known beforehand.
+        UnsupportedSourceError: it is made in a loop, or its shape or type is not known beforehand.
     """
     assert isinstance(node, ast.Call)
     kernel, source = frame.kernel, frame.source
-    if not frame.is_top_level:
+    if frame.iterators or frame.opaque:
         raise source.refusal(
             node,
-            "an array is made inside a loop or branch",
+            "an array is made inside a loop",
             "every iteration would need an array of its own",
             "make it once, before the loops, and fill it in them; threads get copies of their own where they can",
         )
-    if frame.assigned[target.id] != 1:
+    name = frame.unique(target.id)
+    if isinstance(frame.bindings.get(target.id), ArrayBinding) or name in kernel.knowledge.in_memory:
         raise source.refusal(
             target,
             f"{target.id!r} is an array here and is assigned elsewhere too",
@@ -67,7 +68,8 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
         extents = _shape(frame, arguments["shape"])
     if "dtype" in arguments:
         dtype = read_dtype(frame, arguments["dtype"])
-    name = frame.unique(target.id)
+    if frame.assigned[target.id] != 1 or name in kernel.arrays:
+        name = kernel.fresh(name)
     affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
     kernel.extents.update({(name, dimension): extent for dimension, extent in enumerate(affine)})
     kernel.arrays[name] = Array(

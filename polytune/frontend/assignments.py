@@ -4,25 +4,29 @@ from __future__ import annotations
 
 import ast
 
-from polytune.frontend.affine import NotAffineError
+from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
+from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import inlined_call, item_of, number, operator_symbol, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
     Frame,
+    Meaning,
     ObjectBinding,
     ReconsiderError,
     ScalarBinding,
     ShapeBinding,
     Stale,
+    TupleBinding,
     ValueBinding,
 )
-from polytune.frontend.names import outside_object
+from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
 
 
@@ -34,7 +38,9 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         return
     if isinstance(targets[0], ast.Name) and len(targets) == 1 and _bind(frame, node, targets[0], value, shape):
         return
-    result = number(frame, value)
+    result = _value(frame, targets[0], value)
+    if result is None:
+        return
     if len(targets) > 1 and _reads_memory(result):
         scalar = frame.unique(targets[0].id) if isinstance(targets[0], ast.Name) else None
         if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of(result):
@@ -47,61 +53,120 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         _assign(frame, node, target, result)
 
 
+def _value(frame: Frame, target: ast.expr, value: ast.expr) -> Value | None:
+    """The number that is assigned; None where the target has been bound to something else that a call returns."""
+    if not isinstance(value, ast.Call):
+        return number(frame, value)
+    returned = inlined_call(frame, value, alone=True)
+    if isinstance(returned, ArrayBinding | ShapeBinding | TupleBinding) and isinstance(target, ast.Name):
+        _bind_name(frame, target, target, returned)
+        return None
+    if isinstance(returned, ValueBinding):
+        return promotion.number(returned.value)
+    return number(frame, value)
+
+
 def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape: tuple[Value, ...] | None) -> bool:
     """Bind a name to something that is no number: a shape, a new array, a type or a function."""
     binding: Binding
     if shape is not None:
         binding = ShapeBinding(shape)
     elif is_allocation(frame, value):
-        _refuse_rebinding(frame, node, target)
         binding = ArrayBinding(allocate(frame, target, value))
+    elif isinstance(value, ast.Tuple | ast.List):
+        binding = meaning_of(frame, value)
     else:
-        thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
-        if thing is None or not callable(thing):
-            return False
-        binding = ObjectBinding(thing)
-    _refuse_rebinding(frame, node, target)
-    frame.bindings[target.id] = binding
+        named = lookup(frame, value) if isinstance(value, ast.Name) else None
+        if isinstance(named, TupleBinding) or (isinstance(named, ArrayBinding) and frame.assigned[target.id] == 1):
+            binding = named
+        else:
+            thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
+            if thing is None or not callable(thing):
+                return False
+            binding = ObjectBinding(thing)
+    _bind_name(frame, node, target, binding)
     return True
+
+
+def _bind_name(frame: Frame, node: ast.AST, target: ast.Name, binding: Meaning) -> None:
+    """Bind a name to a shape, an array, a tuple or an object."""
+    _refuse_rebinding(frame, node, target)
+    if isinstance(binding, TupleBinding):
+        if frame.assigned[target.id] != 1 or frame.unique(target.id) in frame.kernel.knowledge.in_memory:
+            raise frame.source.refusal(
+                node,
+                f"{target.id!r} is a tuple or list here and is assigned elsewhere too, or read after its loop",
+                "which values a tuple has must be seen in the source",
+                "use a name of its own for the tuple",
+            )
+        binding = map_values(binding, lambda value: keep(frame, node, value))
+    frame.bindings[target.id] = binding
 
 
 def _assign_tuple(
     frame: Frame, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr, shape: tuple[Value, ...] | None
 ) -> None:
     """``x, y = a, b``: all values are read before the first is assigned."""
-    values: list[Value]
-    if shape is not None:
-        values = list(shape)
-    elif isinstance(value, ast.Tuple | ast.List):
-        values = [number(frame, element) for element in value.elts]
-    elif isinstance(value, ast.Call):
-        raise frame.source.refusal(
-            value,
-            f"what {frame.source.segment(value.func)}(...) returns is unpacked into several names",
-            "a call gives one number",
-            "call one function for each number, or let the function write its results into elements of an array",
-        )
-    else:
+    items = tuple(map(ValueBinding, shape)) if shape is not None else _items(frame, value)
+    if items is None:
         raise frame.source.refusal(
             value,
             "a single value is unpacked into several names",
             "how many numbers it holds must be seen in the source",
             "write the values as a tuple: x, y = A[0], A[1]",
         )
-    if len(values) != len(target.elts):
+    if len(items) != len(target.elts):
         raise frame.source.refusal(
             node,
-            f"{len(values)} values are unpacked into {len(target.elts)} names",
+            f"{len(items)} values are unpacked into {len(target.elts)} names",
             "Python would raise an error here",
             "name as many variables as there are values",
         )
+    values: list[Meaning] = list(items)
     written: set[str] = set()
     for position, element in enumerate(target.elts):
         if any(_reads(later, written | _target_names(frame, element)) for later in values[position + 1 :]):
-            values = values[: position + 1] + [keep(frame, node, later) for later in values[position + 1 :]]
+            kept = [map_values(later, lambda each: keep(frame, node, each)) for later in values[position + 1 :]]
+            values = [*values[: position + 1], *kept]
         written |= _target_names(frame, element)
     for element, result in zip(target.elts, values, strict=True):
-        _assign(frame, node, element, result)
+        _assign_meaning(frame, node, element, result)
+
+
+def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
+    """What is unpacked; None for what is no tuple."""
+    if isinstance(value, ast.Tuple | ast.List):
+        items = (meaning_of(frame, element) for element in value.elts)
+        return tuple(map_values(item, promotion.number) for item in items)
+    if isinstance(value, ast.Name):
+        return items_of(lookup(frame, value))
+    if isinstance(value, ast.Subscript):
+        item = item_of(frame, value)
+        return None if item is None else items_of(item)
+    if isinstance(value, ast.Call):
+        returned = inlined_call(frame, value, alone=True)
+        return None if returned is None else items_of(returned)
+    return None
+
+
+def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
+    """Assign what stands at one place of a tuple."""
+    items = items_of(meaning)
+    match target, meaning:
+        case _, ValueBinding(value):
+            _assign(frame, node, target, value)
+        case ast.Name(), _:
+            _bind_name(frame, node, target, meaning)
+        case ast.Tuple(targets) | ast.List(targets), _ if items is not None and len(items) == len(targets):
+            for inner, item in zip(targets, items, strict=True):
+                _assign_meaning(frame, node, inner, item)
+        case _:
+            raise frame.source.refusal(
+                target,
+                f"{frame.source.segment(target)} is assigned something that is no number",
+                "elements of arrays are numbers",
+                "unpack the values: x, y = a, b",
+            )
 
 
 def _target_names(frame: Frame, target: ast.expr) -> set[str]:
@@ -113,8 +178,16 @@ def _target_names(frame: Frame, target: ast.expr) -> set[str]:
     return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
 
 
-def _reads(value: Value, names: set[str]) -> bool:
-    return any(isinstance(node, Element) and node.array in names for node in walk(value.expression))
+def _reads(meaning: Meaning, names: set[str]) -> bool:
+    found = False
+
+    def note(value: Value) -> Value:
+        nonlocal found
+        found |= any(isinstance(node, Element) and node.array in names for node in walk(value.expression))
+        return value
+
+    map_values(meaning, note)
+    return found
 
 
 def _reads_memory(value: Value) -> bool:
@@ -148,6 +221,13 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
             _assign_name(frame, node, target, value)
         case ast.Subscript():
             element = read_element(frame, target, read)
+            if frame.kernel.arrays[element.array].role is ArrayRole.CONSTANT:
+                raise frame.source.refusal(
+                    target,
+                    f"{frame.source.segment(target)} is assigned, an element of what is from outside of the kernel",
+                    "arrays, lists and tuples from outside are constants in a kernel",
+                    "pass the array as an argument",
+                )
             operation = Assign(element, convert(value, element.dtype))
             frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
         case _:
@@ -159,8 +239,8 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
             )
 
 
-def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
-    """Refuse to give another meaning to a name that is an array, or the variable of a loop around."""
+def _refuse_rebinding(frame: Frame, node: ast.AST, target: ast.Name) -> None:
+    """Refuse to give another meaning to a name that is an array."""
     if isinstance(frame.bindings.get(target.id), ArrayBinding):
         raise frame.source.refusal(
             node,
@@ -168,13 +248,6 @@ def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
             "which array a name means must not change while the kernel runs, and whole arrays are not assigned",
             f"use a new name for what is assigned; to change the array itself, assign its elements in a loop: "
             f"{target.id}[i] = ...",
-        )
-    if target.id in frame.loop_variables:
-        raise frame.source.refusal(
-            node,
-            f"the loop variable {target.id!r} is assigned in its loop",
-            "loop variables count iterations that are going to be reordered",
-            "use another variable: k = i + 1",
         )
 
 
@@ -190,8 +263,6 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
             substitute = value
         elif single:
             substitute = derive(frame, name, value)
-            if substitute is None:
-                _note_obstacle(frame, name, value)
         if substitute is not None:
             kernel.by_value.add(name)
             frame.bindings[target.id] = ValueBinding(substitute)
@@ -201,14 +272,6 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
         kernel.knowledge.in_memory.add(name)
     store_scalar(frame, node, name, value)
     frame.bindings[target.id] = ScalarBinding(name)
-
-
-def _note_obstacle(frame: Frame, name: str, value: Value) -> None:
-    """Keep why the only value of a variable is not affine, for where it is used as a subscript or bound."""
-    try:
-        frame.kernel.affine.function(value.expression)
-    except NotAffineError as error:
-        frame.kernel.knowledge.obstacles.setdefault(name, error)
 
 
 def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:

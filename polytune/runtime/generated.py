@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
-from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
+from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for, is_on_disk
@@ -43,6 +44,16 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 _WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
 
+# What compiling takes: measured over the versions of stencils, products and loops over points on several processors.
+_COMPILING_ANY = 0.07  # seconds, of any function
+_BYTES_A_SECOND = 7000.0  # of Python's bytecode
+
+# When a first call runs another version than the first choice.
+_QUICK = 0.4  # seconds of compiling for which nothing else is compiled first
+_FRACTION = 0.5  # of the time that compiling the first choice takes
+_SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
+_TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
+
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
 
@@ -52,10 +63,23 @@ class GeneratedKernel:
     Attributes:
         module: the generated module.
         space: every choice there is.
+        places: where in the user's source is what messages speak of.
+        code: what tells the generated code from that of other versions of the compiler.
     """
 
-    def __init__(self, module: ModuleType):
+    def __init__(
+        self, module: ModuleType, places: Callable[[SourceLocation], SourceLocation] | None = None, code: str = ""
+    ):
+        """
+        Args:
+            module: the generated module.
+            places: where in the user's source now is what the module knows under other places; None where it knows
+                them.
+            code: what tells the generated code from that of other versions of the compiler.
+        """
         self.module = module
+        self.places = places
+        self.code = code
         self._partitioned = getattr(module, "PARTITIONED", None)
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
@@ -70,8 +94,11 @@ class GeneratedKernel:
         part_words = 0 if self._partitioned is None else self._partitioned.part_words
         self._contexts = Contexts(module, part_words, most_sizes)
         self._result = getattr(module, "result", None)
+        self._require = getattr(module, "require", None)
+        self._verify = getattr(module, "verify", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
+        self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
@@ -137,6 +164,10 @@ class GeneratedKernel:
                 ]
         return tuple(found)
 
+    def again(self) -> GeneratedKernel:
+        """The same kernel, for other threads or other devices."""
+        return GeneratedKernel(self.module, self.places, self.code)
+
     def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:
         """Check a call's arguments; nothing is written.
 
@@ -147,15 +178,22 @@ class GeneratedKernel:
         Raises:
             ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only, or
                 sizes cannot be computed.
+            Exception: what the kernel itself raises for such arguments.
         """
         module = self.module
+        if self._require is not None:
+            self._require(*values)
         try:
             parameters = module.parameters(*values)
         except (ArithmeticError, ValueError) as error:
             raise ArgumentError(
                 f"{module.NAME}: the integers that are computed from the arguments before all loops cannot be: {error}"
             ) from error
-        module.check(*values, *[parameters[k] for k in self._extra])
+        extra = [parameters[k] for k in self._extra]
+        try:
+            module.check(*values, *extra)
+        except ArgumentError as error:
+            raise self._placed(error, values, extra) from None
         arrays = dict(zip(module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         if module.WRITTEN:
             check_overlap(arrays, module.WRITTEN)
@@ -164,6 +202,15 @@ class GeneratedKernel:
             check_device_arrays(at_home, module.WRITTEN)
             residences |= at_home
         return Invocation(values, parameters, residences, beside)
+
+    def _placed(self, error: ArgumentError, values: tuple[Any, ...], extra: list[int]) -> ArgumentError:
+        """A refusal of arguments that speaks of places in the user's source as it is now."""
+        if self.places is not None:
+            try:
+                self.module.check(*values, *extra, places=[*map(self.places, self.module.PLACES)])
+            except ArgumentError as placed:
+                return placed
+        return error
 
     def compile(self, name: str) -> float:
         """Have a version ready to run; the seconds that took, 0 where it already was.
@@ -181,8 +228,31 @@ class GeneratedKernel:
         self._addresses[name] = self._addresses[version.function.__name__]
         return seconds
 
+    def warm_up(self, *, every: bool = False) -> list[str]:
+        """Have the versions compiled that first calls run: the first choice, and what is quick to compile; or every
+        version that can be.  The names of those that are ready then.
+
+        Raises:
+            CompilationError: the first choice cannot be compiled.
+        """
+        first = self.space.default()["version"]
+        quickest = min(
+            self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
+        )
+        wanted = [first, *(self._versions if every else [quickest])]
+        ready = []
+        for name in dict.fromkeys(wanted):
+            try:
+                self.compile(name)
+            except CompilationError:
+                if name == first:
+                    raise
+                continue
+            ready.append(name)
+        return ready
+
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler, and be measured undisturbed.
+        """Whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
@@ -200,6 +270,37 @@ class GeneratedKernel:
             return None
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return len(missing) * _LOADING if all(is_on_disk(function) for function in missing) else None
+
+    def compilation(self, configuration: Mapping[str, Any]) -> float:
+        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
+        loaded."""
+        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
+        return sum(_COMPILING_ANY + len(f.py_func.__code__.co_code) / _BYTES_A_SECOND for f in missing)
+
+    def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
+        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
+        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
+        do would take long with any other.
+
+        Args:
+            first: the first choice.
+            parameters: the sizes of the call.
+        """
+        seconds = self.compilation(first)
+        loops: int | None = getattr(self.module, "LOOPS", None)
+        if loops is None or first["version"] == PARTITIONED or seconds < _QUICK:
+            return None
+        sizes = sorted((max(1, size) for size in parameters), reverse=True)
+        if math.prod(sizes[:loops]) * _TYPICAL_SIZE ** max(0, loops - len(sizes)) > _SMALL:
+            return None
+        found: list[tuple[bool, float, Configuration]] = []
+        for version in self._versions.values():
+            configuration = self.space.configuration(version=version.name, **self._sizes[version.name])
+            found.append((not version.team, self.compilation(configuration), configuration))
+        _, shortest, opening = min(found, key=lambda each: each[:2])
+        if shortest > _FRACTION * seconds or self.preparation(first) is not None:
+            return None
+        return opening
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
         """How many times longer than the best a configuration may take, as far as that is known before it is run.
@@ -301,7 +402,7 @@ class GeneratedKernel:
             version.function(context.address)
         seconds = time.perf_counter() - start
         value = self._value(invocation, scratch)
-        local_arrays.give_back(scratch)
+        local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -349,12 +450,18 @@ class GeneratedKernel:
         seconds = time.perf_counter() - start
         value = self._value(invocation, scratch)
         if report.failure is None:  # A device that has failed might still be writing.
-            local_arrays.give_back(scratch)
+            local_arrays.give_back(scratch[k] for k in self._reused)
             return Outcome(value, seconds, compile_seconds, None, report.shares)
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
-        """What the kernel returns."""
+        """What the kernel returns.
+
+        Raises:
+            SubscriptError: a subscript was out of range while it ran.
+        """
+        if self._verify is not None:
+            self._verify(*scratch)
         if self._result is None:
             return None
         extra = [invocation.parameters[k] for k in self._extra]

@@ -14,6 +14,7 @@ from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.independence import independent_inside
+from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.plan_transform import PlanTransform, options_of
@@ -58,7 +59,8 @@ def plan_serial(candidate: Candidate) -> Plan:
 def plan_parallel(
     candidate: Candidate, transforms: Sequence[PlanTransform] = (), relaxed: Dependences | None = None
 ) -> Plan | None:
-    """Find the outermost bands that can be shared out; None where isl takes too long for that.
+    """Find the outermost bands that can be shared out; None where isl takes too long for that, or for the proof that
+    the order of what is inside is legal.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
     becomes a wavefront region if asked to: tickets, that is tile coordinates (t0, t1, ...) of the members shared out,
@@ -74,7 +76,13 @@ def plan_parallel(
     root = candidate.schedule.get_root().child(0)
     operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
-    return None if marked is None else planner.finish(Recipe(candidate.order, tuple(transforms)), marked)
+    if marked is None:
+        return None
+    plan = planner.finish(Recipe(candidate.order, tuple(transforms)), marked)
+    expansions = (region.expansion.arrays for region in plan.regions if region.expansion is not None)
+    # Interchange and distribution change the order of a schedule that was proven legal.
+    copied = frozenset(name for arrays in expansions for name in arrays)
+    return plan if is_proven_legal(plan.schedule, plan.dependences, copied=copied) else None
 
 
 @dataclass

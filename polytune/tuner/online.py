@@ -13,31 +13,26 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
+from polytune.tuner.disturbance import Disturbance
 from polytune.tuner.drift import DriftDetector
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
-from polytune.tuner.ledger import TRIALS_REMEMBERED, Ledger, Statistics
+from polytune.tuner.hierarchy.subspace import SIMPLEX
+from polytune.tuner.ledger import Ledger, Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
+from polytune.tuner.prospects import Prospects
 from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
-from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
+from polytune.tuner.trials import OnlineTrial, TrialLog
 
 Result = TypeVar("Result")
 
-_Kind = tuple[Value | None, ...]
-
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 _SEEDS_AFTER_DRIFT = 8
-
-# What a trial may cost, where room is kept for that.
-_LONGER_COMPILATION = 2.0  # times the longest so far
-_SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
-_LOADING = 0.05  # seconds, of machine code that is there
-_DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
-_CALLS_BETWEEN_QUESTIONS = 32
-_ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
+_LONG_PROPOSAL = 1e-3  # seconds
+_LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
 
 
 class OnlineTuner:
@@ -62,6 +57,8 @@ class OnlineTuner:
     Args:
         space: what to choose from.
         key: under what the store keeps the measurements; needed with `store`.
+        code: tells the code that is tuned from other code under the same key: what was measured of that is a hint, no
+            result.
         store: keeps measurements and the state of the search between processes.  It is written from a thread of its
             own, seconds apart, and when the process ends.
         budget: how much time trials may take: a `Budget`, or what `Budget.of` reads: ``200`` calls, ``"2 s"``,
@@ -75,6 +72,9 @@ class OnlineTuner:
             to be compiled or loaded, None where it has to be compiled and nobody knows how long that takes.  Without
             it, what the tuner has seen decides: whatever has run needs no compiler, and so does what differs from it in
             numbers alone; other configurations may take as long as any has taken so far, twice that to be safe.
+        compilation: how many seconds it may take to compile a configuration, where `preparation` does not know.
+        opening: what calls run while the first configuration is compiled beside them, which `choose` is told by
+            `is_ready`; they teach nothing.  Without it the first call waits.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
     """
@@ -85,6 +85,7 @@ class OnlineTuner:
         *,
         key: Key | tuple[str, str, str] | None = None,
         store: Memory | None = None,
+        code: str = "",
         budget: Budget | int | str | None = None,
         reject: Reject | None = None,
         refused: Mapping[str, Mapping[Value, str]] | None = None,
@@ -94,6 +95,8 @@ class OnlineTuner:
         repeats: int = 3,
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,
+        compilation: Callable[[Configuration], float] | None = None,
+        opening: Configuration | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
@@ -101,8 +104,10 @@ class OnlineTuner:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
         self.space = space
         self._default = space.default()
-        self._risk = risk
-        self._preparation = preparation
+        self._opening = opening
+        self._prospects = Prospects(space, risk, preparation, compilation)
+        self._disturbance = Disturbance()
+        self._log = TrialLog()
         self._budget = Budget.of(budget)
         self._clock = clock
         self._lock = threading.Lock()
@@ -114,11 +119,8 @@ class OnlineTuner:
         self._choices_since_trial = 0
         self._previous: Configuration | None = None
         self._awaited: Configuration | None = None  # to be tried as soon as it is ready
-        self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
+        self._is_after_trial = False
         self._refused_for_now = ""  # why what was proposed last is not tried
-        self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
-        self._run_kinds: set[_Kind] = set()
-        self._measured_kinds: set[_Kind] = set()
 
         def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
@@ -131,18 +133,26 @@ class OnlineTuner:
                 starts=starts,
                 searchers=searchers,
                 repeats=repeats,
+                numeric=self._numeric_method,
             )
 
+        self._hints = tuple(starts)
         self._new_search = search
+        self.key = None if key is None else Key(*key)
         self._persistence: Persistence | None = None
         if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over)
+            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
             if converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
         else:
             self._search = search(starts)
-        self._measured_kinds.update(map(self._kind, self._search.measurements))
+        self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
+
+    def _numeric_method(self) -> str:
+        """How numeric parameters are searched: by the best method where calls take so long that its proposals do not
+        count beside them, else by one whose proposals take no time."""
+        return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
 
@@ -150,9 +160,9 @@ class OnlineTuner:
         """The configuration for the next call.
 
         Args:
-            is_ready: asked about a configuration that is to be tried, whether it can be run at once, and measured
-                undisturbed.  Until it says so, the best one known is chosen, if there is one; so whoever is asked may
-                begin to make the configuration ready, and is asked again at the next call.
+            is_ready: asked about a configuration that is to be tried, whether it can be run at once.  Until it says so,
+                others are tried, or the best one known is chosen, if there is one; so whoever is asked may begin to
+                make the configuration ready, and is asked again at later calls.
 
         Raises:
             SpaceError: every configuration has failed or was rejected.
@@ -161,140 +171,140 @@ class OnlineTuner:
         if settled is not None:
             return settled
         with self._lock:
-            return self._choose(is_ready)
+            started = self._clock()
+            configuration = self._choose(is_ready)
+            proposing = self._clock() - started
+            if proposing > _LONG_PROPOSAL and self._ledger.best_seconds >= _LONG_CALL:
+                # What a model takes is a cost of tuning like any other.
+                self._ledger.lost_seconds += proposing
+            return configuration
 
     def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
         search = self._search
+        if self._opening is not None:
+            first = self._opening_call(self._opening, is_ready)
+            if first is not None:
+                return first
         best = search.best
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
-        elif best is not None and self._objection() is not None:
+        elif best is not None and (self._objection() is not None or self._is_to_show_the_slowdown()):
             return self._pause(best[0])
-        configuration = self._proposal()
+        configuration = self._proposal(is_ready)
         if search.converged:
             self._settle()
             return self._settled or configuration
         if best is not None:
             is_beside = is_ready is not None
-            wait = 0.0 if is_beside else self._expected_preparation(configuration)[0]
-            objection = self._objection(self._expected_loss(configuration, is_beside=is_beside), wait)
+            wait = 0.0 if is_beside else self._prospects.preparation(configuration, self._ledger)[0]
+            objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
             if objection is not None and (configuration != best[0] or search.is_racing):
                 self._refused_for_now = objection
                 return self._pause(best[0])
             if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
                 return configuration  # its turn in a race, or nothing else may be tried for now
-            if is_ready is not None and configuration != best[0] and not is_ready(configuration):
-                self._awaited = configuration
+            if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
                 return self._pause(best[0])
-        self._awaited, self._refused_for_now = None, ""
+        self._refused_for_now = ""
         self._trial, self._choices_since_trial = configuration, 0
         return configuration
+
+    def _opening_call(
+        self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
+    ) -> Configuration | None:
+        """What is run while the first choice is compiled beside the program; None where nothing is waited for."""
+        best = self._search.best
+        first = best[0] if best is not None else self._search.ask()
+        if is_ready is None or first == opening or is_ready(first):
+            self._opening = self._awaited = None
+            return None
+        self._awaited = first
+        return opening
+
+    def _is_to_show_the_slowdown(self) -> bool:
+        """Whether the best configuration is run, as something slows calls down, and nobody knows by how much: every
+        other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
+        disturbance = self._disturbance
+        return disturbance.is_on and (
+            self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
+        )
 
     def _pause(self, best: Configuration) -> Configuration:
         """Run the best, whatever was asked for."""
         self._search.interrupt()
         return best
 
-    def _proposal(self) -> Configuration:
-        """What the search asks for next, without what would be too dear if it were as slow as it may be."""
+    def _proposal(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
+        """What the search asks for next, without what would be too dear if it were as slow as it may be, and without
+        what has to be compiled first: that is set aside until it is ready, and what is ready is tried meanwhile."""
         search = self._search
-        if search.postponed and not self._is_too_dear(search.postponed[0]):
-            search.resume()
+        held = None if search.is_racing else self._next_of_postponed()
+        if held is not None and not self._is_too_dear(held) and not self._must_wait(held, is_ready):
+            search.resume(held)
         configuration = search.ask()
-        while self._is_too_dear(configuration) and search.postpone():
+        while self._is_too_dear(configuration) or self._must_wait(configuration, is_ready):
+            if not search.postpone():
+                break
             configuration = search.ask()
         return configuration
 
-    def _is_too_dear(self, configuration: Configuration) -> bool:
-        best, budget, ledger = self._search.best, self._budget, self._ledger
+    def _next_of_postponed(self) -> Configuration | None:
+        """Of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
+        postponed = self._search.postponed
+        if len(postponed) < 2 or self._awaited in postponed:
+            return self._awaited if self._awaited in postponed else next(iter(postponed), None)
+        return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
+
+    def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
+        """Whether a configuration is not ready to be run; where it may be, compiling it begins."""
+        best, prospects, ledger = self._search.best, self._prospects, self._ledger
         if best is None or configuration == best[0]:
             return False
-        if budget.seconds is not None:  # what is left of it will not become more: something cheaper may be tried
-            return budget.objection(ledger, self._expected_loss(configuration)) is not None
-        if self._risk is None:
+        if is_ready is None:
+            return self._would_wait_too_long(configuration)
+        kind = prospects.kind(configuration)
+        begun = self._awaited is not None and prospects.kind(self._awaited) == kind
+        if not begun and self._awaited is not None and kind not in prospects.run:
+            return True  # one after the other
+        if not begun and prospects.needs_compiler(configuration, ledger):
+            objection = self._budget.objection_to_disturbance(ledger, prospects.disturbance(configuration, ledger))
+            objection = objection or self._objection(self._loss(configuration, is_beside=True))
+            if objection is not None:
+                self._refused_for_now = objection
+                return True
+        if is_ready(configuration):
+            if begun:
+                self._awaited = None
             return False
-        loss = (self._risk(configuration) - 1) * best[1]
-        if budget.reserves and loss > max(ledger.first_losses, default=best[1]):
-            return budget.objection(ledger, loss) is not None
-        return not budget.bears(loss, ledger)
+        if not begun and self._awaited is None:
+            self._awaited = configuration
+            self._disturbance.is_on = True  # from this call on
+        return True
 
-    def _kind(self, configuration: Configuration) -> _Kind:
-        """What a configuration shares with all those that need no other code."""
-        return tuple(configuration.get(name) for name in self._nominal)
+    def _would_wait_too_long(self, configuration: Configuration) -> bool:
+        """Whether a call that waits for a compiler would wait longer than it may by now, and something else is tried;
+        a budget that saves up for what it may lose waits."""
+        if self._budget.reserves:
+            return False
+        wait, _ = self._prospects.preparation(configuration, self._ledger)
+        objection = self._budget.objection_to_wait(self._ledger, wait)
+        if objection is not None:
+            self._refused_for_now = objection
+        return objection is not None
 
-    def _expected_loss(self, configuration: Configuration, *, is_beside: bool = False) -> float:
-        """How many seconds it may lose to try what the search has proposed, as far as that can be told.
+    def _is_too_dear(self, configuration: Configuration) -> bool:
+        return self._prospects.is_too_dear(configuration, self._search, self._ledger, self._budget)
 
-        Args:
-            configuration: the proposal.
-            is_beside: whether it would be compiled beside the program.
-        """
-        search, ledger = self._search, self._ledger
-        if not self._budget.reserves or search.best is None:
-            return 0.0
-        measured, best = search.measurements, search.best[1]
-        if search.is_racing:  # a round is made as a whole
-            return _ROUND_DOUBT * sum(max(0.0, measured[each].estimate - best) for each in search.turns)
-        kind = self._kind(configuration)
-        if configuration in measured:
-            loss = max(0.0, measured[configuration].estimate - best)
-        elif kind in self._measured_kinds:
-            loss = _worst(ledger.losses, best)
-        else:
-            risk = 0.0 if self._risk is None else self._risk(configuration) - 1
-            loss = max(_worst(ledger.first_losses, best), risk * best)
-        preparation, compiles = self._expected_preparation(configuration)
-        if not compiles:
-            return loss + preparation
-        if not is_beside:
-            return loss + _LONGER_COMPILATION * preparation
-        begun = self._awaited is not None and self._kind(self._awaited) == kind
-        # What has been begun already has disturbed the calls since, and that is on the account.
-        disturbing = 0.0 if begun else _LONGER_COMPILATION * _DISTURBANCE * preparation
-        return loss + disturbing + min(preparation, _LOADING)
-
-    def _expected_preparation(self, configuration: Configuration) -> tuple[float, bool]:
-        """How many seconds it may take until a configuration can be run, and whether it has to be compiled for that."""
-        if self._kind(configuration) in self._run_kinds:
-            return 0.0, False
-        longest = self._ledger.longest_compile_seconds
-        if self._preparation is not None:
-            known = self._known_preparation(configuration)
-            if known is not None:
-                return known, False
-            longest = max(longest, _SHORTEST_COMPILATION)
-        return longest, longest > 0
-
-    def _known_preparation(self, configuration: Configuration) -> float | None:
-        """What `preparation` says of a configuration, asked now and then: it may look at files."""
-        assert self._preparation is not None
-        asked, calls, known = self._asked
-        if asked != configuration or self._ledger.calls >= calls + _CALLS_BETWEEN_QUESTIONS:
-            known = self._preparation(configuration)
-            self._asked = configuration, self._ledger.calls, known
-        return known
+    def _loss(self, configuration: Configuration, *, is_beside: bool) -> float:
+        """How many seconds it may lose to try a configuration."""
+        return self._prospects.loss(
+            configuration, self._search, self._ledger, self._budget, is_beside=is_beside, awaited=self._awaited
+        )
 
     def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
-        """Why something other than the best may not be tried now; None where it may.
-
-        Args:
-            expected: the seconds that it may lose.
-            wait: the seconds for which a call may wait before it is run.
-        """
-        ledger, budget, search = self._ledger, self._budget, self._search
-        if search.is_defending or search.is_in_round:
-            # By all that is known the default takes no longer than what is run; and what has begun is paid for.
-            return None
-        if search.is_racing:  # of what it has been tried for already, by near equals
-            best = search.best
-            trials = sum(each != best[0] for each in search.turns) if best is not None else 0
-            return budget.objection(ledger, expected, trials, wait)
-        objection = budget.objection(ledger, expected, wait=wait)
-        if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
-            return "the last trials have cost more than what they found can save on as many calls as there have been"
-        return objection
+        return self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
 
     def report(
         self,
@@ -328,30 +338,37 @@ class OnlineTuner:
             is_default = configuration == self._default
             if is_default:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
-            unavoidable = compile_seconds if is_default else 0.0
+            is_opening = self._opening is not None and configuration == self._opening
+            unavoidable = compile_seconds if is_default or is_opening else 0.0
             compile_seconds -= unavoidable
             ledger = self._ledger
-            if disturbed:
-                self._set_aside(configuration, seconds, goes_on=goes_on)
+            self._note_in_log(configuration, seconds, is_opening=is_opening)
+            if is_opening:  # in the place of waiting for the first choice, and beside its compiler
+                ledger.disturbed_calls += 1
+            elif disturbed:
+                self._take_disturbed(configuration, seconds, compile_seconds, goes_on=goes_on)
             elif self._settled is None or configuration != self._settled:
+                self._disturbance.end()
                 self._learn(configuration, seconds, compile_seconds)
             else:
+                self._disturbance.end()
                 ledger.compare(None, self._reference)
                 if self._drift.observe(seconds, self._reference):
                     self._reopen()
+            self._log.count()
             ledger.calls += 1
             ledger.total_seconds += seconds
             ledger.default_compile_seconds += unavoidable
             if self._previous is not configuration:
                 self._previous = configuration
-                self._run_kinds.add(self._kind(configuration))
+                self._prospects.run.add(self._prospects.kind(configuration))
             if compile_seconds or unavoidable:
                 ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds, unavoidable)
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
-        search, ledger, kind = self._search, self._ledger, self._kind(configuration)
+        search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
         best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
         search.tell(configuration, seconds)
         is_best = best is not None and configuration == best[0]
@@ -360,10 +377,10 @@ class OnlineTuner:
         lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
         ledger.lost_seconds += lost
         if configuration == self._trial:
-            is_first = kind not in self._measured_kinds
+            is_first = kind not in self._prospects.measured
             counts = best is not None and not is_best and not is_defending
             self._end_trial(lost, compile_seconds, is_weighed=not is_racing, is_first=is_first, counts=counts)
-        self._measured_kinds.add(kind)
+        self._prospects.measured.add(kind)
         if not is_best:
             self._changed(configuration)
         now = search.best
@@ -377,6 +394,52 @@ class OnlineTuner:
         default = self._search.measurements.get(self._default)
         if default is not None and best[1] > 0:
             self._ledger.gain = default.estimate / best[1]
+
+    def _take_disturbed(
+        self, configuration: Configuration, seconds: float, compile_seconds: float, *, goes_on: bool
+    ) -> None:
+        """Learn from a call that was disturbed what can be told: of a trial, where it is known by how much calls are
+        longer for now; of the best, just that."""
+        search, ledger, disturbance = self._search, self._ledger, self._disturbance
+        best, is_trial = search.best, configuration == self._trial
+        if best is None or self._settled is not None or goes_on:
+            self._set_aside(configuration, seconds, goes_on=goes_on)
+            return
+        disturbance.is_on = True
+        if configuration == best[0]:
+            disturbance.note(seconds, best[1])
+        slowdown = disturbance.slowdown
+        if configuration == best[0] or not is_trial or slowdown is None or search.is_racing:
+            self._set_aside(configuration, seconds, goes_on=False)
+            return
+        undisturbed = seconds / slowdown
+        ledger.lost_seconds += seconds - undisturbed
+        ledger.disturbed_seconds += seconds - undisturbed
+        self._learn(configuration, undisturbed, compile_seconds)
+
+    def _note_in_log(self, configuration: Configuration, seconds: float, *, is_opening: bool) -> None:
+        """Enter a call in the log, if it runs something other than the best."""
+        best = self._search.best
+        is_best = best is not None and configuration == best[0]
+        self._is_after_trial = not is_best
+        if is_opening:
+            if not self._log:
+                self._log.add(configuration, seconds, "compiled in no time, while the first choice is compiled")
+        elif not is_best:
+            self._log.add(configuration, seconds, self._why(configuration))
+
+    def _why(self, configuration: Configuration) -> str:
+        """Why something other than the best is run."""
+        search, prospects = self._search, self._prospects
+        if search.best is None:
+            return "the first choice"
+        if search.is_racing:
+            return "against the default, which may be faster" if search.is_defending else "in a race for the best"
+        if configuration in search.measurements:
+            return "measured again, as it may be the best"
+        if prospects.kind(configuration) in prospects.measured:
+            return "other numbers"
+        return "code that has not been run before"
 
     def _set_aside(self, configuration: Configuration, seconds: float, *, goes_on: bool) -> None:
         """Count a call that was disturbed, and learn nothing from it."""
@@ -417,12 +480,14 @@ class OnlineTuner:
         configuration = as_configuration(configuration)
         with self._lock:
             self._search.fail(configuration, reason)
+            self._log.add(configuration, None, f"failed: {reason}")
             ledger = self._ledger
             ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds)
             ledger.compile_seconds += compile_seconds
             ledger.lost_seconds += compile_seconds
             if configuration == self._trial:
-                self._end_trial(0.0, compile_seconds, is_first=self._kind(configuration) not in self._measured_kinds)
+                is_first = self._prospects.kind(configuration) not in self._prospects.measured
+                self._end_trial(0.0, compile_seconds, is_first=is_first)
             if configuration == self._settled:
                 self._settled = None
             self._changed(configuration)
@@ -508,6 +573,11 @@ class OnlineTuner:
     def budget(self, budget: Budget | int | str | None) -> None:
         self._budget = Budget.of(budget)
 
+    @property
+    def hints(self) -> Sequence[Configuration]:
+        """What the search was told to begin with, as it has been good elsewhere; the best first."""
+        return self._hints
+
     def ranking(self) -> list[tuple[Configuration, float]]:
         """Every configuration measured, with its estimated run time in seconds, the fastest first."""
         with self._lock:
@@ -515,6 +585,11 @@ class OnlineTuner:
                 (configuration, samples.estimate) for configuration, samples in self._search.measurements.items()
             ]
         return sorted(measured, key=lambda entry: entry[1])
+
+    def trials(self) -> list[OnlineTrial]:
+        """What was tried in this process, in the order of time: the calls of anything but the best known."""
+        with self._lock:
+            return list(self._log)
 
     @property
     def converged(self) -> bool:
@@ -569,11 +644,6 @@ class OnlineTuner:
         """Write everything learned to the store now; without a store, nothing."""
         if self._persistence is not None:
             self._persistence.flush()
-
-
-def _worst(losses: Sequence[float], best: float) -> float:
-    """What a trial may lose, by what the last ones have; while there are few, at least as much as a call takes."""
-    return max(losses) if len(losses) >= TRIALS_REMEMBERED else max([*losses, best])
 
 
 def _no_time(what: str, seconds: object) -> MeasurementError:

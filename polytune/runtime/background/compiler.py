@@ -53,7 +53,7 @@ class BackgroundCompiler:
         self._lock = threading.Lock()
         self._failures: dict[Request, str] = {}  # of all that was asked for; empty where there is none
         self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        self._outstanding = 0
+        self._under_way: set[Request] = set()
         self._thread: threading.Thread | None = None
         self._is_usable = True
         self._has_answered = False  # any process, ever
@@ -66,7 +66,7 @@ class BackgroundCompiler:
         self._begin_anew()
 
     def provides(self, functions: Iterable[tuple[Any, int]]) -> bool:
-        """Whether functions can be made ready without waiting for a compiler, and nothing else is being compiled.
+        """Whether functions can be made ready without waiting for a compiler.
 
         Those that cannot will be compiled, beginning now; asking again tells when that is done.  Where nothing can be
         compiled in the background, everything is at hand: whoever calls compiles it.
@@ -77,13 +77,15 @@ class BackgroundCompiler:
         if not (self._is_usable and is_enabled()):
             return True
         with self._lock:
+            is_provided = True
             for function, words in functions:
                 request = request_for(function, words)
                 if request is not None and request not in self._failures:
                     self._failures[request] = ""
                     if not is_on_disk(function):
                         self._begin(request)
-            return self._outstanding == 0
+                is_provided &= request not in self._under_way
+            return is_provided
 
     def failure_of(self, function: Any, words: int) -> str:
         """Why a function cannot be compiled; empty where nothing is known of that."""
@@ -113,8 +115,8 @@ class BackgroundCompiler:
             except RuntimeError:  # the interpreter is about to end, or there are too many threads
                 return
             self._thread = thread
-        self.activity += self._outstanding == 0
-        self._outstanding += 1
+        self.activity += not self._under_way
+        self._under_way.add(request)
         self._waiting.put(request)
 
     def _work(self) -> None:
@@ -131,13 +133,13 @@ class BackgroundCompiler:
                 # A process that has never done anything right is no reason to do without a version.
                 self._is_usable &= self._has_answered
                 self._failures[request] = failure if self._is_usable else ""
-                self._outstanding -= 1
-                self.activity += self._outstanding == 0
+                self._under_way.discard(request)
+                self.activity += not self._under_way
 
     def _has_rest(self) -> bool:
         """End the thread and the process unless there is something to do by now; whether they have ended."""
         with self._lock:
-            if self._outstanding:
+            if self._under_way:
                 return False
             self._thread = None
             process, self._process = self._process, None
