@@ -13,7 +13,7 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
@@ -34,11 +34,14 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
-        for condition in conditions:
+        # The bounds of accesses are simplified for sizes that fit.
+        for condition in (*scop.size_conditions, *conditions):
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
-                if isinstance(condition, UnassignedRead):
+                if isinstance(condition, SizeCondition):
+                    writer.line(f"raise {MARK}ArgumentError({_size_text(condition, scop)})")
+                elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop)})")
                 else:
                     writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments)})")
@@ -65,6 +68,38 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
     return f'{literal(plain)} f"{shape}{sizes}" {literal(remedy)}'
 
 
+def _size_text(condition: SizeCondition, scop: Scop) -> str:
+    """The literal of what is said of sizes that do not fit, with the source line and a caret."""
+    parts = "".join(
+        _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
+        for part in condition.parts or (condition.what,)
+    )
+    before = f"{condition.location}: "
+    caret = condition.location.caret()
+    after = "".join(f"\n{line}" for line in (caret, f"instead: {condition.remedy}") if line)
+    values = _parameter_values(condition.violated, scop)
+    return f'{literal(before)} f"{parts}" {literal(after and chr(10) + "for ")} f"{values}" {literal(after)}'
+
+
+def _quoted(text: str) -> str:
+    """Text as a part of an f-string."""
+    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}")
+
+
+def _parameter_values(violated: isl.Set, scop: Scop) -> str:
+    """The values of the parameters that a condition depends on, as a part of an f-string."""
+    values = []
+    for parameter in scop.parameters:
+        if mentions(violated, parameter.name):
+            match parameter.source:
+                case Extent(array, dimension):
+                    what = f"{array}.shape[{dimension}]"
+                case _:
+                    what = parameter.name
+            values.append(f"{what} = {{{parameter.name}}}")
+    return ", ".join(values)
+
+
 def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
     """The literal of what is said of a variable that is read unassigned, with the source line and a caret."""
     before = "\n".join(
@@ -76,17 +111,8 @@ def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
         )
         if part
     )
-    values = []
-    for parameter in scop.parameters:
-        if mentions(read.violated, parameter.name):
-            match parameter.source:
-                case Extent(array, dimension):
-                    what = f"{array}.shape[{dimension}]"
-                case _:
-                    what = parameter.name
-            values.append(f"{what} = {{{parameter.name}}}")
     after = f"; Python raises UnboundLocalError here\ninstead: {read.remedy}"
-    return f'{literal(before)} f"{", ".join(values)}" {literal(after)}'
+    return f'{literal(before)} f"{_parameter_values(read.violated, scop)}" {literal(after)}'
 
 
 def mentions(condition: isl.Set, name: str) -> bool:

@@ -38,7 +38,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     """
     source = read_source(function)
     check_arguments(source, signature)
-    lowered = lower(source, signature)
+    lowered = lower(source, signature, strict=strict)
     kernel = lowered.kernel
     model = ModelBuilder(kernel.affine, kernel.locations, _statement_prefix(kernel))
     order = model.build([choose_powers(node, strict=strict) for node in lowered.nodes])
@@ -55,7 +55,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         name=source.name,
         signature=signature,
         parameters=parameters,
-        context=context_of(parameters, kernel.affine.context),
+        context=context_of(parameters, kernel.affine.context, kernel.size_conditions),
         arrays=tuple(kernel.arrays.values()),
         statements=tuple(without_parameters(statement, replaced) for statement in model.statements),
         schedule=order.schedule,
@@ -66,6 +66,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         source=source.text,
         strict=strict,
         result_location=source.location(source.tree.body[-1]),
+        size_conditions=tuple(kernel.size_conditions),
     )
 
 

@@ -10,12 +10,21 @@ from dataclasses import replace
 from polytune.frontend.affine import NotAffineError, as_condition, as_index
 from polytune.frontend.expression import Constant, Expression, Iterator, Logical, While
 from polytune.frontend.expressions import condition, number
-from polytune.frontend.frame import Binding, Frame, ScalarBinding, Stale, ValueBinding, assigned_names
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Binding,
+    Frame,
+    ScalarBinding,
+    Stale,
+    ValueBinding,
+    ViewBinding,
+    assigned_names,
+)
 from polytune.frontend.names import obstacle, outside_object
 from polytune.frontend.opaque import branch_on_data, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import For, Guard, Perform
-from polytune.frontend.promotion import Value, constant, select
+from polytune.frontend.promotion import Value, constant, negation, select
 from polytune.frontend.refusals import instead_of
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
@@ -49,12 +58,11 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     variable = node.target.id
     iterator = _iterator_name(frame, variable)
     body_names = assigned_names(node.body)
-    inner = frame.inside(
+    inner = frame.in_loop(iterator, start, stop, step).inside(
         loop_variables=(*frame.loop_variables, variable),
-        iterators=(*frame.iterators, iterator),
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, body_names.keys())
+    _forget(inner, body_names.keys(), node.body)
     inner.bindings[variable] = ValueBinding(Value(Iterator(iterator), weak=True))
     lower(inner, node.body)
     location = frame.source.location(node)
@@ -128,7 +136,10 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     if chosen.constant is not None:
         lower(frame, node.body if chosen.constant else node.orelse)
         return
-    then, otherwise = frame.inside(conditional=True), frame.inside(conditional=True)
+    then, otherwise = (
+        frame.inside(conditional=True, holds=(*frame.holds, *_affine_parts(frame, test)))
+        for test in (chosen, negation(chosen))
+    )
     lower(then, node.body)
     lower(otherwise, node.orelse)
     names = assigned_names([*node.body, *node.orelse])
@@ -149,6 +160,12 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
         )
         if binding is not None:
             frame.bindings[name] = binding
+
+
+def _affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
+    """What a condition says of sizes and loop variables, where it holds."""
+    affine, _ = _split(frame, test.expression, False)
+    return () if affine is None else (as_condition(affine),)
 
 
 def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression | None, Expression | None]:
@@ -175,8 +192,10 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
     stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
+    if any(isinstance(side, ArrayBinding | ViewBinding) for side in (then, otherwise)):
+        return Stale(array=True)
     if stale:
-        return Stale(loop_variable=any(side.loop_variable for side in stale))
+        return Stale(any(side.loop_variable for side in stale), any(side.array for side in stale))
     scalars = [side for side in (then, otherwise) if isinstance(side, ScalarBinding)]
     return scalars[0] if scalars else Stale()
 
@@ -189,7 +208,7 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     inner = frame.inside(
         conditional=True, opaque=True, carried=frame.carried | assigned_names(node.body, loop_variables=False).keys()
     )
-    _forget(inner, names.keys())
+    _forget(inner, names.keys(), node.body)
     test = condition(replace(inner, pure=True), node.test)
     if isinstance(test.expression, Constant) and not test.expression.value:
         return
@@ -199,11 +218,32 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     _leave(frame, inner, names.keys())
 
 
-def _forget(frame: Frame, names: Iterable[str]) -> None:
-    """At a loop's start: values that the loop's body assigns may be those of the iteration before."""
+def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:
+    """At a loop's start: values that the loop's body assigns may be those of the iteration before.
+
+    So may arrays be, unless the body gives the name a new one before it does anything else with it.
+    """
+    pinned = set()
     for name in names:
-        if isinstance(frame.bindings.get(name), ValueBinding):
-            frame.bindings[name] = Stale()
+        binding = inner.bindings.get(name)
+        if isinstance(binding, ValueBinding):
+            inner.bindings[name] = Stale()
+        elif isinstance(binding, ArrayBinding | ViewBinding):
+            if _is_replaced_first(name, body):
+                inner.bindings[name] = Stale(array=True)
+            else:
+                pinned.add(name)
+    inner.pinned |= pinned
+
+
+def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether the first statement with a name in it assigns the name, and does not read it."""
+    for statement in body:
+        found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if found:
+            is_plain = isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets)
+            return is_plain and all(isinstance(node.ctx, ast.Store) for node in found)
+    return False
 
 
 def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
@@ -212,6 +252,10 @@ def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):
             frame.bindings[name] = Stale()
+        elif isinstance(binding, ViewBinding) or (
+            isinstance(binding, ArrayBinding) and binding != frame.bindings.get(name)
+        ):
+            frame.bindings[name] = Stale(array=True)
         elif binding is not None:
             frame.bindings[name] = binding
 

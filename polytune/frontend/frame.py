@@ -14,12 +14,15 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+import islpy as isl
+
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder, NotAffineError
-from polytune.frontend.expression import Element, Expression
+from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.expression import Compare, Element, Expression, Iterator
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
-from polytune.frontend.scop import Array, Parameter
+from polytune.frontend.scop import Array, Parameter, SizeCondition
 from polytune.frontend.source import Source
 from polytune.signature import Signature
 
@@ -66,14 +69,32 @@ class ObjectBinding:
 
 
 @dataclass(frozen=True)
+class ViewBinding:
+    """The name stands for a part of an array, or for truth values in one."""
+
+    view: ArrayValue
+
+
+@dataclass(frozen=True)
 class Stale:
     """The name's value differs between the ways that lead here."""
 
     loop_variable: bool = False
+    array: bool = False
 
 
-Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding
+Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | ViewBinding
 Binding = Meaning | Stale
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """The values of a loop's iterator: ``range(start, stop, step)``."""
+
+    iterator: str
+    start: Expression
+    stop: Expression
+    step: int
 
 
 @dataclass
@@ -101,12 +122,17 @@ class Kernel:
         derived: the parameters that stand for products of arguments and extents, by what they are.
         calls: the functions that are being inlined, outermost first.
         inline: inlines a call of another function of the user's and gives its value; the flag tells whether it is used.
+        strict: whether sums keep their source order.
+        source_names: the names that the source itself has for parameters.
+        owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
+        size_conditions: what each call is checked for because it could not be proven.
+        known: what has been found to hold at places of the program.
     """
 
     signature: Signature
     affine: AffineBuilder
     knowledge: Knowledge
-    inline: Callable[[Frame, ast.Call, FunctionType, bool], Value | None]
+    inline: Callable[[Frame, ast.Call, FunctionType, bool], Value | ArrayValue | None]
     arrays: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     extents: dict[tuple[str, int], Value] = field(default_factory=dict)
@@ -119,6 +145,16 @@ class Kernel:
     calls: list[FunctionType] = field(default_factory=list)
     locations: ElementLocations = field(default_factory=ElementLocations)
     result: Expression | None = None
+    strict: bool = False
+    source_names: set[str] = field(default_factory=set)
+    owners: dict[str, tuple[int, str]] = field(default_factory=dict)
+    size_conditions: list[SizeCondition] = field(default_factory=list)
+    known: dict[Any, isl.Set] = field(default_factory=dict)
+
+    @property
+    def signature_names(self) -> set[str]:
+        """The names of the arguments."""
+        return {name for name, _ in self.signature.arguments}
 
     def fresh(self, name: str) -> str:
         """A name like ``name`` that nothing else has."""
@@ -161,6 +197,9 @@ class Frame:
         opaque: whether a ``while`` stands around, in which no loop may be.
         pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
         is_kernel: whether this is the kernel itself.
+        pinned: the names of arrays that later iterations of loops around may read as they are left.
+        ranges: the values of the iterators, outermost first.
+        holds: the affine conditions that hold here.
     """
 
     kernel: Kernel
@@ -176,6 +215,9 @@ class Frame:
     opaque: bool = False
     pure: bool = False
     is_kernel: bool = True
+    pinned: frozenset[str] = frozenset()
+    ranges: tuple[LoopRange, ...] = ()
+    holds: tuple[Expression, ...] = ()
 
     def unique(self, name: str) -> str:
         """The name in the SCoP of a local name."""
@@ -184,6 +226,18 @@ class Frame:
         if name not in self.names:
             self.names[name] = self.kernel.fresh(f"{self.source.name}_{name}")
         return self.names[name]
+
+    def in_loop(self, iterator: str, start: Expression, stop: Expression, step: int) -> Frame:
+        """The same place within a loop, for what is asked of sizes."""
+        low, high = (start, stop) if step > 0 else (stop, start)
+        first, last = ("<=", "<") if step > 0 else ("<", "<=")
+        within = Compare(first, low, Iterator(iterator)), Compare(last, Iterator(iterator), high)
+        return replace(
+            self,
+            iterators=(*self.iterators, iterator),
+            ranges=(*self.ranges, LoopRange(iterator, start, stop, step)),
+            holds=(*self.holds, *within),
+        )
 
     def inside(self, **changes: Any) -> Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""

@@ -12,9 +12,12 @@ from dataclasses import replace
 from types import FunctionType
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.calling import array_argument, computes_arrays
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
-from polytune.frontend.expressions import plain_arguments, read, read_shape
+from polytune.frontend.expressions import evaluate, plain_arguments, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -23,19 +26,21 @@ from polytune.frontend.frame import (
     ScalarBinding,
     ShapeBinding,
     ValueBinding,
+    ViewBinding,
     assigned_names,
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
-from polytune.frontend.pure import evaluate, is_expression
+from polytune.frontend.pure import evaluate as evaluate_body
+from polytune.frontend.pure import is_expression
 from polytune.frontend.source import Source, read_source
 from polytune.frontend.statements import lower_body
 
 
-def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used: bool) -> Value | None:
-    """Inline a call; the value it returns, or None.
+def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used: bool) -> Value | ArrayValue | None:
+    """Inline a call; the number or array that it returns, or None.
 
     Raises:
         UnsupportedSourceError: the function is recursive or outside the language, or its arguments do not fit.
@@ -52,12 +57,13 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
     callee = read_source(function)
     arguments = _match_arguments(frame, node, callee)
     inner = _callee_frame(frame, callee)
-    if value_used and is_expression(callee.tree.body):
-        inner.bindings = {name: _argument(frame, argument) for name, argument in arguments.items()}
+    bound = {name: _argument(frame, argument) for name, argument in arguments.items()}
+    if value_used and is_expression(callee.tree.body) and not computes_arrays(callee.tree.body, bound):
+        inner.bindings = bound
         kernel.calls.append(function)
-        value = evaluate(inner, callee.tree.body)
+        number = evaluate_body(inner, callee.tree.body)
         kernel.calls.pop()
-        return value
+        return number
     if frame.pure:
         raise frame.source.refusal(
             node,
@@ -66,14 +72,14 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
             "call it before, in a line of its own, and choose afterwards: s = f(x), then s if x[i] > 0 else 0; or, "
             "where it must not be called otherwise, under an if",
         )
-    for name, argument in arguments.items():
-        inner.bindings[name] = _bind_argument(frame, inner, node, name, _argument(frame, argument))
-    first = len(frame.nodes)
+    for name, binding in bound.items():
+        inner.bindings[name] = _bind_argument(frame, inner, node, name, binding)
+    first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
     value = lower_body(inner, callee.tree.body)
     kernel.calls.pop()
     if value is not None and value_used:
-        _refuse_writes(frame, node, callee.name, frame.nodes[first:])
+        _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return value
 
 
@@ -123,7 +129,7 @@ def _argument(frame: Frame, argument: ast.expr | Value) -> Binding:
         return ValueBinding(argument)
     if isinstance(argument, ast.Name):
         binding = lookup(frame, argument)
-        if isinstance(binding, ArrayBinding | ShapeBinding):
+        if isinstance(binding, ArrayBinding | ShapeBinding | ViewBinding):
             return binding
     shape = read_shape(frame, argument)
     if shape is not None:
@@ -132,17 +138,18 @@ def _argument(frame: Frame, argument: ast.expr | Value) -> Binding:
         thing = outside_object(frame, argument)
         if callable(thing):
             return ObjectBinding(thing)
-    return ValueBinding(read(frame, argument))
+    value = computed(frame, argument, evaluate(frame, argument))
+    return ValueBinding(value) if isinstance(value, Value) else array_argument(frame, argument, value)
 
 
-def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node]) -> None:
-    """Refuse statements that write arrays, made of a call inside an expression."""
+def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node], arrays: set[str]) -> None:
+    """Refuse statements that write arrays which were there before, made of a call inside an expression."""
     written = {
         part.target.array
         for perform in performed(nodes)
         for operation in perform.operations
         for part in walk(operation)
-        if isinstance(part, Assign) and part.target.array in frame.kernel.arrays
+        if isinstance(part, Assign) and part.target.array in arrays
     }
     if written:
         raise frame.source.refusal(

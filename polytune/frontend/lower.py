@@ -17,7 +17,7 @@ from polytune.frontend.inline import inline_call
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
+from polytune.frontend.promotion import ScalarKind, Value, impossible_power, join, unconvertible
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_body
@@ -32,7 +32,7 @@ class Lowered:
     nodes: tuple[Node, ...]
 
 
-def lower(source: Source, signature: Signature) -> Lowered:
+def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowered:
     """Walk the kernel until a walk learns nothing new.
 
     A variable only ever moves to memory, and types only grow by promotion, so that this ends.
@@ -45,7 +45,7 @@ def lower(source: Source, signature: Signature) -> Lowered:
     )
     affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
     while True:
-        kernel = Kernel(signature, affine, knowledge, inline_call)
+        kernel = Kernel(signature, affine, knowledge, inline_call, strict=strict)
         try:
             nodes = _walk(kernel, source)
         except ReconsiderError as found:
@@ -65,7 +65,7 @@ def _walk(kernel: Kernel, source: Source) -> list[Node]:
     frame = Frame(kernel, source, bindings, [], assigned)
     kernel.calls.append(source.function)
     result = lower_body(frame, source.tree.body)
-    if result is not None:
+    if isinstance(result, Value):
         if any(isinstance(node, Element) and node.subscripts for node in walk(result.expression)):
             result = keep(frame, source.tree.body[-1], result, "result")
         kernel.result = result.expression

@@ -10,7 +10,7 @@ import islpy as isl
 from polytune.frontend.expression import Expression, Extent, ParameterValue, walk
 from polytune.frontend.frame import Kernel
 from polytune.frontend.parameters import needed_parameters, replace_parameters
-from polytune.frontend.scop import Parameter, Statement
+from polytune.frontend.scop import Parameter, SizeCondition, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
@@ -26,6 +26,10 @@ def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[
     of_extents = _of_extents(kernel)
     operations = (node for statement in statements for operation in statement.operations for node in walk(operation))
     names |= {node.name for node in operations if isinstance(node, ParameterValue) and node.name in of_extents}
+    for condition in kernel.size_conditions:
+        names |= _parameter_names(condition.violated)
+        expressions = (part for part in condition.parts if not isinstance(part, str))
+        names |= {n.name for part in expressions for n in walk(part) if isinstance(n, ParameterValue)}
     shapes = (extent for array in kernel.arrays.values() for extent in array.shape)
     names |= {node.name for extent in shapes for node in walk(extent) if isinstance(node, ParameterValue)}
     return needed_parameters(kernel.parameters, names)
@@ -81,8 +85,10 @@ def nodes_without_parameters(nodes: tuple[SourceNode, ...], replaced: dict[str, 
     return tuple(change(node) for node in nodes)
 
 
-def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set:
-    """``[p] -> { : every extent of an array >= 0 }``."""
+def context_of(
+    parameters: Sequence[Parameter], context: isl.Context, conditions: Sequence[SizeCondition] = ()
+) -> isl.Set:
+    """``[p] -> { : every extent of an array >= 0 }``, and what calls are checked for, where that is convex."""
     space = isl.Space.params_alloc(context, len(parameters))
     for position, parameter in enumerate(parameters):
         space = space.set_dim_name(isl.dim_type.param, position, parameter.name)
@@ -90,4 +96,8 @@ def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set
     for position, parameter in enumerate(parameters):
         if parameter.nonnegative:
             result = result.lower_bound_val(isl.dim_type.param, position, isl.Val(0, context))
+    for condition in conditions:
+        checked = result.subtract(condition.violated).coalesce()
+        if checked.n_basic_set() == 1:
+            result = checked
     return result

@@ -6,8 +6,11 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import control
+from polytune.frontend.array_expressions.calling import evaluate_statement, returned
+from polytune.frontend.array_expressions.reading import mentions_arrays
+from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.assignments import assign_augmented, assign_targets
-from polytune.frontend.expressions import number, plain_arguments
+from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
 from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import outside_object
 from polytune.frontend.promotion import Value
@@ -15,8 +18,8 @@ from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.source import inlinable
 
 
-def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
-    """Lower a function's body; the value that its last statement returns.
+def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | ArrayValue | None:
+    """Lower a function's body; what its last statement returns: a number, or in an inlined function an array.
 
     Raises:
         UnsupportedSourceError: a statement is outside the language.
@@ -28,6 +31,8 @@ def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
     lower_block(frame, body[:-1])
     if last.value is None or (isinstance(last.value, ast.Constant) and last.value.value is None):
         return None
+    if not frame.is_kernel and mentions_arrays(frame, last.value):
+        return returned(frame, last, evaluate(frame, last.value))
     if isinstance(last.value, ast.Name) and isinstance(frame.bindings.get(last.value.id), ArrayBinding):
         raise frame.source.refusal(
             last,
@@ -77,10 +82,12 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
 
 
 def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
-    function = outside_object(frame, call.func)
+    function = None if is_method(frame, call.func) else outside_object(frame, call.func)
     plain = inlinable(function)
     if plain is not None:
         frame.kernel.inline(frame, call, plain, False)
+        return
+    if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
         return
     plain_arguments(frame, call)
     raise frame.source.refusal(

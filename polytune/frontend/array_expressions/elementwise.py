@@ -1,0 +1,238 @@
+"""Operations on arrays, element by element, with NumPy's promotion and broadcasting."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
+from polytune.frontend.array_expressions.sizes import are_equal
+from polytune.frontend.array_expressions.temporaries import kept, settled
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum
+from polytune.frontend.expression import Binary, Call, Constant, Element, walk
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value
+
+Build = Callable[[list[Value]], Value]
+
+_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign", "sqrt")
+
+
+def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
+    """The operand with its sums, if it has any, computed."""
+    return settled(frame, node, operand) if isinstance(operand, Sum) else operand
+
+
+def as_array(operand: ArrayValue | Value) -> ArrayValue:
+    """A number as an array of no dimensions."""
+    if isinstance(operand, ArrayValue):
+        return operand
+    return ArrayValue((), operand.dtype, lambda subscripts: operand)
+
+
+def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> ArrayValue | Value:
+    """What ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
+    values = [computed(frame, node, operand) for operand in operands]
+    if all(isinstance(value, Value) for value in values):
+        return build(values)  # type: ignore[arg-type]
+    shape = broadcast(frame, node, [value.shape for value in values if isinstance(value, ArrayValue)])
+    parts = [
+        stretched(frame, _worth_keeping(frame, node, value, shape), shape) if isinstance(value, ArrayValue) else value
+        for value in values
+    ]
+
+    def at(subscripts: Subscripts) -> Value:
+        return strong(build([part.at(subscripts) if isinstance(part, ArrayValue) else part for part in parts]))
+
+    sample = strong(build([_sample(part) for part in parts]))
+    costly = any(isinstance(part, ArrayValue) and part.is_costly for part in parts)
+    return ArrayValue(shape, sample.dtype, at, is_costly=costly or _is_costly(sample))
+
+
+def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """A costly array whose elements are going to be used several times, in memory."""
+    if not value.is_costly or frame.pure or frame.opaque:
+        return value
+    missing = len(shape) - value.ndim
+    repeated = missing or any(
+        is_one(frame, extent) and not is_one(frame, shape[missing + place]) for place, extent in enumerate(value.shape)
+    )
+    return kept(frame, node, value) if repeated else value
+
+
+def strong(value: Value) -> Value:
+    """A value as an element of an array, which never takes the type of what it meets."""
+    return value if value.dtype == "bool" else replace(value, weak=False)
+
+
+def _sample(part: ArrayValue | Value) -> Value:
+    """A value of the type of an array's elements, from which types of results are found."""
+    if isinstance(part, Value):
+        return part
+    return Value(Element("", (), part.dtype), weak=part.dtype == "bool")
+
+
+def _is_costly(sample: Value) -> bool:
+    for part in walk(sample.expression):
+        match part:
+            case Call(function) if function not in _CHEAP:
+                return True
+            case Binary("**", _, exponent) if not isinstance(exponent, Constant):
+                return True
+    return False
+
+
+def cast_array(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> ArrayValue | Value:
+    """An array with its elements converted."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.truth(values[0]) if dtype == "bool" else promotion.cast(promotion.number(values[0]), dtype)
+
+    return elementwise(frame, node, build, [operand])
+
+
+def is_truth(operand: Operand) -> bool:
+    """Whether an operand is an array of truth values."""
+    return isinstance(operand, ArrayValue) and operand.dtype == "bool"
+
+
+def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Operand:
+    """``left symbol right`` for ``+ - * / // % **``."""
+    if is_truth(left) and is_truth(right):
+        if symbol in ("+", "*"):
+            return logical(frame, node, "or" if symbol == "+" else "and", left, right)
+        if symbol != "/":
+            raise frame.source.refusal(
+                node,
+                f"{symbol} of two arrays of truth values",
+                "NumPy raises an error here, or computes with 8 bits",
+                "convert one: mask.astype(np.int64)",
+            )
+    if symbol in ("+", "-"):
+        merged = _merged(frame, node, symbol, left, right)
+        if merged is not None:
+            return merged
+
+    def build(values: list[Value]) -> Value:
+        return promotion.binary(symbol, *(promotion.number(value) for value in values))
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
+    """``-operand``."""
+    if isinstance(operand, Sum):
+        terms = tuple(replace(term, is_negative=not term.is_negative) for term in operand.terms)
+        start = None if operand.start is None else negated(frame, node, operand.start)
+        assert not isinstance(start, Sum)
+        return replace(operand, terms=terms, start=start)
+    if is_truth(operand):
+        raise frame.source.refusal(
+            node, "- of an array of truth values", "NumPy raises an error here", "write ~mask, or np.logical_not(mask)"
+        )
+    return elementwise(frame, node, lambda values: promotion.negate(values[0]), [operand])
+
+
+def compared(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
+    """``left symbol right`` for comparisons."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.compare(symbol, *(promotion.number(value) for value in values))
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def logical(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
+    """``and`` and ``or``, element by element."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.logical(symbol, [promotion.truth(value) for value in values])
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def inverted(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
+    """``not``, element by element."""
+    return elementwise(frame, node, lambda values: promotion.negation(promotion.truth(values[0])), [operand])
+
+
+def chosen(frame: Frame, node: ast.AST, test: Operand, then: Operand, otherwise: Operand) -> ArrayValue | Value:
+    """``np.where``."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.select(promotion.truth(values[0]), values[1], values[2])
+
+    return elementwise(frame, node, build, [test, then, otherwise])
+
+
+def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Sum | None:
+    """A sum of sums as one, so that all terms are added up where the result is to be.
+
+    That changes the order of additions, which strict kernels must keep; of integers it is of no consequence.
+    """
+    target = left if isinstance(left, Sum) else right
+    if not isinstance(target, Sum) or (frame.kernel.strict and target.dtype.startswith("float")):
+        return None
+    negative = symbol == "-"
+    if isinstance(left, Sum) and isinstance(right, Sum):
+        other = negated(frame, node, right) if negative else right
+        assert isinstance(other, Sum)
+        if left.dtype != right.dtype or not _same_shape(frame, left.shape, right.shape):
+            return None
+        start = _start(frame, node, "+", left.start, other.start)
+        return replace(left, terms=(*left.terms, *other.terms), start=start)
+    if isinstance(left, Sum):
+        if not _may_start(frame, node, left, right):
+            return None
+        return replace(left, start=_start(frame, node, symbol, left.start, _fitted(frame, node, right, left.shape)))
+    assert isinstance(right, Sum)
+    if not _may_start(frame, node, right, left):
+        return None
+    other = negated(frame, node, right) if negative else right
+    assert isinstance(other, Sum)
+    return replace(other, start=_start(frame, node, "+", _fitted(frame, node, left, right.shape), other.start))
+
+
+def _same_shape(frame: Frame, left: Shape, right: Shape) -> bool:
+    return len(left) == len(right) and all(are_equal(frame, *pair) for pair in zip(left, right, strict=True))
+
+
+def _may_start(frame: Frame, node: ast.AST, total: Sum, other: Operand) -> bool:
+    """Whether something added to sums changes neither their type nor their shape."""
+    assert not isinstance(other, Sum)
+    if isinstance(other, ArrayValue):
+        missing = len(total.shape) - other.ndim
+        if missing < 0 or other.dtype == "bool":
+            return False
+        for place, extent in enumerate(other.shape):
+            if is_one(frame, total.shape[missing + place]) and not is_one(frame, extent):
+                return False
+    elif other.dtype == "bool":
+        return False
+    kind = promotion.join(promotion.ScalarKind(total.dtype, False), promotion.kind_of(_sample(other)))
+    return kind.dtype == total.dtype
+
+
+def _fitted(frame: Frame, node: ast.AST, other: Operand, shape: Shape) -> ArrayValue | Value:
+    """An operand as an array of a shape that it can be stretched to."""
+    assert not isinstance(other, Sum)
+    if isinstance(other, Value):
+        return other
+    broadcast(frame, node, [shape, other.shape])
+    return stretched(frame, _worth_keeping(frame, node, other, shape), shape)
+
+
+def _start(
+    frame: Frame, node: ast.AST, symbol: str, left: ArrayValue | Value | None, right: ArrayValue | Value | None
+) -> ArrayValue | Value | None:
+    if left is None or right is None:
+        if left is None and right is not None and symbol == "-":
+            result = negated(frame, node, right)
+            assert not isinstance(result, Sum)
+            return result
+        return right if left is None else left
+    result = arithmetic(frame, node, symbol, left, right)
+    assert not isinstance(result, Sum)
+    return result
