@@ -24,6 +24,8 @@ COMPILED = (
     array_programs.statistics,
     array_programs.layers,
     array_programs.scaled_product,
+    array_programs.stacks,
+    array_programs.convolved,
 )
 PROGRAMS = [program for program in array_programs.PROGRAMS if program.kernel in COMPILED]
 

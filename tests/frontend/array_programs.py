@@ -267,6 +267,20 @@ def layers(C, A, B):
     C[:] = x
 
 
+def windows(x, w):
+    k = w.shape[0]
+    result = np.empty((x.shape[0] - k + 1, x.shape[1]))
+    for i in range(x.shape[0] - k + 1):
+        for j in range(x.shape[1]):
+            result[i, j] = np.sum(x[i : i + k, j] * w[:, np.newaxis][:, 0])
+    return result
+
+
+@program(lambda n: ((n + 3, n), (3,), (n + 1, n)))
+def convolved(x, w, result):
+    result[:] = windows(x, w) + 1
+
+
 # ---- products
 
 

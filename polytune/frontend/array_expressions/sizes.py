@@ -136,7 +136,7 @@ def require(
         position = violated.find_dim_by_name(isl.dim_type.param, iterator)
         if position >= 0:
             violated = violated.project_out(isl.dim_type.param, position, 1)
-    violated = violated.coalesce()
+    violated = violated.coalesce().drop_unused_params()
     if _decided(condition) is False or (not frame.iterators and known(frame).is_subset(violated)):
         raise frame.source.refusal(
             node, what, "NumPy raises an error here, for all sizes that arguments may have", remedy

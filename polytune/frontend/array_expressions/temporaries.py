@@ -20,12 +20,20 @@ Body = Callable[[tuple[Iterator, ...]], Sequence[Node]]
 
 def over(frame: Frame, node: ast.AST, shape: Shape, body: Body) -> tuple[Node, ...]:
     """Loops over all subscripts of a shape, the last innermost."""
-    iterators = tuple(Iterator(frame.kernel.fresh("ijklmnpq"[min(place, 7)])) for place in range(len(shape)))
+    iterators = tuple(Iterator(_iterator_name(frame, place)) for place in range(len(shape)))
     nodes = tuple(body(iterators))
     location = frame.source.location(node)
     for iterator, extent in reversed(list(zip(iterators, shape, strict=True))):
         nodes = (For(iterator.name, iterator.name, ZERO, loop_bound(extent), 1, nodes, location),)
     return nodes
+
+
+def _iterator_name(frame: Frame, place: int) -> str:
+    """A name for an iterator that nothing else has, and no loop of an inlined function around."""
+    while True:
+        name = frame.kernel.fresh("ijklmnpq"[min(place, 7)])
+        if name not in frame.iterators:
+            return name
 
 
 def perform(frame: Frame, node: ast.AST, *operations: Operation) -> Perform:
