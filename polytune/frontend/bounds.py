@@ -14,8 +14,8 @@ from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
 
-OPERATIONS = 100_000
-"""isl's budget for one access, in its own basic operations: a second or two, and 30 times what PolyBench takes."""
+OPERATIONS = 400_000
+"""isl's budget for one access, in its own basic operations: half a second, and 100 times what PolyBench takes."""
 
 _MOST_CASES, _MOST_DIVISIONS = 16, 3
 

@@ -6,7 +6,7 @@ must not pass callbacks to isl: exceptions do not come out of them safely.
 
 A phase's own budget counts isl's basic operations, which is the same on every machine.  All phases of a kernel together
 have another one, of processor time (``ProcessorTime``): once it is used up, what is not needed for a first version is
-left out.
+left out, and what isl is doing then is ended (``interruption.py``).
 """
 
 from __future__ import annotations
@@ -21,10 +21,15 @@ from typing import TypeVar
 
 import islpy as isl
 
+from polytune.frontend.interruption import interrupted_after
+
 Result = TypeVar("Result")
 
 OPERATIONS_A_SECOND = 1_500_000
 """How many of its basic operations isl does in a second where they are slow, as when it generates loops."""
+
+NEEDED_SECONDS = 2.0
+"""The processor time of what is done even when the kernel has used up its own, in seconds."""
 
 _LEAST = 10_000
 _log = logging.getLogger(__name__)
@@ -78,12 +83,15 @@ class ProcessorTime:
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
 
 
-def _operations_left() -> int:
-    """How many operations isl does in what is left of the kernel's processor time, about; 0 where nothing is left."""
+def _seconds_left() -> float:
+    """How much is left of the kernel's processor time, in seconds; infinite where no kernel's is counted."""
     running = _running.get()
-    if running is None:
-        return sys.maxsize
-    return 0 if running.is_used_up else max(_LEAST, int(min(running.left, 1e6) * OPERATIONS_A_SECOND))
+    return float("inf") if running is None else running.left
+
+
+def _operations_in(seconds: float) -> int:
+    """How many operations isl does in a time, about."""
+    return sys.maxsize if seconds > 1e6 else max(_LEAST, int(seconds * OPERATIONS_A_SECOND))
 
 
 def within_budget(
@@ -101,31 +109,34 @@ def within_budget(
         context: isl's context, which counts the operations.
         operations: how many there may be.
         work: what is to be done.
-        needed: whether it is done even when the kernel has used up its processor time.
+        needed: whether it is done even when the kernel has used up its processor time, in ``NEEDED_SECONDS`` at most.
     """
+    seconds = NEEDED_SECONDS if needed else _seconds_left()
+    if seconds <= 0:
+        return None
     if not needed:
-        operations = min(operations, _operations_left())
-        if not operations:
-            return None
+        operations = min(operations, _operations_in(seconds))
     outer = context.get_max_operations()
     context.reset_operations()
     context.set_max_operations(operations)
     try:
-        result = work()
-    except Exception as error:
-        if isinstance(error, isl.Error) or _is_exhausted(context):
-            _log.debug("isl gave up: %s", error)
-            return None
-        raise
-    else:
-        return None if _is_exhausted(context) else result
+        with interrupted_after(context, seconds):
+            try:
+                result = work()
+            except Exception as error:
+                if isinstance(error, isl.Error) or _is_exhausted(context):
+                    _log.debug("isl gave up: %s", error)
+                    return None
+                raise
+            else:
+                return None if _is_exhausted(context) else result
     finally:
         context.set_max_operations(outer)
         context.reset_operations()
 
 
 def _is_exhausted(context: isl.Context) -> bool:
-    """Whether the quota is used up: then every further operation fails, the smallest too."""
+    """Whether operations or time are used up: then every further operation fails, the smallest too."""
     try:
         isl.Val.one(context)
     except isl.Error:

@@ -79,8 +79,17 @@ def strided(A, n: int):
         A[i] = 1.0
 
 
+def remainders(A, n: int, m: int):
+    for i in range(n):
+        if i % 4 == 3:
+            A[i + 1, 5 - i] = A[i + 2, i + 2]
+        else:
+            A[i, i] = A[i, i] + min(A[(i + 2) % 3, abs(i - m // 2) + 2], A[i + 2, i + 2])
+
+
 @pytest.mark.parametrize(
-    "function", [programs.gemm, programs.atax, shifted, guarded, local, strided, features.ends, features.substituted]
+    "function",
+    [remainders, programs.gemm, programs.atax, shifted, guarded, local, strided, features.ends, features.substituted],
 )
 def test_conditions_are_exact(function: Callable[..., Any]) -> None:
     scop = analysed(function)

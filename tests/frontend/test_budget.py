@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import time
 
 import islpy as isl
@@ -11,6 +12,9 @@ from polytune.errors import UnsupportedSourceError
 from polytune.frontend import budget
 from polytune.frontend.bounds import access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
+from polytune.frontend.interruption import interrupted_after
+from polytune.pipeline import Stages
+from polytune.signature import ArrayType, ScalarType, Signature
 from tests.frontend.helpers import analysed
 
 
@@ -139,3 +143,82 @@ def test_what_may_be_left_out_gets_no_more_operations_than_there_is_time_for(mon
         monkeypatch.setattr(budget, "_LEAST", 50)
         assert within_budget(context, 10_000_000, lambda: squares(context)) is None
         assert within_budget(context, 10_000_000, lambda: squares(context), needed=True) is not None
+
+
+def work_until_it_fails(context: isl.Context, seconds: float) -> bool:
+    """Whether isl fails before so much processor time has been used."""
+    end = time.thread_time() + seconds
+    try:
+        while time.thread_time() < end:
+            squares(context)
+    except isl.Error:
+        return True
+    return False
+
+
+only_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="its timers are Linux's")
+
+
+@only_linux
+def test_isl_is_interrupted_when_its_time_is_used_up_and_works_again_afterwards() -> None:
+    context = isl.Context()
+    context.set_max_operations(10**12)
+    for _ in range(3):
+        with interrupted_after(context, 0.02):
+            assert work_until_it_fails(context, 20)
+        assert squares(context).count_val().to_python() == 201 * 100
+        assert context.get_max_operations() == 10**12
+
+
+@only_linux
+def test_context_behind_another_object_of_it_is_interrupted() -> None:
+    first = isl.Context()
+    context = isl.Set.read_from_str(first, "{ [i] : 0 <= i < 9 }").get_ctx()
+    with interrupted_after(context, 0.02):
+        assert work_until_it_fails(first, 20)
+    assert not work_until_it_fails(first, 0.1)
+
+
+@only_linux
+def test_time_that_was_used_up_in_a_block_within_counts_for_the_outer_one() -> None:
+    context = isl.Context()
+    with interrupted_after(context, 0.02):
+        with interrupted_after(context, 10.0):
+            assert work_until_it_fails(context, 20)
+        assert work_until_it_fails(context, 20)
+    assert not work_until_it_fails(context, 0.1)
+
+
+def test_isl_is_not_interrupted_before_its_time() -> None:
+    context = isl.Context()
+    with interrupted_after(context, 1000.0), interrupted_after(isl.Context(), 0.01):
+        assert not work_until_it_fails(context, 0.2)
+    with interrupted_after(context, float("inf")):
+        assert not work_until_it_fails(context, 0.2)
+
+
+def remainders(A, m, n):
+    for i in range(m):
+        if i != n - 1:
+            A[max(i, 4) + 1, i + 2] = A[i + 3, i + 3] - A[i, i + 5]
+    for i in range(m):
+        for j in range(min(i + 2, n)):
+            A[i // 3 + 1, min(j, 2) + 2] *= -1
+            for k in range(max(0, i - 1), min(m, i + 2)):
+                A[m - j - k + 1, k // 3 + 2] = k // 3
+                A[j + 1, k] = A[i + 1, j + 6]
+        if (2 * i - i) % 4 == 2:
+            A[min(i, 3) + 1, abs(i - 5) + 2] = A[i + 2, i + 4]
+        elif not i >= 1:
+            A[3 * (i // 3) + 1, min(i + 1, m - 1) + 2] = abs(A[i + 3, 3 * i + 2])
+
+
+@only_linux
+def test_single_operation_of_isl_ends_with_the_time_of_the_kernel() -> None:
+    """isl's scheduler eliminates the divisions of these dependences by Fourier and Motzkin's method, which makes a
+    thousand rows of large integers: minutes, in one operation of isl, and few of those that it counts."""
+    types = (("A", ArrayType("int64", 2)), ("m", ScalarType("int64")), ("n", ScalarType("int64")))
+    stages = Stages(remainders, Signature(types), time=ProcessorTime(1.5))
+    begun = time.thread_time()
+    assert stages.candidates[0].name == "source" and stages.given_up
+    assert time.thread_time() - begun < 20

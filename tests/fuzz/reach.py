@@ -84,7 +84,7 @@ class Reached:
 
 
 def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], limit: int) -> dict[str, Reached]:
-    """The elements of each array argument that a kernel may touch.
+    """The elements of each array that a kernel may touch.
 
     Args:
         source: its text.
@@ -93,7 +93,8 @@ def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], 
         limit: the most accesses and iterations.
 
     Returns:
-        What is reached of each array argument; those that are one object share it.
+        What is reached of each array argument; those that are one object share it.  Arrays that the kernel makes have
+        the names ``local 0``, ``local 1`` and so on, in the order in which they are made.
 
     Raises:
         TooManyInstances: there are more than ``limit``.
@@ -108,8 +109,11 @@ def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], 
                 raise TooManyInstances
             yield value
 
+    made: list[Reached] = []
+
     def local(shape: Any, *_: Any, **__: Any) -> Reached:
-        return Reached(tuple(shape) if isinstance(shape, tuple) else (int(shape),), left)
+        made.append(Reached(tuple(shape) if isinstance(shape, tuple) else (int(shape),), left))
+        return made[-1]
 
     names: dict[str, Any] = {
         "np": _Numpy(local),
@@ -137,7 +141,9 @@ def reach(source: str, values: Mapping[str, Any], constants: Mapping[str, Any], 
             arguments[name] = int(value) if isinstance(value, int | np.integer) else UNKNOWN
     with contextlib.suppress(UnboundLocalError):  # plain Python ends there too
         names["kernel"](**arguments)
-    return {name: value for name, value in arguments.items() if isinstance(value, Reached)}
+    return {name: value for name, value in arguments.items() if isinstance(value, Reached)} | {
+        f"local {number}": array for number, array in enumerate(made)
+    }
 
 
 @dataclass(eq=False)

@@ -149,6 +149,20 @@ def kernel(n, A, B):
         reach(source, {"n": 6, "A": Shape((9,)), "B": Shape((9,))}, {}, 10)
 
 
+def test_reach_notes_arrays_that_the_kernel_makes() -> None:
+    source = """
+def kernel(n, A):
+    t = np.zeros(n)
+    u = np.empty_like(A)
+    for i in range(n):
+        t[i - 1] = A[i]
+        u[i] = t[i]
+"""
+    reached = reach(source, {"n": 6, "A": Shape((9,))}, {}, 1000)
+    assert reached["local 0"].ranges == [(-1, 5)] and not reached["local 0"].is_inside
+    assert reached["local 1"].shape == (9,) and reached["local 1"].is_inside
+
+
 # Smaller programs
 
 

@@ -332,6 +332,7 @@ class _Author:
                     return None
                 self.sizes[largest] = min(self.sizes[largest] - 1, self.sizes[largest] * 3 // 4)
                 continue
+            reached = {name: array for name, array in reached.items() if name in shapes}
             if not any(array.written for array in reached.values()) and self.choices.chance(80):
                 return None
             if self._fitted(reached, offsets, shapes, padding, "shape" in body):

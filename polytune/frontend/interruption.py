@@ -1,0 +1,186 @@
+"""A bound on isl's processor time that the operations it counts do not give.
+
+isl counts basic operations, of which one may be a row of a tableau with a thousand columns of large integers: a
+hundred thousand of them have taken six seconds.  isl holds Python's lock while it works, so no thread of Python could
+stop it.  A timer of the system (``timer_create``, POSIX.1-2017) can: when it expires, the C library calls
+``isl_ctx_abort`` in a thread of its own, and isl's next operation fails.
+
+The address of isl's context is found in the object of islpy that holds it, and is believed only where the context's
+greatest number of operations is there too, which islpy sets.  Where there is no such timer (only Linux has one and
+``/proc``), or the address is not found, operations alone bound the work.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import cache
+from struct import iter_unpack, pack
+
+import islpy as isl
+
+_THREAD_PROCESSOR_TIME = 3
+"""Linux's ``CLOCK_THREAD_CPUTIME_ID``: of the thread that makes the timer."""
+
+_CALL_IN_A_THREAD = 2
+"""``SIGEV_THREAD``: the C library calls a function when the timer expires."""
+
+_CONTEXT_BYTES = 1024
+"""How much is read of what may be isl's context."""
+
+
+_bounded = threading.local()
+"""Whether this thread is in such a block."""
+
+
+@contextmanager
+def interrupted_after(context: isl.Context, seconds: float) -> Iterator[None]:
+    """Have all operations of a context fail once this thread has used so many seconds of processor time in the block.
+
+    After the block the context works again.  Of blocks that lie within one another the outermost one's time counts.
+
+    Args:
+        context: isl's context.
+        seconds: the processor time, in seconds; the block is not bounded where that is infinite.
+    """
+    timers = None if seconds == float("inf") or getattr(_bounded, "now", False) else _timers()
+    address = None if timers is None else _address(context)
+    timer = None if timers is None or address is None else timers.start(address, max(seconds, 1e-3))
+    if timers is None or timer is None:
+        yield
+        return
+    _bounded.now = True
+    try:
+        yield
+    finally:
+        _bounded.now = False
+        timers.stop(timer, context)
+
+
+class _Timers:
+    """The system's timers that abort what isl does."""
+
+    def __init__(self, library: ctypes.CDLL, system: ctypes.CDLL):
+        self._abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
+        self._system = system
+
+    def start(self, address: int, seconds: float) -> ctypes.c_void_p | None:
+        """A timer that aborts the context at an address; None where the system has no more timers."""
+        event = _Event(context=address, notification=_CALL_IN_A_THREAD, function=self._abort)
+        timer = ctypes.c_void_p()
+        if self._system.timer_create(_THREAD_PROCESSOR_TIME, ctypes.byref(event), ctypes.byref(timer)) != 0:
+            return None
+        self._set(timer, seconds)
+        return timer
+
+    def stop(self, timer: ctypes.c_void_p, context: isl.Context) -> None:
+        """End a timer, and take back what it has done."""
+        left = _Setting()
+        self._system.timer_gettime(timer, ctypes.byref(left))
+        self._set(timer, 0)
+        if left.value.seconds == 0 and left.value.nanoseconds == 0:
+            # The call comes from another thread, and must not reach the context later.
+            patience = time.monotonic() + 1.0
+            while not context.aborted() and time.monotonic() < patience:
+                time.sleep(1e-4)
+        self._system.timer_delete(timer)
+        if context.aborted():
+            context.resume()
+
+    def _set(self, timer: ctypes.c_void_p, seconds: float) -> None:
+        setting = _Setting(value=_Duration(int(seconds), int(seconds % 1 * 1e9)))
+        self._system.timer_settime(timer, 0, ctypes.byref(setting), None)
+
+
+class _Duration(ctypes.Structure):
+    """C's ``struct timespec``."""
+
+    _fields_ = (("seconds", ctypes.c_long), ("nanoseconds", ctypes.c_long))
+
+
+class _Setting(ctypes.Structure):
+    """C's ``struct itimerspec``."""
+
+    _fields_ = (("interval", _Duration), ("value", _Duration))
+
+
+class _Event(ctypes.Structure):
+    """C's ``struct sigevent``, which is 64 bytes long."""
+
+    _fields_ = (
+        ("context", ctypes.c_void_p),
+        ("signal", ctypes.c_int),
+        ("notification", ctypes.c_int),
+        ("function", ctypes.c_void_p),
+        ("rest", ctypes.c_byte * 40),
+    )
+
+
+@cache
+def _timers() -> _Timers | None:
+    """The timers, where the system has them and isl's library is found."""
+    if not sys.platform.startswith("linux") or sys.maxsize < 2**32 or sys.implementation.name != "cpython":
+        return None
+    system = ctypes.CDLL(None)
+    try:
+        with open("/proc/self/maps") as mapped:
+            files = {line.split(maxsplit=5)[-1].strip() for line in mapped if "isl" in line and ".so" in line}
+        for file in sorted(files):
+            library = ctypes.CDLL(file)
+            if hasattr(library, "isl_ctx_abort") and hasattr(system, "timer_create"):
+                return _Timers(library, system)
+    except OSError:
+        return None
+    return None
+
+
+def _address(context: isl.Context) -> int | None:
+    """The address of the isl context that an object of islpy holds, in it or behind one pointer more; None where it is
+    not found."""
+    before = context.get_max_operations()
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            inside = _words(memory.fileno(), id(context), type(context).__basicsize__)
+            for address in (*inside[2:], *(word for each in inside[2:] for word in _words(memory.fileno(), each, 8))):
+                if _is_context(memory.fileno(), address, context):
+                    return address
+    except OSError:
+        return None
+    finally:
+        context.set_max_operations(before)
+    return None
+
+
+def _is_context(memory: int, address: int, context: isl.Context) -> bool:
+    """Whether what islpy sets in a context changes what is at an address."""
+    places = None
+    for operations in (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9):
+        context.set_max_operations(operations)
+        content = _bytes(memory, address, _CONTEXT_BYTES)
+        wanted = pack("=Q", operations)
+        here = {place for place in range(0, len(content) - 7, 8) if content[place : place + 8] == wanted}
+        places = here if places is None else places & here
+        if not places:
+            return False
+    return True
+
+
+def _words(memory: int, address: int, size: int) -> list[int]:
+    return [word for (word,) in iter_unpack("=Q", _bytes(memory, address, size - size % 8))]
+
+
+def _bytes(memory: int, address: int, size: int) -> bytes:
+    """What is in this process's memory; nothing where there is no memory.  The system reads, so that no address can do
+    harm."""
+    if not 4096 <= address < 2**47:
+        return b""
+    try:
+        found = os.pread(memory, size, address)
+    except OSError:
+        return b""
+    return found[: len(found) - len(found) % 8]
