@@ -7,9 +7,9 @@ import ast
 from polytune.frontend import promotion
 from polytune.frontend.affine import NotAffineError
 from polytune.frontend.allocation import allocate, is_allocation
-from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part
+from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
 from polytune.frontend.array_expressions.elementwise import computed
-from polytune.frontend.array_expressions.stores import element_target, store, update
+from polytune.frontend.array_expressions.stores import element_target, store, store_in_all, update
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array
@@ -22,6 +22,7 @@ from polytune.frontend.frame import (
     ObjectBinding,
     ReconsiderError,
     ScalarBinding,
+    SelectionBinding,
     ShapeBinding,
     Stale,
     ValueBinding,
@@ -63,6 +64,10 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
 def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operand: Operand) -> None:
     """``target = target = value`` where the value, or what it is assigned to, has dimensions."""
     if len(targets) > 1:
+        parts = parts_of(frame, targets, evaluate)
+        if parts is not None:
+            store_in_all(frame, node, parts, operand)
+            return
         value = computed(frame, node, operand)
         if isinstance(value, ArrayValue):
             operand = value if value.is_new else kept(frame, node, value)
@@ -230,7 +235,7 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
 
 def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
     """Refuse to make a number of a name that is an array, or to assign the variable of a loop around."""
-    if isinstance(frame.bindings.get(target.id), ArrayBinding | ViewBinding):
+    if isinstance(frame.bindings.get(target.id), ArrayBinding | ViewBinding | SelectionBinding):
         raise frame.source.refusal(
             node,
             f"the array name {target.id!r} is assigned",

@@ -15,6 +15,7 @@ from polytune.frontend.frame import (
     Binding,
     Frame,
     ScalarBinding,
+    SelectionBinding,
     Stale,
     ValueBinding,
     ViewBinding,
@@ -192,7 +193,7 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
     stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
-    if any(isinstance(side, ArrayBinding | ViewBinding) for side in (then, otherwise)):
+    if any(isinstance(side, ArrayBinding | ViewBinding | SelectionBinding) for side in (then, otherwise)):
         return Stale(array=True)
     if stale:
         return Stale(any(side.loop_variable for side in stale), any(side.array for side in stale))
@@ -228,7 +229,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):
             inner.bindings[name] = Stale()
-        elif isinstance(binding, ArrayBinding | ViewBinding):
+        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
             if _is_replaced_first(name, body):
                 inner.bindings[name] = Stale(array=True)
             else:

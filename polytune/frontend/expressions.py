@@ -20,6 +20,7 @@ from polytune.frontend.frame import (
     Frame,
     ObjectBinding,
     ScalarBinding,
+    SelectionBinding,
     ShapeBinding,
     ValueBinding,
     ViewBinding,
@@ -186,6 +187,8 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             return whole(frame, node, array)
         case ViewBinding(view):
             return view
+        case SelectionBinding(selection):
+            return selection
         case ShapeBinding():
             raise frame.source.refusal(
                 node,

@@ -18,7 +18,7 @@ import islpy as isl
 
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder, NotAffineError
-from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.array_expressions.values import ArrayValue, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
@@ -76,6 +76,13 @@ class ViewBinding:
 
 
 @dataclass(frozen=True)
+class SelectionBinding:
+    """The name stands for the elements that a mask selects."""
+
+    selection: Selection
+
+
+@dataclass(frozen=True)
 class Stale:
     """The name's value differs between the ways that lead here."""
 
@@ -83,7 +90,7 @@ class Stale:
     array: bool = False
 
 
-Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | ViewBinding
+Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | ViewBinding | SelectionBinding
 Binding = Meaning | Stale
 
 

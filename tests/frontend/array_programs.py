@@ -233,6 +233,18 @@ def masks(A, B):
     A[large] = 7
     B[A > 1] *= 2
     A[:] = A + large
+    A[A > 1] = A[A > 1] ** 2 - B[A > 1] + 1
+
+
+@program(lambda n: ((n + 2,), (n + 2,), n), least=1)
+def selected(x, y, bins):
+    y[0] = x[x >= 0].sum() + np.max(x[x > 0]) + np.min(x[x > 0] + 1) + np.prod(x[x > 0.1])
+    greatest = x.max()
+    for i in range(bins):
+        within = np.logical_and(greatest * i <= x * bins, x * bins <= greatest * bins)
+        chosen = y[within]
+        y[:] = y + 1
+        y[i] = chosen.mean()
 
 
 @program(lambda n: ((n, n + 1), (n,), (n + 1,)), least=1)
@@ -300,6 +312,17 @@ def matrix_and_vector(A, x, y):
     y[:] = A @ x
     x += y @ A - x
     x[0] = np.dot(x, x) + (A @ x) @ y
+
+
+@program(lambda n: ((n, n + 2), (n + 2, n + 2), (n,)))
+def correlated(data, C, x):
+    C[:] = 0
+    for i in range(C.shape[0]):
+        C[i + 1 :, i] = C[i, i + 1 :] = data[:, i] @ data[:, i + 1 :]
+        C[i:, i] = C[i, i:] = data[:, i] @ data[:, i:] / 2.0
+    x[1:] = x[:-1] = x[1:] + x[:-1]
+    a = x[::-1] = x * 2
+    x += a
 
 
 @program(SQUARE)

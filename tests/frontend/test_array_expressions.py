@@ -197,7 +197,12 @@ def test_products_are_added_up_where_they_belong() -> None:
     def in_place(C, A, B):
         C[:] = A @ C
 
+    def twice(C, A, B):
+        for i in range(C.shape[0]):
+            C[i + 1 :, i] = C[i, i + 1 :] = A[:, i] @ B[:, i + 1 :]
+
     square = np.zeros((3, 3))
+    assert copies(twice, square, square, square) == []
     assert copies(product, square, square, square) == []
     assert copies(in_place, square, square, square) == [2]
 
@@ -233,10 +238,15 @@ def places(A):
     A[0] = found[0]
 
 
-@refused("elements selected by an array")
+@refused("elements selected by a mask are used where their number must be known")
 def selected(A):
     t = A[A > 0]
-    A[0] = t[0]
+    A[:] = t[0]
+
+
+@refused("an array is assigned to elements that a mask selects")
+def packed(A):
+    A[A > 0] = A * 2
 
 
 @refused("the step k of a slice")

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.calls import Evaluate
 from polytune.frontend.array_expressions.elementwise import as_array, computed
-from polytune.frontend.array_expressions.masks import masked_target, store_masked
+from polytune.frontend.array_expressions.masks import masked_target, named, store_masked
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
 from polytune.frontend.array_expressions.temporaries import kept, settled
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Sum
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.frame import ArrayBinding, Binding, Frame, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Binding, Frame, SelectionBinding, ViewBinding
 from polytune.frontend.scop import ArrayRole
 
 
@@ -46,13 +47,25 @@ def assign_part(
         update(frame, node, symbol, part, value)
 
 
+def parts_of(frame: Frame, targets: Sequence[ast.expr], evaluate: Evaluate) -> list[ArrayValue] | None:
+    """The parts of arrays that several targets are; None where some is something else."""
+    parts = []
+    for target in targets:
+        if not isinstance(target, ast.Subscript) or not is_part(frame, target):
+            return None
+        if any(mentions_arrays(frame, item) for item in subscripts_of(target) if not isinstance(item, ast.Slice)):
+            return None
+        parts.append(_part(frame, target, evaluate))
+    return parts
+
+
 def _part(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue:
     """The part of an array that is assigned to, of no dimensions for a single element."""
     base = as_array(computed(frame, node, evaluate(frame, node.value)))
     return part_of(frame, node, base, subscripts_of(node), number_reader(evaluate))
 
 
-def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayValue | Sum) -> None:
+def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayValue | Sum | Selection) -> None:
     """``name = array``: the name means what is assigned, a part of an array, or a new array.
 
     Where the name has an array already that later iterations or other branches see, its elements are assigned.
@@ -61,6 +74,9 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
         UnsupportedSourceError: then, that is not possible.
     """
     name = target.id
+    if isinstance(operand, Selection):
+        frame.bindings[name] = SelectionBinding(named(frame, node, operand))
+        return
     before = frame.bindings.get(name)
     if isinstance(before, ArrayBinding | ViewBinding) and (name in frame.pinned or frame.conditional):
         current = whole(frame, target, before.array) if isinstance(before, ArrayBinding) else before.view

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ class ArrayCall:
     Attributes:
         receiver: the array whose method is called, which is the first argument.
         evaluate: reads an expression.
+        read: what has been read of them.
         shape_of: gives the shape that ``A.shape`` and its like stand for; None for any other expression.
     """
 
@@ -46,6 +47,7 @@ class ArrayCall:
     first: str
     evaluate: Evaluate
     shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None]
+    read: dict[str, Operand] = field(default_factory=dict)
 
     def given(self, name: str) -> bool:
         """Whether there is such an argument, and it is not None."""
@@ -62,7 +64,15 @@ class ArrayCall:
         """
         if self.receiver is not None and name == self.first:
             return self.receiver
+        if name in self.read:
+            return self.read[name]
         return self.evaluate(self.frame, self.argument(name))
+
+    def operand_type(self, name: str) -> str:
+        """The element type of an argument; it is read once."""
+        operand = self.operand(name)
+        self.read[name] = operand
+        return operand.dtype
 
     def value(self, name: str) -> ArrayValue | Value:
         """An argument, with its sums computed."""

@@ -10,7 +10,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.temporaries import kept, settled
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
 from polytune.frontend.expression import Binary, Call, Constant, Element, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
@@ -21,7 +21,19 @@ _CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc"
 
 
 def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
-    """The operand with its sums, if it has any, computed."""
+    """The operand with its sums, if it has any, computed.
+
+    Raises:
+        UnsupportedSourceError: it is what a mask selects.
+    """
+    if isinstance(operand, Selection):
+        raise frame.source.refusal(
+            node,
+            "elements selected by a mask are used where their number must be known",
+            "how many there are depends on data",
+            "combine them with numbers and with what the same mask selects, reduce them, as A[mask].sum(), or assign "
+            "them to elements that it selects; or use np.where(mask, A, 0)",
+        )
     return settled(frame, node, operand) if isinstance(operand, Sum) else operand
 
 
@@ -34,6 +46,8 @@ def as_array(operand: ArrayValue | Value) -> ArrayValue:
 
 def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> ArrayValue | Value:
     """What ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
+    if any(isinstance(operand, Selection) for operand in operands):
+        return _of_selections(frame, node, build, operands)  # type: ignore[return-value]
     values = [computed(frame, node, operand) for operand in operands]
     if all(isinstance(value, Value) for value in values):
         return build(values)  # type: ignore[arg-type]
@@ -49,6 +63,28 @@ def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Op
     sample = strong(build([_sample(part) for part in parts]))
     costly = any(isinstance(part, ArrayValue) and part.is_costly for part in parts)
     return ArrayValue(shape, sample.dtype, at, is_costly=costly or _is_costly(sample))
+
+
+def _of_selections(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> Selection:
+    """What ``build`` makes of elements that one mask selects, and of numbers."""
+    first = next(operand for operand in operands if isinstance(operand, Selection))
+    parts: list[ArrayValue | Value] = []
+    for operand in operands:
+        if isinstance(operand, Selection) and operand.key == first.key:
+            parts.append(operand.values)
+            continue
+        part = computed(frame, node, operand)
+        if isinstance(part, ArrayValue) and part.ndim:
+            raise frame.source.refusal(
+                node,
+                "elements selected by a mask meet an array of another number of elements",
+                "how many there are depends on data",
+                "select from both with the same mask",
+            )
+        parts.append(part)
+    values = elementwise(frame, node, build, parts)
+    assert isinstance(values, ArrayValue)
+    return Selection(values, first.mask, first.key)
 
 
 def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
@@ -126,7 +162,7 @@ def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
     if isinstance(operand, Sum):
         terms = tuple(replace(term, is_negative=not term.is_negative) for term in operand.terms)
         start = None if operand.start is None else negated(frame, node, operand.start)
-        assert not isinstance(start, Sum)
+        assert not isinstance(start, Sum | Selection)
         return replace(operand, terms=terms, start=start)
     if is_truth(operand):
         raise frame.source.refusal(
@@ -202,6 +238,8 @@ def _same_shape(frame: Frame, left: Shape, right: Shape) -> bool:
 def _may_start(frame: Frame, node: ast.AST, total: Sum, other: Operand) -> bool:
     """Whether something added to sums changes neither their type nor their shape."""
     assert not isinstance(other, Sum)
+    if isinstance(other, Selection):
+        return False
     if isinstance(other, ArrayValue):
         missing = len(total.shape) - other.ndim
         if missing < 0 or other.dtype == "bool":
@@ -217,7 +255,7 @@ def _may_start(frame: Frame, node: ast.AST, total: Sum, other: Operand) -> bool:
 
 def _fitted(frame: Frame, node: ast.AST, other: Operand, shape: Shape) -> ArrayValue | Value:
     """An operand as an array of a shape that it can be stretched to."""
-    assert not isinstance(other, Sum)
+    assert not isinstance(other, Sum | Selection)
     if isinstance(other, Value):
         return other
     broadcast(frame, node, [shape, other.shape])
@@ -229,10 +267,6 @@ def _start(
 ) -> ArrayValue | Value | None:
     if left is None or right is None:
         if left is None and right is not None and symbol == "-":
-            result = negated(frame, node, right)
-            assert not isinstance(result, Sum)
-            return result
+            return computed(frame, node, negated(frame, node, right))
         return right if left is None else left
-    result = arithmetic(frame, node, symbol, left, right)
-    assert not isinstance(result, Sum)
-    return result
+    return computed(frame, node, arithmetic(frame, node, symbol, left, right))

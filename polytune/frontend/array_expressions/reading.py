@@ -23,9 +23,9 @@ from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import selected
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
-from polytune.frontend.frame import ArrayBinding, Frame, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Frame, SelectionBinding, ViewBinding
 from polytune.frontend.functions import ArityError, is_known
 from polytune.frontend.promotion import Value
 
@@ -36,7 +36,7 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
     """Whether an expression may be an array, by the names in it: single elements and extents are numbers."""
     match node:
         case ast.Name(name):
-            return isinstance(frame.bindings.get(name), ArrayBinding | ViewBinding)
+            return isinstance(frame.bindings.get(name), ArrayBinding | ViewBinding | SelectionBinding)
         case ast.Subscript():
             return not is_element(frame, node) and mentions_arrays(frame, node.value)
         case ast.Attribute(value, name):
@@ -68,7 +68,7 @@ def is_element(frame: Frame, node: ast.Subscript) -> bool:
         base = base.value
     binding = frame.bindings.get(base.id) if isinstance(base, ast.Name) else None
     if not isinstance(binding, ArrayBinding) or len(items) != frame.kernel.arrays[binding.array].ndim:
-        return not isinstance(binding, ArrayBinding | ViewBinding) and isinstance(base, ast.Name)
+        return not isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and isinstance(base, ast.Name)
     return not any(
         isinstance(item, ast.Slice | ast.Starred)
         or is_none(item)
@@ -83,7 +83,7 @@ def _is_new(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "newaxis"
 
 
-def subscripted(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue | Value:
+def subscripted(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue | Value | Selection:
     """A part of an array, or one element of a part.
 
     Raises:
@@ -99,7 +99,7 @@ def subscripted(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayV
         )
     items = subscripts_of(node)
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
-        return selected(frame, node, base, items, evaluate)
+        return selected(frame, node, base, evaluate)
     part = part_of(frame, node, base, items, number_reader(evaluate))
     return part if part.shape else part.at(())
 
@@ -155,8 +155,9 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
     name = frame.source.segment(node.func)
     receiver: Operand | None = None
     if function is None and isinstance(node.func, ast.Attribute) and mentions_arrays(frame, node.func.value):
-        receiver = computed(frame, node, evaluate(frame, node.func.value))
-        if isinstance(receiver, ArrayValue):
+        receiver = evaluate(frame, node.func.value)
+        receiver = receiver if isinstance(receiver, Selection) else computed(frame, node, receiver)
+        if not isinstance(receiver, Value):
             function = method(node.func.attr)
             name = node.func.attr
             if handler_of(function) is None and not is_known(function):
@@ -184,8 +185,9 @@ def _ufunc(
 ) -> Operand:
     """A function of numbers, of the elements of arrays."""
     operands = [] if receiver is None else [receiver]
-    operands += [computed(frame, node, evaluate(frame, argument)) for argument in node.args]
-    if not any(isinstance(operand, ArrayValue) for operand in operands):
+    operands += [evaluate(frame, argument) for argument in node.args]
+    operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
+    if all(isinstance(operand, Value) for operand in operands):
         return functions.apply(function, operands)  # type: ignore[arg-type]
     if getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
         raise frame.source.refusal(

@@ -12,14 +12,16 @@ from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
+    as_array,
     cast_array,
+    chosen,
     computed,
     elementwise,
     strong,
 )
 from polytune.frontend.array_expressions.sizes import lesser, require, shape_text
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, over, perform, scalar
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum, Term
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
 from polytune.frontend.expression import Assign, Branch, Compare, Element, Expression, Iterator, Logical
 from polytune.frontend.frame import Frame
@@ -42,10 +44,10 @@ def _axes(call: ArrayCall, ndim: int) -> tuple[int, ...]:
 
 
 class Reduced:
-    """The dimensions of an array that a reduction keeps and those that it does not."""
+    """The dimensions of an array that a reduction keeps and those that it does not, and the mask that it has if any."""
 
-    def __init__(self, array: ArrayValue, axes: Sequence[int], keepdims: bool):
-        self.array, self.axes, self.keepdims = array, tuple(axes), keepdims
+    def __init__(self, array: ArrayValue, axes: Sequence[int], keepdims: bool, mask: ArrayValue | None = None):
+        self.array, self.axes, self.keepdims, self.mask = array, tuple(axes), keepdims, mask
         self.extents: Shape = tuple(array.shape[axis] for axis in self.axes)
         kept_dimensions = [place for place in range(array.ndim) if place not in self.axes]
         self.kept = kept_dimensions
@@ -66,10 +68,16 @@ class Reduced:
         return self.array.at(at)
 
 
-def _reduced(call: ArrayCall) -> Reduced:
+def _reduced(call: ArrayCall, neutral: Value | None = None) -> Reduced:
+    """What is reduced; what a mask leaves out is the ``neutral`` number, of which a reduction takes no notice."""
     if call.given("out"):
         raise call.refusal("a reduction with out=", "assign the result: result[:] = np.sum(A, axis=0)")
-    array = call.array("a")
+    operand = call.operand("a")
+    if isinstance(operand, Selection) and neutral is not None and not call.given("axis"):
+        chosen_values = chosen(call.frame, call.node, operand.mask, operand.values, neutral)
+        assert isinstance(chosen_values, ArrayValue)
+        return Reduced(chosen_values, range(chosen_values.ndim), False, operand.mask)
+    array = as_array(computed(call.frame, call.node, operand))
     return Reduced(array, _axes(call, array.ndim), bool(call.constant("keepdims", False)))
 
 
@@ -89,7 +97,7 @@ def sum_type(dtype: str) -> str:
 
 @compiles(np.sum, *_COMMON)
 def _sum(call: ArrayCall) -> Operand:
-    reduced = _reduced(call)
+    reduced = _reduced(call, constant(0))
     return total(reduced, call.dtype("dtype", sum_type(reduced.array.dtype)))
 
 
@@ -103,7 +111,7 @@ def _count_nonzero(call: ArrayCall) -> Operand:
 
 @compiles(np.prod, *_COMMON)
 def _prod(call: ArrayCall) -> Operand:
-    reduced = _reduced(call)
+    reduced = _reduced(call, constant(1))
     dtype = call.dtype("dtype", sum_type(reduced.array.dtype))
 
     def step(old: Value, element: Value) -> Value:
@@ -113,17 +121,17 @@ def _prod(call: ArrayCall) -> Operand:
 
 
 def _extremum(call: ArrayCall, symbol: str) -> Operand:
-    reduced = _reduced(call)
-    dtype = reduced.array.dtype
-    if dtype == "bool":
-        return _truth(call, reduced, "and" if symbol == "min" else "or")
-    _refuse_empty(call, reduced)
     is_least = symbol == "min"
+    dtype = call.operand_type("a")
+    if dtype == "bool":
+        return _truth(call, _reduced(call), "and" if is_least else "or")
     if dtype.startswith("float"):
         neutral = constant(np.inf if is_least else -np.inf)
     else:
         limits = np.iinfo(dtype)
         neutral = constant(int(limits.max if is_least else limits.min))
+    reduced = _reduced(call, neutral)
+    _refuse_empty(call, reduced)
     function = np.minimum if is_least else np.maximum
     return _folded(call, reduced, dtype, neutral, lambda old, element: functions.apply(function, [old, element]))
 
@@ -223,14 +231,15 @@ def _count(reduced: Reduced, dtype: str) -> Value:
 def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> ArrayValue | Value:
     """Means of elements, as numbers of a type."""
     totals = computed(frame, node, total(reduced, dtype))
-    result = arithmetic(frame, node, "/", totals, _count(reduced, dtype))
-    assert not isinstance(result, Sum)
-    return result
+    count: Operand = _count(reduced, dtype)
+    if reduced.mask is not None:
+        count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))
+    return computed(frame, node, arithmetic(frame, node, "/", totals, count))
 
 
 @compiles(np.mean, *_COMMON)
 def _mean(call: ArrayCall) -> Operand:
-    reduced = _reduced(call)
+    reduced = _reduced(call, constant(0))
     dtype = reduced.array.dtype if reduced.array.dtype.startswith("float") else "float64"
     return mean_of(call.frame, call.node, reduced, call.dtype("dtype", dtype))
 
@@ -255,9 +264,7 @@ def _variance(call: ArrayCall) -> ArrayValue | Value:
     assert isinstance(squares, ArrayValue)
     totals = computed(frame, node, total(Reduced(squares, reduced.axes, reduced.keepdims), dtype))
     count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
-    result = arithmetic(frame, node, "/", totals, count)
-    assert not isinstance(result, Sum)
-    return result
+    return computed(frame, node, arithmetic(frame, node, "/", totals, count))
 
 
 @compiles(np.var, "a", "axis", "dtype", "out", "ddof", "keepdims")

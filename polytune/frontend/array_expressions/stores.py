@@ -38,11 +38,53 @@ def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> 
     Raises:
         UnsupportedSourceError: the shapes do not fit.
     """
+    if isinstance(operand, Sum) and _sum_directly(frame, node, target, operand, adding=False):
+        return
+    _assign(frame, node, target, as_array(computed(frame, node, operand)))
+
+
+def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], operand: Operand) -> None:
+    """``target = target = operand`` for targets that have no element in common: sums are computed in one of them.
+
+    Raises:
+        UnsupportedSourceError: the shapes do not fit.
+    """
     if isinstance(operand, Sum):
-        if _sum_directly(frame, node, target, operand, adding=False):
-            return
-        operand = computed(frame, node, operand)
-    _assign(frame, node, target, as_array(operand))
+        for place in reversed(range(len(targets))):
+            others = [target for number, target in enumerate(targets) if number != place]
+            if all(_have_nothing_in_common(frame, targets[place], other) for other in others) and _sum_directly(
+                frame, node, targets[place], operand, adding=False
+            ):
+                for other in others:
+                    store(frame, node, other, targets[place])
+                return
+    value = computed(frame, node, operand)
+    if isinstance(value, ArrayValue) and not value.is_new:
+        value = kept(frame, node, value)
+    elif isinstance(value, Value) and any(isinstance(part, Element) for part in walk(value.expression)):
+        variable = scalar(frame, node, value.dtype, "value")
+        emit(frame, node, (perform(frame, node, Assign(variable, value.expression)),))
+        value = Value(variable)
+    for target in targets:
+        store(frame, node, target, value)
+
+
+def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -> bool:
+    """Whether no element belongs to both of two parts of arrays."""
+    if left.region is None or right.region is None:
+        return False
+    if left.region.array != right.region.array:
+        return True
+    points, others = _iterators(frame, left.shape), _iterators(frame, right.shape)
+    one, other = element_of(frame.kernel, left.region, points), element_of(frame.kernel, right.region, others)
+
+    def question() -> bool:
+        same = _where_equal(frame, one, other).intersect(known(frame))
+        for iterators, shape in ((points, left.shape), (others, right.shape)):
+            same = same.intersect(_within(frame, iterators, shape))
+        return bool(same.is_empty())
+
+    return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
 
 
 def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand: Operand) -> None:

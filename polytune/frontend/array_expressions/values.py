@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 
 from polytune.errors import SourceLocation
@@ -94,4 +94,28 @@ class Sum:
     start: ArrayValue | Value | None = None
 
 
-Operand = Value | ArrayValue | Sum
+@dataclass(frozen=True)
+class Selection:
+    """The elements of an array that a mask selects, of which nobody knows how many there are before it runs.
+
+    Attributes:
+        values: the whole array.
+        mask: truth values, of the same shape.
+        key: what is equal for selections by the same mask.
+    """
+
+    values: ArrayValue
+    mask: ArrayValue
+    key: Hashable
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of what is selected from."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.values.dtype
+
+
+Operand = Value | ArrayValue | Sum | Selection
