@@ -15,6 +15,7 @@ from polytune.frontend.prune import (
     context_of,
     nodes_without_parameters,
     replacements,
+    simplified,
     without_parameters,
 )
 from polytune.frontend.scop import Scop
@@ -66,7 +67,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         source=source.text,
         strict=strict,
         result_location=source.location(source.tree.body[-1]),
-        size_conditions=tuple(kernel.size_conditions),
+        size_conditions=simplified(kernel.size_conditions, context_of(parameters, kernel.affine.context)),
     )
 
 

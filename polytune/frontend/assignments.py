@@ -70,7 +70,7 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
             return
         value = computed(frame, node, operand)
         if isinstance(value, ArrayValue):
-            operand = value if value.is_new else kept(frame, node, value)
+            operand = value if value.region is not None else kept(frame, node, value)
         else:
             operand = keep(frame, node, promotion.number(value))
     for target in targets:

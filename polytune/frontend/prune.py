@@ -85,6 +85,15 @@ def nodes_without_parameters(nodes: tuple[SourceNode, ...], replaced: dict[str, 
     return tuple(change(node) for node in nodes)
 
 
+def simplified(conditions: Sequence[SizeCondition], context: isl.Set) -> tuple[SizeCondition, ...]:
+    """Conditions in the space of the parameters, without what the context says."""
+    space = context.get_space()
+    return tuple(
+        replace(condition, violated=condition.violated.align_params(space).gist(context).coalesce())
+        for condition in conditions
+    )
+
+
 def context_of(
     parameters: Sequence[Parameter], context: isl.Context, conditions: Sequence[SizeCondition] = ()
 ) -> isl.Set:

@@ -323,6 +323,7 @@ def correlated(data, C, x):
     x[1:] = x[:-1] = x[1:] + x[:-1]
     a = x[::-1] = x * 2
     x += a
+    x[:] = data[:, 0] = x[::-1]
 
 
 @program(SQUARE)

@@ -59,7 +59,7 @@ def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], ope
                     store(frame, node, other, targets[place])
                 return
     value = computed(frame, node, operand)
-    if isinstance(value, ArrayValue) and not value.is_new:
+    if isinstance(value, ArrayValue) and value.region is None:  # a view shows what the first assignment has changed
         value = kept(frame, node, value)
     elif isinstance(value, Value) and any(isinstance(part, Element) for part in walk(value.expression)):
         variable = scalar(frame, node, value.dtype, "value")
