@@ -11,6 +11,7 @@ from polytune.frontend.lower import lower
 from polytune.frontend.parameters import check_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
 from polytune.frontend.prune import (
+    checked,
     choose_parameters,
     context_of,
     nodes_without_parameters,
@@ -51,12 +52,14 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
             "assign elements of its array arguments",
         )
     parameters = choose_parameters(kernel, model.statements)
+    context = context_of(parameters, kernel.affine.context)
+    size_conditions = simplified(kernel.size_conditions, context)
     replaced = replacements(kernel, parameters)
     return Scop(
         name=source.name,
         signature=signature,
         parameters=parameters,
-        context=context_of(parameters, kernel.affine.context, kernel.size_conditions),
+        context=checked(context, size_conditions),
         arrays=tuple(kernel.arrays.values()),
         statements=tuple(without_parameters(statement, replaced) for statement in model.statements),
         schedule=order.schedule,
@@ -67,7 +70,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         source=source.text,
         strict=strict,
         result_location=source.location(source.tree.body[-1]),
-        size_conditions=simplified(kernel.size_conditions, context_of(parameters, kernel.affine.context)),
+        size_conditions=size_conditions,
     )
 
 

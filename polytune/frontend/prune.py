@@ -94,10 +94,8 @@ def simplified(conditions: Sequence[SizeCondition], context: isl.Set) -> tuple[S
     )
 
 
-def context_of(
-    parameters: Sequence[Parameter], context: isl.Context, conditions: Sequence[SizeCondition] = ()
-) -> isl.Set:
-    """``[p] -> { : every extent of an array >= 0 }``, and what calls are checked for, where that is convex."""
+def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set:
+    """``[p] -> { : every extent of an array >= 0 }``."""
     space = isl.Space.params_alloc(context, len(parameters))
     for position, parameter in enumerate(parameters):
         space = space.set_dim_name(isl.dim_type.param, position, parameter.name)
@@ -105,8 +103,13 @@ def context_of(
     for position, parameter in enumerate(parameters):
         if parameter.nonnegative:
             result = result.lower_bound_val(isl.dim_type.param, position, isl.Val(0, context))
-    for condition in conditions:
-        checked = result.subtract(condition.violated).coalesce()
-        if checked.n_basic_set() == 1:
-            result = checked
     return result
+
+
+def checked(context: isl.Set, conditions: Sequence[SizeCondition]) -> isl.Set:
+    """The context with what each call is checked for, where that is convex."""
+    for condition in conditions:
+        narrowed = context.subtract(condition.violated).coalesce()
+        if narrowed.n_basic_set() == 1:
+            context = narrowed
+    return context
