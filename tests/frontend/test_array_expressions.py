@@ -203,8 +203,18 @@ def test_products_are_added_up_where_they_belong() -> None:
         for i in range(C.shape[0]):
             C[i + 1 :, i] = C[i, i + 1 :] = A[:, i] @ B[:, i + 1 :]
 
-    square = np.zeros((3, 3))
+    square, vector = np.zeros((3, 3)), np.zeros(3)
+
+    def solved(L, x, b):
+        for i in range(len(x)):
+            x[i] = (b[i] - L[i, :i] @ x[:i]) / L[i, i]
+
+    def halved(C, A, B):
+        C[:] = (A @ B) * 0.5 + C[0, 0]
+
     assert copies(twice, square, square, square) == []
+    assert copies(solved, square, vector, vector) == []
+    assert copies(halved, square, square, square) == [2]
     assert copies(product, square, square, square) == []
     assert copies(in_place, square, square, square) == [2]
 

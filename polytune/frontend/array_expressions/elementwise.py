@@ -151,6 +151,10 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
         if merged is not None:
             return merged
 
+    finished = _finished(frame, node, symbol, left, right)
+    if finished is not None:
+        return finished
+
     def build(values: list[Value]) -> Value:
         return promotion.binary(symbol, *(promotion.number(value) for value in values))
 
@@ -159,7 +163,7 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
 
 def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
     """``-operand``."""
-    if isinstance(operand, Sum):
+    if isinstance(operand, Sum) and operand.finish is None:
         terms = tuple(replace(term, is_negative=not term.is_negative) for term in operand.terms)
         start = None if operand.start is None else negated(frame, node, operand.start)
         assert not isinstance(start, Sum | Selection)
@@ -209,6 +213,8 @@ def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Oper
     That changes the order of additions, which strict kernels must keep; of integers it is of no consequence.
     """
     target = left if isinstance(left, Sum) else right
+    if any(isinstance(side, Sum) and side.finish is not None for side in (left, right)):
+        return None
     if not isinstance(target, Sum) or (frame.kernel.strict and target.dtype.startswith("float")):
         return None
     negative = symbol == "-"
@@ -229,6 +235,25 @@ def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Oper
     other = negated(frame, node, right) if negative else right
     assert isinstance(other, Sum)
     return replace(other, start=_start(frame, node, "+", _fitted(frame, node, left, right.shape), other.start))
+
+
+def _finished(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Sum | None:
+    """An operation on sums and something else as what becomes of each sum where it is added up."""
+    total, other = (left, right) if isinstance(left, Sum) else (right, left)
+    if not isinstance(total, Sum) or isinstance(other, Sum) or not _may_start(frame, node, total, other):
+        return None
+    if symbol == "**" or (symbol == "/" and total.dtype.startswith("int")):
+        return None  # the type may be another one
+    fitted = _fitted(frame, node, other, total.shape)
+    before, total_is_left = total.finish, total is left
+
+    def finish(subscripts: Subscripts, value: Value) -> Value:
+        value = before(subscripts, value) if before is not None else value
+        element = fitted.at(subscripts) if isinstance(fitted, ArrayValue) else fitted
+        sides = (value, element) if total_is_left else (element, value)
+        return strong(promotion.binary(symbol, *(promotion.number(side) for side in sides)))
+
+    return replace(total, finish=finish)
 
 
 def _same_shape(frame: Frame, left: Shape, right: Shape) -> bool:

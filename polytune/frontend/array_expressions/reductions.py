@@ -228,13 +228,12 @@ def _count(reduced: Reduced, dtype: str) -> Value:
     return promotion.cast(count, dtype)
 
 
-def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> ArrayValue | Value:
+def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operand:
     """Means of elements, as numbers of a type."""
-    totals = computed(frame, node, total(reduced, dtype))
     count: Operand = _count(reduced, dtype)
     if reduced.mask is not None:
         count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))
-    return computed(frame, node, arithmetic(frame, node, "/", totals, count))
+    return arithmetic(frame, node, "/", total(reduced, dtype), count)
 
 
 @compiles(np.mean, *_COMMON)
@@ -244,7 +243,7 @@ def _mean(call: ArrayCall) -> Operand:
     return mean_of(call.frame, call.node, reduced, call.dtype("dtype", dtype))
 
 
-def _variance(call: ArrayCall) -> ArrayValue | Value:
+def _variance(call: ArrayCall) -> Operand:
     """The mean of the squared distances from the mean, as NumPy computes it, in two passes."""
     frame, node = call.frame, call.node
     reduced = _reduced(call)
@@ -255,16 +254,14 @@ def _variance(call: ArrayCall) -> ArrayValue | Value:
     dtype = call.dtype("dtype", array.dtype if array.dtype.startswith("float") else "float64")
     freedom = call.constant("ddof", 0)
     spread = Reduced(array, reduced.axes, True)
-    mean = mean_of(frame, node, spread, dtype)
-    if isinstance(mean, ArrayValue):
-        mean = kept(frame, node, mean)
+    mean = computed(frame, node, mean_of(frame, node, spread, dtype))
     distance = computed(frame, node, arithmetic(frame, node, "-", cast_array(frame, node, array, dtype), mean))
     assert isinstance(distance, ArrayValue)
     squares = elementwise(frame, node, lambda values: promotion.binary("*", values[0], values[0]), [distance])
     assert isinstance(squares, ArrayValue)
-    totals = computed(frame, node, total(Reduced(squares, reduced.axes, reduced.keepdims), dtype))
+    totals = total(Reduced(squares, reduced.axes, reduced.keepdims), dtype)
     count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
-    return computed(frame, node, arithmetic(frame, node, "/", totals, count))
+    return arithmetic(frame, node, "/", totals, count)
 
 
 @compiles(np.var, "a", "axis", "dtype", "out", "ddof", "keepdims")

@@ -95,6 +95,7 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
     """
     if (
         isinstance(operand, Sum)
+        and operand.finish is None
         and symbol in ("+", "-")
         and not (frame.kernel.strict and operand.dtype.startswith("float"))
     ):
@@ -291,6 +292,12 @@ def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum,
         for element in _reads(term.value(later, inner), region.array):
             if not _is_apart(frame, region, target.shape, earlier, later, element, inner, term.extents):
                 return False
+    if operand.finish is not None:
+        here = element_of(frame.kernel, region, later)
+        if any(element != here for element in _reads(operand.finish(later, Value(here)), region.array)):
+            return False
+        if _count_of(here, operand.finish(later, Value(here))) > 1:
+            return False
     start = operand.start
     if start is not None:
         value = start.at(later) if isinstance(start, ArrayValue) else start
@@ -306,6 +313,11 @@ def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum,
     )
     emit(frame, node, nodes)
     return True
+
+
+def _count_of(element: Element, value: Value) -> int:
+    """How often an element occurs in a value."""
+    return sum(part == element for part in walk(value.expression))
 
 
 def _reads(value: Value, array: str) -> list[Element]:

@@ -143,6 +143,9 @@ def summed(
                 return (perform(frame, node, increased(target(iterators), value(iterators, inner), negative)),)
 
             nodes += over(frame, node, term.extents, add_up)
+        if operand.finish is not None:
+            finished = operand.finish(iterators, Value(target(iterators)))
+            nodes.append(perform(frame, node, Assign(element, convert(finished, element.dtype))))
         return nodes
 
     return over(frame, node, operand.shape, body)

@@ -86,12 +86,16 @@ class Sum:
     """An array, or a number where the shape is empty, each of whose elements is the sum of ``start`` and the terms.
 
     It is not computed yet, so that what it is assigned to may be where its terms are added up.
+
+    Attributes:
+        finish: what becomes of each sum, a function of its subscripts and of its value; None where it is the result.
     """
 
     shape: Shape
     dtype: str
     terms: tuple[Term, ...]
     start: ArrayValue | Value | None = None
+    finish: Callable[[Subscripts, Value], Value] | None = None
 
 
 @dataclass(frozen=True)
