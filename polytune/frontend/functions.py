@@ -25,6 +25,7 @@ from polytune.frontend.promotion import (
     negate,
     negation,
     number,
+    select,
     truth,
 )
 from polytune.frontend.refusals import counted
@@ -172,6 +173,20 @@ def _clipped(arguments: list[Value]) -> Value:
     return _extremum("min", "minimum", [high, _extremum("max", "maximum", [value, low])])
 
 
+def _to_even(arguments: list[Value]) -> Value:
+    """``np.rint``: the nearest integer, of two the even one, with the sign of the number."""
+    argument = arguments[0]
+    if argument.is_integer:
+        return argument
+    below = call("floor", [argument], python=False)
+    above = binary("+", below, constant(1.0))
+    distance = binary("-", argument, below)
+    half = constant(0.5)
+    is_even = compare("==", binary("%", below, constant(2.0)), constant(0.0))
+    down = logical("or", [compare("<", distance, half), logical("and", [compare("==", distance, half), is_even])])
+    return call("copysign", [select(down, below, above), argument], python=False)
+
+
 def _scaled(factor: float, arguments: list[Value]) -> Value:
     """A number times a constant, as floating point."""
     argument = arguments[0]
@@ -218,6 +233,8 @@ def _table() -> dict[Any, _Rule]:
         np.reciprocal: (1, 1, lambda arguments: binary("/", constant(1.0), arguments[0])),
         np.degrees: (1, 1, partial(_scaled, 180.0 / math.pi)),
         np.radians: (1, 1, partial(_scaled, math.pi / 180.0)),
+        np.rint: (1, 1, _to_even),
+        np.round: (1, 1, _to_even),
         np.square: (1, 1, lambda arguments: binary("*", arguments[0], arguments[0])),
         np.power: (2, 2, partial(_fold, "**")),
         np.mod: (2, 2, partial(_fold, "%")),

@@ -210,6 +210,21 @@ def counted(x, A):
     A[:] = A @ np.eye(x.shape[0]) + np.eye(x.shape[0], k=1)
 
 
+@program(VECTORS)
+def listed(x, y):
+    weights = np.array([0.25, 0.5, 0.25])
+    table = np.array([[1, 2], [3, 4]])
+    x[1:-1] = weights[0] * y[:-2] + weights[1] * y[1:-1] + weights[2] * y[2:]
+    y[:] = y + np.sum(table) + np.sum(table[1] / weights[:2])
+    y[1:] += np.diff(x)
+    y[:] = np.rint(y * 4) / 4 + np.round(-x * 0.5)
+
+
+@program(lambda n: ((n + 2, n + 3), (n + 2, n + 2)))
+def covariances(A, C):
+    C[:] = np.cov(A) + np.cov(A.T[: A.shape[0], : A.shape[1]].T)[: C.shape[0]]
+
+
 @program(VECTORS, least=1)
 def joined(x, y):
     both = np.concatenate((x, y, x[1:]))

@@ -778,10 +778,10 @@ def nothing(A):
         A[i] = 1.0
 
 
-@refused("np.rint is called", "np.rint(A[i])")
+@refused("round is called", "round(A[i])")
 def rounded(A):
     for i in range(len(A)):
-        A[i] = np.rint(A[i])
+        A[i] = round(A[i])
 
 
 @refused("a loop over prange(len(A))", "prange(len(A))")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Sequence
 
 import numpy as np
@@ -18,7 +19,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import cast_array, strong
+from polytune.frontend.array_expressions.elementwise import cast_array, computed, strong
 from polytune.frontend.array_expressions.shapes import stretched
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
@@ -28,7 +29,7 @@ from polytune.frontend.expression import Compare, Iterator
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 
-NAMES = ("empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace")
+NAMES = ("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace")
 """The functions that make arrays of numbers alone."""
 
 
@@ -116,7 +117,37 @@ def _copy(call: ArrayCall) -> Operand:
 
 @compiles(np.array, "a", "dtype", "copy")
 def _array(call: ArrayCall) -> Operand:
+    if "a" in call.arguments and isinstance(call.arguments["a"], ast.List | ast.Tuple):
+        return _listed(call, call.arguments["a"])
     return _converted_copy(call)
+
+
+def _listed(call: ArrayCall, node: ast.List | ast.Tuple) -> Operand:
+    """``np.array([[a, b], [c, d]])``, of numbers that are written out."""
+    rows = [each.elts if isinstance(each, ast.List | ast.Tuple) else None for each in node.elts]
+    lengths = {None if row is None else len(row) for row in rows}
+    if len(lengths) != 1:
+        raise call.refusal("a list of lists of different lengths, or of nothing", "write np.empty((n, m))")
+    columns = lengths.pop()
+    cells = node.elts if columns is None else [cell for row in rows for cell in row or ()]
+    values = [promotion.number(_number(call, cell)) for cell in cells]
+    kind = promotion.kind_of(values[0]) if values else promotion.ScalarKind("float64", True)
+    for value in values:
+        kind = promotion.join(kind, promotion.kind_of(value))
+    frame, syntax = call.frame, call.node
+    shape = (integer(len(node.elts)),) if columns is None else (integer(len(node.elts)), integer(columns))
+    region = allocate(frame, syntax, shape, call.dtype("dtype", kind.dtype))
+    for place, value in enumerate(values):
+        subscripts = [integer(place)] if columns is None else [integer(part) for part in divmod(place, columns)]
+        emit(frame, syntax, (perform(frame, syntax, assigned(frame, region, subscripts, value)),))
+    return in_memory(frame.kernel, region, shape, is_new=True)
+
+
+def _number(call: ArrayCall, node: ast.expr) -> Value:
+    value = computed(call.frame, node, call.evaluate(call.frame, node))
+    if isinstance(value, ArrayValue):
+        raise call.refusal("a list of arrays", "write np.stack((A, B)), or np.concatenate")
+    return value
 
 
 @compiles(np.asarray, "a", "dtype")

@@ -9,10 +9,12 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import arithmetic, elementwise
+from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
 from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
-from polytune.frontend.array_expressions.reductions import Reduced, sum_type, total
+from polytune.frontend.array_expressions.reductions import Reduced, mean_of, sum_type, total
+from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
+from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.promotion import Value
 
 
@@ -122,6 +124,23 @@ def _einsum(call: ArrayCall) -> Operand:
     if not fits or len(set(result)) != len(result) or not set(result) <= set("".join(letters)):
         raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
     return contraction(call.frame, call.node, operands, letters, result)
+
+
+@compiles(np.cov, "m")
+def _cov(call: ArrayCall) -> Operand:
+    """Of variables in rows: the products of distances from the means."""
+    frame, node = call.frame, call.node
+    array = cast_array(frame, node, call.array("m"), "float64")
+    if not isinstance(array, ArrayValue) or array.ndim != 2:
+        raise call.refusal("np.cov of an array that is no matrix", "pass a matrix with a row for each variable")
+    means = computed(frame, node, mean_of(frame, node, Reduced(array, (1,), True), "float64"))
+    distances = computed(frame, node, arithmetic(frame, node, "-", array, means))
+    assert isinstance(distances, ArrayValue)
+    distances = kept(frame, node, distances)
+    products = matrix_product(frame, node, distances, permuted(frame.kernel, distances, (1, 0)))
+    freedom = promotion.binary("-", Value(array.shape[1], weak=True), promotion.constant(1))
+    count = promotion.cast(functions.apply(np.maximum, [freedom, promotion.constant(0)]), "float64")
+    return arithmetic(frame, node, "/", products, count)
 
 
 @compiles(np.linalg.norm, "x")

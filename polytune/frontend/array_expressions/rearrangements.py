@@ -10,9 +10,9 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed
+from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, cast_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
-from polytune.frontend.array_expressions.sizes import lesser, require, size_text
+from polytune.frontend.array_expressions.sizes import extent, lesser, require, size_text
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
@@ -80,6 +80,23 @@ def _flipud(call: ArrayCall) -> Operand:
 @compiles(np.fliplr, "a")
 def _fliplr(call: ArrayCall) -> Operand:
     return _flipped(call, call.array("a"), [1])
+
+
+@compiles(np.diff, "a", "n", "axis")
+def _diff(call: ArrayCall) -> Operand:
+    """Differences of neighbours."""
+    array = call.array("a")
+    place = call.axis("axis", array.ndim, -1) or 0
+    if call.constant("n", 1) != 1:
+        raise call.refusal("np.diff of a higher order", "take differences of differences: np.diff(np.diff(A))")
+    shape = list(array.shape)
+    shape[place] = extent(call.frame, subtract(array.shape[place], ONE))
+    sides = []
+    for offset in (ONE, ZERO):
+        axes = _whole_axes(array.ndim)
+        axes[place] = Axis(offset, place)
+        sides.append(rearranged(call.frame.kernel, array, axes, tuple(shape)))
+    return arithmetic(call.frame, call.node, "-", *sides)
 
 
 @compiles(np.expand_dims, "a", "axis")
