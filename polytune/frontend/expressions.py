@@ -106,7 +106,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             if test.constant is not None:
                 return evaluate(frame, node.body if test.constant else node.orelse)
             branch = replace(frame, pure=True)
-            return promotion.select(test, read(branch, node.body), read(branch, node.orelse))
+            return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
         case ast.Call():
             return _call(frame, node)
     raise refuse_expression(frame.source, node)

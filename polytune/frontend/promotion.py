@@ -21,6 +21,7 @@ from polytune.frontend.expression import (
     Cast,
     Compare,
     Constant,
+    Element,
     Expression,
     Logical,
     Select,
@@ -236,11 +237,15 @@ def negation(condition: Value) -> Value:
     return Value(Unary("not", condition.expression, "bool"), weak=True)
 
 
-def select(condition: Value, then: Value, otherwise: Value) -> Value:
-    """``then if condition else otherwise``; a condition known here takes its branch."""
+def select(condition: Value, then: Value, otherwise: Value, *, evaluated: bool = False) -> Value:
+    """``then if condition else otherwise``; a condition known here takes its branch.
+
+    Where both are the same nothing is chosen, unless the condition is to be ``evaluated`` for the elements that it
+    reads: they have to be in range all the same.
+    """
     if condition.constant is not None:
         return then if condition.constant else otherwise
-    if then == otherwise:
+    if then == otherwise and not (evaluated and any(isinstance(node, Element) for node in walk(condition.expression))):
         return then
     if then.dtype == otherwise.dtype == "bool":
         return Value(Select(condition.expression, then.expression, otherwise.expression, "bool"), weak=True)

@@ -87,9 +87,25 @@ def remainders(A, n: int, m: int):
             A[i, i] = A[i, i] + min(A[(i + 2) % 3, abs(i - m // 2) + 2], A[i + 2, i + 2])
 
 
+def chosen_between_equals(A, B, n: int):
+    for i in range(len(A)):
+        A[i] = 0.5 if B[i + n] > 0.0 else 0.5  # noqa: RUF034
+
+
 @pytest.mark.parametrize(
     "function",
-    [remainders, programs.gemm, programs.atax, shifted, guarded, local, strided, features.ends, features.substituted],
+    [
+        chosen_between_equals,
+        remainders,
+        programs.gemm,
+        programs.atax,
+        shifted,
+        guarded,
+        local,
+        strided,
+        features.ends,
+        features.substituted,
+    ],
 )
 def test_conditions_are_exact(function: Callable[..., Any]) -> None:
     scop = analysed(function)

@@ -77,12 +77,7 @@ def array_dependences(
     be ``exact``, the analysis begins with the second way.  With ``of_elements`` all statements that update an array by
     one operator are one reduction, which they are for each of its elements.
     """
-    owner = {
-        reference: statement.reduction.operator if of_elements else statement.name
-        for statement in scop.statements
-        if statement.reduction is not None
-        for reference in (statement.reduction.read, statement.reduction.write)
-    }
+    owner = _owners(scop, of_elements)
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         work = partial(way, accesses, scop, owner, relax_reductions)
         few = way is _value_based and any(_has_divisions(access.relation) for access in accesses)
@@ -91,6 +86,44 @@ def array_dependences(
         if found is not None:
             return found
     return _order_based(accesses, scop, owner, relax_reductions)
+
+
+def live_range_order(
+    accesses: Sequence[Access],
+    scop: Scop,
+    relax_reductions: bool,
+    times: isl.UnionMap,
+    *,
+    of_elements: bool = False,
+) -> isl.UnionMap | None:
+    """The false dependences among all live ranges of an array, not only from one to the next; None where isl gives up.
+
+    With T the source order, ``times``, A a reference and W one that writes, ``{ s -> t : A(s) = W(t), T(s) < T(t) }``.
+    Those from a live range to the next one imply the others as long as all are respected.  Once live ranges are
+    reordered others are next to one another, and nothing follows for them.
+    """
+    owner = _owners(scop, of_elements)
+
+    def work() -> isl.UnionMap:
+        earlier = _earlier(accesses, scop, times)
+        order: list[isl.UnionMap] = []
+        for source, sink in _conflicting(accesses):
+            if sink.is_write and not (relax_reductions and _of_one_reduction(source, sink, owner)):
+                same_element = source.relation.apply_range(sink.relation.reverse())
+                order.append(earlier.intersect(isl.UnionMap.from_map(same_element)))
+        return coalesced(joined(order, scop).intersect_params(scop.context))
+
+    return within_budget(scop.context.get_ctx(), OPERATIONS, work)
+
+
+def _owners(scop: Scop, of_elements: bool) -> dict[str, str]:
+    """What reduction each reference of one belongs to."""
+    return {
+        reference: statement.reduction.operator if of_elements else statement.name
+        for statement in scop.statements
+        if statement.reduction is not None
+        for reference in (statement.reduction.read, statement.reduction.write)
+    }
 
 
 def _without_conflicts(
@@ -201,11 +234,12 @@ def _of_one_reduction(source: Access, sink: Access, owner: Mapping[str, str]) ->
     return statement is not None and statement == owner.get(sink.reference)
 
 
-def _earlier(accesses: Iterable[Access], scop: Scop) -> isl.UnionMap:
-    """``{ S[i] -> T[j] : S[i] before T[j] in source order }`` for the statements that make the accesses."""
+def _earlier(accesses: Iterable[Access], scop: Scop, order: isl.UnionMap | None = None) -> isl.UnionMap:
+    """``{ S[i] -> T[j] : S[i] before T[j] in source order }`` for the statements that make the accesses; the source
+    order as a map may be given."""
     names = {access.statement for access in accesses}
     instances = domain_of(scop, [statement for statement in scop.statements if statement.name in names])
-    times = scop.schedule.get_map().intersect_domain(instances)
+    times = (scop.schedule.get_map() if order is None else order).intersect_domain(instances)
     return times.lex_lt_union_map(times)
 
 

@@ -94,7 +94,7 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
             resident.add(array)
     # Few dependences of many are open: those are put together.
     flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
-    order = {array: open_dependences(relation, node) for array, relation in dependences.order.items()}
+    order = {array: open_dependences(relation, node) for array, relation in dependences.all_order.items()}
     relaxed = dependences.reductions if without is None else dependences.reductions.subtract(without)
     updates = open_dependences(union_of([relaxed] if dependences.relaxed else [], scop), node)
     binding = [*flows, *(relation for array, relation in order.items() if array not in contained)]
@@ -103,7 +103,7 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     ordered = distances(union_of([*binding, *reordered], scop), schedule)
     coincident = tuple(stays(bound, member) for member in range(members))
     conflicting = frozenset(
-        array for array in contained if _conflicts(dependences.order.get(array), node, schedule, coincident)
+        array for array in contained if _conflicts(dependences.all_order.get(array), node, schedule, coincident)
     )
     obstacles = tuple(
         () if coincident[member] else _obstacles(node, schedule, member, dependences, contained)
@@ -178,7 +178,7 @@ def _obstacles(
 ) -> tuple[Obstacle, ...]:
     found: list[Obstacle] = []
     updates = {"": dependences.reductions} if dependences.relaxed else {}
-    for kind, relations in (("flow", dependences.flow), ("order", dependences.order), ("reduction", updates)):
+    for kind, relations in (("flow", dependences.flow), ("order", dependences.all_order), ("reduction", updates)):
         for array, relation in relations.items():
             if kind == "order" and array in contained:
                 continue

@@ -11,7 +11,13 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.schedule.analysis.array_dependences import OPERATIONS, ArrayDependences, Precision, array_dependences
+from polytune.schedule.analysis.array_dependences import (
+    OPERATIONS,
+    ArrayDependences,
+    Precision,
+    array_dependences,
+    live_range_order,
+)
 from polytune.schedule.unions import coalesced, joined, union_of
 
 
@@ -25,6 +31,8 @@ class Dependences:
         flow: per array, from the write of a value to each read of it.
         order: per array, the false dependences: from each access of a value to the write that ends its life
             (read to next write, write to next write).
+        all_order: the same, but of privatisable arrays to every later write: what a schedule that has reordered live
+            ranges may still change.
         tagged_flow, tagged_order: the same over all private-able arrays with the references attached,
             ``{ [S[i] -> ref[]] -> [T[j] -> ref'[]] }``, as isl's conditional validity wants them.
         reductions: the self-dependences of reduction statements (both kinds); part of ``flow`` and ``order`` unless
@@ -41,6 +49,7 @@ class Dependences:
     scop: Scop
     flow: dict[str, isl.UnionMap]
     order: dict[str, isl.UnionMap]
+    all_order: dict[str, isl.UnionMap]
     tagged_flow: isl.UnionMap
     tagged_order: isl.UnionMap
     reductions: isl.UnionMap
@@ -108,10 +117,20 @@ def compute_dependences(
         and not scop.array(name).zeroed
         and name not in result_scalars
     }
+    all_order = {name: each.order for name, each in found.items()}
+    times = scop.schedule.get_map()
+    for name in tuple(tagged):
+        touching = [access for access in accesses if access.array == name]
+        between = live_range_order(touching, scop, relax_reductions, times, of_elements=of_elements)
+        if between is None:
+            del tagged[name]
+        else:
+            all_order[name] = between
     return Dependences(
         scop,
         {name: each.flow for name, each in found.items()},
         {name: each.order for name, each in found.items()},
+        all_order,
         _simplified((flow for flow, _ in tagged.values()), scop),
         _simplified((order for _, order in tagged.values()), scop),
         _simplified((each.reductions for each in found.values()), scop),

@@ -179,7 +179,7 @@ def _parts(node: isl.ScheduleNode, region: Region, members: Sequence[int]) -> li
 def _binding(plan: Plan, region: Region, node: isl.ScheduleNode) -> isl.UnionMap:
     """The dependences open at a region's band that copies for each worker do not break."""
     dependences = plan.dependences
-    kept = [relation for array, relation in dependences.order.items() if array not in region.private]
+    kept = [relation for array, relation in dependences.all_order.items() if array not in region.private]
     return open_dependences(union_of([dependences.all_flow, *kept], dependences.scop), node)
 
 

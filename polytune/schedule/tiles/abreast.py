@@ -65,7 +65,7 @@ def iterations_abreast(node: isl.ScheduleNode, dependences: Dependences) -> Abre
     depth = node.get_schedule_depth() + last
     loop = node.band_split(last).child(0) if last else node
     member = loop.band_get_partial_schedule_union_map()
-    relations = [*dependences.flow.values(), *dependences.order.values()]
+    relations = [*dependences.flow.values(), *dependences.all_order.values()]
     apart: list[isl.Set] = []
     for relation in maps_of(open_dependences(union_of(relations, dependences.scop), loop)):
         source, sink = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)

@@ -51,7 +51,7 @@ def order_of_statements(loop: isl.ScheduleNode, dependences: Dependences) -> isl
     instances = {part.get_tuple_name(): part for part in sets_of(loop.get_domain())}
     if len(instances) < 2:
         return None
-    relations = [*dependences.flow.values(), *dependences.order.values()]
+    relations = [*dependences.flow.values(), *dependences.all_order.values()]
     before: dict[str, list[str]] = {name: [] for name in sorted(instances)}
     for relation in maps_of(open_dependences(union_of(relations, dependences.scop), loop)):
         source, sink = relation.get_tuple_name(isl.dim_type.in_), relation.get_tuple_name(isl.dim_type.out)

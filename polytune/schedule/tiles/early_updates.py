@@ -20,7 +20,7 @@ from polytune.schedule.analysis.bands import analyse_band, distances, open_depen
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import violation
 from polytune.schedule.tree import below_mark
-from polytune.schedule.unions import sets_of
+from polytune.schedule.unions import sets_of, union_of
 
 
 @dataclass(frozen=True)
@@ -92,7 +92,7 @@ def _wait_for_nothing(node: isl.ScheduleNode, statement: Statement, dependences:
         bound += "_"
     early = isl.UnionSet.from_set(_early(statement, bound))
     inside = _at_least(node.band_get_partial_schedule().get_union_pw_aff(0), bound)
-    rows = open_dependences(dependences.everything, node)
+    rows = open_dependences(union_of([dependences.all_flow, *dependences.all_order.values()], dependences.scop), node)
     rows = rows.intersect_domain(inside).intersect_range(inside)
     if not rows.intersect_range(early).is_empty():
         return False

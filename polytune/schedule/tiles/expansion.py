@@ -85,9 +85,9 @@ def _left_by(arrays: frozenset[str], node: isl.ScheduleNode, dependences: Depend
     of it."""
     order = {
         name: open_dependences(relation, node.child(0) if name in arrays else node)
-        for name, relation in dependences.order.items()
+        for name, relation in dependences.all_order.items()
     }
-    return replace(dependences, order=order)
+    return replace(dependences, order=order, all_order=order)
 
 
 def _keeps_scalars(node: isl.ScheduleNode, dependences: Dependences) -> bool:

@@ -115,7 +115,7 @@ def _separated(node: isl.ScheduleNode, dependences: Dependences) -> isl.Schedule
     if node.band_n_member() != 2 or has_band(node.child(0)):
         return node
     loop = node.band_split(1).child(0)
-    relations = [*dependences.flow.values(), *dependences.order.values()]
+    relations = [*dependences.flow.values(), *dependences.all_order.values()]
     between = joined(
         (
             isl.UnionMap.from_map(part)

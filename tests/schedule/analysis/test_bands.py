@@ -6,12 +6,16 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 import islpy as isl
+import numpy as np
 import pytest
 
+from polytune.pipeline import Stages
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.loop_report import report_loops
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.unions import domain_of
+from polytune.signature import ArrayType, Signature
 from tests.schedule.instances import Instance, Pair, Point, extents, pairs, parameters_at, times
 from tests.schedule.kernels import SMALL
 
@@ -44,7 +48,7 @@ class Enumerated:
             prefix = times(partial.intersect_domain(node.get_domain()), here)
         self.prefix = prefix
         self.flow = {array: pairs(relation, here) for array, relation in dependences.flow.items()}
-        self.order = {array: pairs(relation, here) for array, relation in dependences.order.items()}
+        self.order = {array: pairs(relation, here) for array, relation in dependences.all_order.items()}
         self.reductions = pairs(dependences.reductions, here)
         self.updates = self.reductions if dependences.relaxed else set()
         self.contained = frozenset(filter(self.is_contained, dependences.privatisable))
@@ -147,3 +151,28 @@ def test_updates_of_a_relaxed_reduction_come_in_any_order_but_not_at_once() -> N
     assert [analysis.coincident for analysis in analyses] == [(False,), (False,)]
     assert [analysis.permutable for analysis in analyses] == [True, True]
     assert [analysis.concurrent for analysis in analyses] == [True, False]
+
+
+def rows_of_sums(A, B):
+    t = np.empty(4)
+    for i in range(A.shape[0]):
+        for j in range(3):
+            for k in range(4):
+                t[k] = A[i, j, k]
+            for k in range(4):
+                B[i, j] += t[k] * t[3 - k]
+
+
+def test_values_that_an_outer_loop_has_put_next_to_one_another_need_copies() -> None:
+    """In source order no row follows another one with equal j, as j goes from 0 to 2 between them."""
+    types = (("A", ArrayType("float64", 3)), ("B", ArrayType("float64", 2)))
+    dependences = Stages(rows_of_sums, Signature(types)).dependences
+    root = isl.Schedule.from_domain(domain_of(dependences.scop)).get_root().child(0)
+    columns, rows = (
+        isl.MultiUnionPwAff.read_from_str(root.get_ctx(), f"[{{ S0[i, j, k] -> [({x})]; S1[i, j, k] -> [({x})] }}]")
+        for x in ("j", "i")
+    )
+    band = root.insert_partial_schedule(rows).insert_partial_schedule(columns).child(0)
+    analysis = analyse_band(band, dependences)
+    assert analysis.coincident == (True,) and "t" in analysis.resident
+    assert "t" in analysis.conflicting

@@ -5,10 +5,12 @@ from __future__ import annotations
 import islpy as isl
 import pytest
 
+from polytune.pipeline import Stages
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.regions import Plan, RegionKind
 from polytune.schedule.tiles.distribution import distribute_innermost
+from polytune.signature import ArrayType, ScalarType, Signature
 from tests.schedule.kernels import polybench_case
 
 
@@ -75,3 +77,21 @@ def test_a_loop_without_dependences_stays_whole() -> None:
 
 def test_a_single_loop_stays_whole() -> None:
     assert not is_distributed("jacobi-1d", "[{ S0[t, i] -> [(t)]; S1[t, i] -> [(t)] }]")
+
+
+def exchanged(A, B, n):
+    for i in range(n):
+        for j in range(n - 1, i, -1):
+            B[i + 3, j + 1], B[j, i + 1] = B[j, i + 1], B[i + 3, j + 1]
+        B[i + 2, i] += 1.0 + A[5 - i, i + 2]
+        A[i + 2, n - 2 * i + 4], A[i + 2, i + 4] = A[i + 1, i + 7], A[i + 2, n - 2 * i + 4]
+
+
+def test_variable_of_each_iteration_keeps_its_loop_whole_where_live_ranges_are_reordered() -> None:
+    """In a tile i is innermost, and the exchanges of one j follow one another, which in the source none does."""
+    types = (("A", ArrayType("float64", 2)), ("B", ArrayType("float64", 2)), ("n", ScalarType("int64")))
+    plans = Stages(exchanged, Signature(types), strict=True).plans
+    wavefronts = [plan for plan in plans if any(region.kind is RegionKind.WAVEFRONT for region in plan.regions)]
+    assert wavefronts
+    for plan in plans:
+        assert is_proven_legal(plan.schedule, plan.dependences), plan.name
