@@ -51,12 +51,17 @@ class UnsupportedSourceError(PolytuneError):
 
 
 class ArgumentError(PolytuneError, ValueError):
-    """The arguments of a call do not fit the kernel; nothing has been written."""
+    """The arguments of a call do not fit the kernel; nothing has been written, unless the message says so."""
 
 
 class UnassignedVariableError(ArgumentError, UnboundLocalError):
     """A call would read a variable that no iteration has assigned, as Python's error of that name says; nothing has
     been written."""
+
+
+class SubscriptError(ArgumentError, IndexError):
+    """A subscript that depends on data was out of range, as Python's IndexError says; the message tells where, and what
+    has been written."""
 
 
 class CompilationError(PolytuneError):

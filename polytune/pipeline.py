@@ -35,6 +35,7 @@ from polytune.schedule.candidate import Candidate
 from polytune.schedule.candidates import SUMMED, candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.planning import plan_parallel, plan_serial
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.rewrites.splitting import SPLIT
@@ -199,6 +200,8 @@ class Stages:
     @cached_property
     @_timed()
     def _chosen(self) -> Attempted[Plan]:
+        if obstacle_to_devices(self.scop) is not None:
+            return Attempted((), ())
         return choose_plan(self.candidates)
 
     @cached_property

@@ -20,10 +20,11 @@ from polytune.codegen.loops import (
     Store,
 )
 from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import vector_text
-from polytune.frontend.expression import Element
+from polytune.frontend.expression import Element, Expression
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
@@ -48,7 +49,11 @@ def show_scop(scop: Scop) -> str:
         if statement.reduction is not None:
             lines.append(f"    reduction: {statement.reduction.operator}")
     if scop.result is not None:
-        lines.append(f"result: {expression_text(scop.result, lambda element: element.array, compiled=False)}")
+
+        def text(node: Expression) -> str:
+            return expression_text(node, lambda element: element.array, compiled=False)
+
+        lines.append(f"result: {result_text(scop.result, text, lambda name: name)}")
     return "\n".join(lines)
 
 

@@ -22,6 +22,7 @@ from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import report_loops
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.regions import Plan
 from polytune.schedule.unions import sets_of
@@ -50,6 +51,9 @@ def reason_for_processor_only(dependences: Dependences, given_up: Sequence[str],
         is_parallel: whether there is a schedule for devices, for which no code could be made.
     """
     name = dependences.scop.name
+    found = obstacle_to_devices(dependences.scop)
+    if found is not None:
+        return f"{name} runs on the CPU only: {found[0]} has {found[1]}"
     if is_parallel:
         return f"{name} runs on the CPU only: isl could not generate code for devices within its budget"
     reason = _obstacle(dependences)

@@ -6,12 +6,15 @@ import builtins
 import dis
 import inspect
 from dataclasses import dataclass, field
-from types import FunctionType, ModuleType
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of
+import numpy as np
+
+from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
 
 _BUILTIN = vars(builtins)
+_MOST_ELEMENTS = 4096  # what has more is no constant array of a kernel
 
 
 @dataclass
@@ -57,6 +60,9 @@ class Surroundings:
                 self._describe_members(name, value, attributes)
         elif isinstance(value, NUMBERS):
             self.parts.append(f"{name} = {value!r}")
+        elif _is_collection(value):
+            self.parts.append(f"{name} holds {contents_of(value)}")
+            self.values.add_collection(name, value)
         elif value is ABSENT:
             self.parts.append(f"{name} is not defined")
         else:
@@ -74,6 +80,15 @@ class Surroundings:
             value = attribute_of(owner, attribute)
             if value is not ABSENT and (isinstance(value, NUMBERS) or value is attribute_of(owner, attribute)):
                 self._describe(f"{name}.{attribute}", self.values.add_attribute(owner, attribute), attributes)
+
+
+def _is_collection(value: Any) -> bool:
+    """Whether a value may be a constant array of a kernel: an array, or a list or tuple of numbers and of such."""
+    if isinstance(value, np.ndarray):
+        return value.size <= _MOST_ELEMENTS
+    if not isinstance(value, list | tuple) or len(value) > _MOST_ELEMENTS:
+        return False
+    return all(isinstance(item, NUMBERS) or _is_collection(item) for item in value)
 
 
 def surroundings_of(function: FunctionType) -> Surroundings:
@@ -104,9 +119,13 @@ def _loaded(function: FunctionType) -> tuple[list[str], list[str]]:
     """The global names and the attributes that a function's code loads."""
     names: set[str] = set()
     attributes: set[str] = set()
-    for instruction in dis.get_instructions(function):
-        if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
-            names.add(instruction.argval)
-        elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-            attributes.add(instruction.argval)
+    waiting = [function.__code__]
+    while waiting:
+        code = waiting.pop()
+        waiting += [each for each in code.co_consts if isinstance(each, CodeType)]  # of nested functions
+        for instruction in dis.get_instructions(code):
+            if instruction.opname in ("LOAD_GLOBAL", "LOAD_NAME"):
+                names.add(instruction.argval)
+            elif instruction.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+                attributes.add(instruction.argval)
     return sorted(names), sorted(attributes)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError, UnsupportedSourceError
+from polytune.errors import ArgumentError
 
 PAGE = Path(__file__).parents[1] / "docs" / "language.md"
 LEAST = -(2**63)
@@ -148,16 +148,3 @@ def test_sizes_that_cannot_be_computed(function: Callable[..., Any], numbers: tu
     assert not A.any()
     kernel(A, 3, 1)
     np.testing.assert_array_equal(A, [1.0, 1.0, 1.0, 0.0])
-
-
-def two_results(A):
-    s = 0.0
-    for i in range(len(A)):
-        s += A[i]
-    return s, s / 2.0
-
-
-def test_two_results_are_refused() -> None:
-    with pytest.raises(UnsupportedSourceError, match="several values are returned"):
-        polytune.kernel(two_results)(np.ones(3))
-    assert "`return a, b` is refused" in PAGE.read_text()

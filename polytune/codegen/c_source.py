@@ -18,7 +18,23 @@ from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
 from polytune.codegen.names import Namespace
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
-from polytune.frontend.expression import Argument, Assign, Branch, Element, Expression, Extent, Operation, While
+from polytune.errors import PolytuneError
+from polytune.frontend.expression import (
+    Argument,
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Extent,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
+from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedTuple
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.signature import ArrayType, ScalarType
 
@@ -108,7 +124,15 @@ def c_function(
         constants: values of arguments that are integers, by their names in C, for a function of these sizes alone; it
             does not take them.
         restrict: whether the text says that arrays do not overlap.
+
+    Raises:
+        PolytuneError: the kernel returns something else than a number.
     """
+    if isinstance(scop.result, ReturnedArray | ReturnedTuple | ReturnedChoice):
+        raise PolytuneError(
+            f"{scop.name} returns arrays or several values, and functions in C return one number: print it as C with "
+            "arrays as arguments that take what it returns"
+        )
     return _FunctionWriter(scop, marked, constants or {}, "restrict " if restrict else "").write()
 
 
@@ -139,6 +163,9 @@ class _FunctionWriter:
         self.names = Namespace(words=_RESERVED)
         self.loop_names = {name: self.names.spelling(name) for name in self.loops}
         self.arrays = {array.name: self.unique(array.name) for array in scop.arrays}
+        operations = (operation for statement in scop.statements for operation in statement.operations)
+        counters = (part.counter for operation in operations for part in walk(operation) if isinstance(part, Loop))
+        self.counters = {counter: self.unique(counter) for counter in dict.fromkeys(counters)}
         self.parameters = {parameter.name: self.unique(parameter.name) for parameter in scop.parameters}
         # What the kernel assigns to is a variable, whatever it starts as.
         variables = self.arrays.values()
@@ -188,7 +215,8 @@ class _FunctionWriter:
     def write(self) -> CFunction:
         scop, writer = self.scop, self.writer
         arguments = tuple(argument for argument in self.arguments() if argument.name not in self.constants)
-        result = None if scop.result is None else scop.result.dtype
+        value = scop.result if isinstance(scop.result, Expression) else None
+        result = None if value is None else value.dtype
         name = f"kernel_{scop.name}" if scop.name.isascii() else c_name(scop.name)
         head = f"{'void' if result is None else TYPES[result]} {name}("
         if self.constants:
@@ -202,11 +230,11 @@ class _FunctionWriter:
             self.node(self.body)
             if self.marked:
                 writer.line("#pragma endscop")
-            if scop.result is not None:
-                writer.line(f"const {TYPES[scop.result.dtype]} pt_result = {_bare(self.value(scop.result))};")
+            if value is not None:
+                writer.line(f"const {TYPES[value.dtype]} pt_result = {_bare(self.value(value))};")
             for array in self.local_arrays():
                 writer.line(f"free({self.arrays[array.name]});")
-            if scop.result is not None:
+            if value is not None:
                 writer.line("return pt_result;")
         return CFunction(name, arguments, result, writer.text())
 
@@ -252,7 +280,7 @@ class _FunctionWriter:
             writer.line(f"{pointer} = pt_{'zeros' if array.zeroed else 'memory'}({count}, sizeof({kind}));")
         for array in self.scop.arrays:
             name = self.arrays[array.name]
-            if array.role is not ArrayRole.SCALAR or name in self.scalars.values():
+            if array.ndim or name in self.scalars.values():
                 continue
             start = "0" if array.initial is None else self.scalars[array.initial]
             writer.line(f"{TYPES[array.dtype]} {name} = {start};")
@@ -293,6 +321,24 @@ class _FunctionWriter:
                     if otherwise:
                         with writer.braces("else "):
                             self.operations(otherwise)
+                case Loop(counter, start, stop, step, body):
+                    compare, advance = ("<", "+=") if step > 0 else (">", "-=")
+                    name = self.counters[counter]
+                    # As in Python, the stop is computed once, and the counter is not changed by the body.
+                    end = self.names.unique(f"{name}_stop")
+                    writer.line(f"const int64_t {end} = {_bare(self.value(stop))};")
+                    head = f"int64_t {name} = {_bare(self.value(start))}; {name} {compare} {end}"
+                    with writer.braces(f"for ({head}; {name} {advance} {abs(step)}) "):
+                        self.operations(body)
+                case Break():
+                    writer.line("break;")
+                case Continue():
+                    writer.line("continue;")
+                case Checked(violation, _, _, body):
+                    with writer.braces(f"if ({_bare(self.value(violation))}) "):
+                        writer.line("abort();")
+                    with writer.braces("else "):
+                        self.operations(body)
                 case While(condition, body):
                     with writer.braces(f"while ({_bare(self.value(condition))}) "):
                         self.operations(body)
@@ -300,7 +346,7 @@ class _FunctionWriter:
     # Expressions
 
     def place(self, *, index: bool, names: dict[str, str] | None = None) -> _Place:
-        names = {**self.scalars, **self.parameters, **self.loop_names} if names is None else names
+        names = {**self.scalars, **self.parameters, **self.loop_names, **self.counters} if names is None else names
         return _Place(self.element, index=index, names=names, extents=self.extents)
 
     def value(self, expression: Expression) -> str:

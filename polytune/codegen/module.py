@@ -6,16 +6,17 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import write_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
-from polytune.codegen.names import Namespace, builtin_names, module_namespace
+from polytune.codegen.names import Namespace, builtin_names, literal, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Call, Element, Power, walk
-from polytune.frontend.generated_names import MARK, generated
-from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.frontend.expression import Call, Constant, Expression, Power, walk
+from polytune.frontend.generated_names import MARK, REPORT, generated
+from polytune.frontend.scop import Array, ArrayRole, Report, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
@@ -58,11 +59,14 @@ def write_module(
     for program in written:
         if not program.shares:
             write_version(writer, program, scop, part_words, is_nested=program.name in nested)
+    _write_preconditions(writer, scop)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
+    _write_constants(writer, scop)
     _write_scratch(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
+    _write_verification(writer, scop)
     _write_counts(writer, counts)
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
@@ -72,6 +76,8 @@ def write_module(
     errors = ["ArgumentError"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
+    if scop.reports:
+        errors.append("SubscriptError")
     _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)
     return header.text() + text
 
@@ -103,9 +109,9 @@ def _arithmetic(scop: Scop) -> list[str]:
 
 def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     """The import of the memory of local arrays."""
-    if all(array.role is not ArrayRole.LOCAL for array in scop.arrays):
-        return ""
-    return f"from polytune.runtime.local_arrays import {_imported(namespace, 'local_array')}\n"
+    makers = {ArrayRole.LOCAL: "local_array", ArrayRole.RESULT: "result_array"}
+    used = [maker for role, maker in makers.items() if any(array.role is role for array in scop.arrays)]
+    return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
 def _write_header(
@@ -168,6 +174,17 @@ def _arguments(scop: Scop) -> list[str]:
     return [name for name, _ in scop.signature.arguments]
 
 
+def _write_preconditions(writer: SourceWriter, scop: Scop) -> None:
+    if not scop.preconditions:
+        return
+    with writer.indented(f"def require({', '.join(_arguments(scop))}):"):
+        writer.line('"""Raise what the kernel raises before anything else."""')
+        for line in scop.preconditions:
+            writer.line(line.replace(MARK, "\\x24"))  # in literals of text alone
+    writer.line()
+    writer.line()
+
+
 def _write_parameters(writer: SourceWriter, scop: Scop) -> None:
     with writer.indented(f"def parameters({', '.join(_arguments(scop))}):"):
         writer.line('"""The integers that everything else is a function of."""')
@@ -187,19 +204,39 @@ def _write_scratch(writer: SourceWriter, scop: Scop) -> None:
         writer.line('"""Memory for local arrays and for scalars that workers share, for one call."""')
         for name in storage.scratch:
             array = scop.array(name)
-            writer.line(f"{scratch_name(name)} = {_allocation(array)}")
+            memory = constant_name(name) if array.role is ArrayRole.CONSTANT else _allocation(array)
+            writer.line(f"{scratch_name(name)} = {memory}")
         writer.line(f"return ({''.join(f'{scratch_name(name)}, ' for name in storage.scratch)})")
     writer.line()
     writer.line()
 
 
+def constant_name(array: str) -> str:
+    """The name of the memory of a constant array, which all calls use."""
+    return generated("constant", array)
+
+
+def _write_constants(writer: SourceWriter, scop: Scop) -> None:
+    arrays = [array for array in scop.arrays if array.role is ArrayRole.CONSTANT]
+    for array in arrays:
+        values = ", ".join(expression_text(Constant(value, array.dtype), compiled=False) for value in array.values)
+        shape = ", ".join(expression_text(extent, compiled=False) for extent in array.shape)
+        made = f"{MARK}np.array([{values}], {MARK}np.{array.dtype}).reshape({shape})"
+        writer.line(f"{constant_name(array.name)} = {made}")
+    if arrays:
+        writer.line()
+        writer.line()
+
+
 def _allocation(array: Array) -> str:
-    if array.role is ArrayRole.SCALAR:
+    if not array.shape:
         if array.initial is not None:
             return f"{MARK}np.full(1, {array.initial}, {MARK}np.{array.dtype})"
         return f"{MARK}np.zeros(1, {MARK}np.{array.dtype})"
     shape = ", ".join(f"{MARK}max(0, {expression_text(extent, compiled=False)})" for extent in array.shape)
     zeroed = ", zeroed=True" if array.zeroed else ""
+    if array.role is ArrayRole.RESULT:
+        return f"{MARK}result_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
     return f"{MARK}local_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
 
 
@@ -228,14 +265,51 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
         return
     names = [*_with_parameters(scop), *map(scratch_name, storage_of(scop).scratch)]
 
-    def element(node: Element) -> str:
-        return f"{scratch_name(node.array)}[0]"
+    def text(node: Expression) -> str:
+        return expression_text(node, lambda element: f"{scratch_name(element.array)}[0]", compiled=False)
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
-        writer.line(f"return {expression_text(scop.result, element, compiled=False)}")
+        writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()
     writer.line()
+
+
+def _write_verification(writer: SourceWriter, scop: Scop) -> None:
+    """What raises the error of a subscript that was out of range while the kernel ran."""
+    if not scop.reports:
+        return
+    with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
+        writer.line('"""Raise where a subscript was out of range."""')
+        with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
+            writer.line(f"raise {MARK}SubscriptError({MARK}REPORTS[{scratch_name(REPORT)}[0] - 1])")
+    writer.line()
+    writer.line()
+    with writer.indented(f"{MARK}REPORTS = ("):
+        for report in scop.reports:
+            writer.line(f"{literal(_report_text(report))},")
+    writer.line(")")
+    writer.line()
+    writer.line()
+
+
+def _report_text(report: Report) -> str:
+    """What is said of a subscript that was out of range."""
+    arrays = " or ".join(repr(name) for name in report.arrays)
+    references = ", ".join(report.references)
+    lines = [
+        f"{report.location}: a subscript of {arrays} was out of range, in {references}",
+        report.location.caret(),
+        "why: a subscript that depends on data is only known while the kernel runs; from then on nothing that needs "
+        "it was computed, and what had been written until then is",
+        "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
+    ]
+    return "\n".join(line for line in lines if line)
+
+
+def _memory_name(scop: Scop, name: str) -> str:
+    """What an array is called beside a call's arguments."""
+    return name if scop.array(name).role is ArrayRole.ARGUMENT else scratch_name(name)
 
 
 def _with_parameters(scop: Scop) -> list[str]:
@@ -266,6 +340,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
+    kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
+    writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     with writer.indented("VERSIONS = ("):
         for program in programs:

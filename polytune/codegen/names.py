@@ -12,6 +12,7 @@ import keyword
 from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
+from polytune.frontend.expression import Loop, walk
 from polytune.frontend.generated_names import is_generated, plain, replace_marked
 from polytune.frontend.scop import Scop
 
@@ -56,10 +57,12 @@ class Namespace:
 
 
 def names_of(scop: Scop) -> frozenset[str]:
-    """Every name of a kernel: arguments, arrays, scalars, parameters and iterators."""
+    """Every name of a kernel: arguments, arrays, scalars, parameters, iterators and counters."""
     names = {name for name, _ in scop.signature.arguments}
     names |= {array.name for array in scop.arrays}
     names |= {parameter.name for parameter in scop.parameters}
+    operations = (operation for statement in scop.statements for operation in statement.operations)
+    names |= {part.counter for operation in operations for part in walk(operation) if isinstance(part, Loop)}
     return frozenset(names.union(*(statement.iterators for statement in scop.statements)))
 
 

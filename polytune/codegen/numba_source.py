@@ -40,7 +40,20 @@ from polytune.codegen.target import BYTES
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import store_text, vector_text
-from polytune.frontend.expression import Assign, Branch, Element, Expression, Iterator, Operation, While, walk
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Continue,
+    Element,
+    Expression,
+    Iterator,
+    Loop,
+    Operation,
+    While,
+    walk,
+)
 from polytune.frontend.scop import ArrayRole, Scop
 
 
@@ -285,6 +298,21 @@ class _VersionWriter:
                             self.operation(part, place)
             case While(condition, body):
                 with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
+                    for part in body:
+                        self.operation(part, place)
+            case Loop(counter, start, stop, step, body):
+                bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
+                with self.writer.indented(f"for {counter} in $range({bounds}):"):
+                    for part in body:
+                        self.operation(part, place)
+            case Break():
+                self.writer.line("break")
+            case Continue():
+                self.writer.line("continue")
+            case Checked(violation, report, site, body):
+                with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
+                    self.writer.line(f"{place.text(report)} = {site}")
+                with self.writer.indented("else:"):
                     for part in body:
                         self.operation(part, place)
 

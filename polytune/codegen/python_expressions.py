@@ -25,6 +25,7 @@ from polytune.frontend.expression import (
     Cast,
     Compare,
     Constant,
+    Counter,
     Element,
     Expression,
     Extent,
@@ -94,7 +95,7 @@ class _Printer:
         match expression:
             case Constant(value, dtype):
                 return _constant(value, dtype)
-            case Iterator(name) | ParameterValue(name) | Argument(name):
+            case Iterator(name) | Counter(name) | ParameterValue(name) | Argument(name):
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM

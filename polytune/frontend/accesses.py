@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from collections.abc import Iterator as Iteration
 from dataclasses import dataclass
 from typing import TypeVar
@@ -13,16 +13,22 @@ from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import (
     Assign,
+    Binary,
     Branch,
+    Checked,
+    Constant,
+    Counter,
     Element,
     Expression,
     Logical,
+    Loop,
     Operation,
     Select,
     Unary,
     While,
     children,
 )
+from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations
 from polytune.frontend.scop import Access, AccessKind
 
@@ -68,7 +74,12 @@ class _Collector:
             match operation:
                 case Assign(target, value):
                     yield from self.expression(value, guard, assigned, certain)
-                    yield Reference(target, AccessKind.MUST_WRITE if certain else AccessKind.MAY_WRITE, guard, certain)
+                    for subscript in target.subscripts:
+                        yield from self.expression(subscript, guard, assigned, certain)
+                    certain_target = certain and all(map(self.is_known, target.subscripts))
+                    yield Reference(
+                        target, AccessKind.MUST_WRITE if certain_target else AccessKind.MAY_WRITE, guard, certain
+                    )
                     if not target.subscripts:
                         assigned |= {target.array}
                 case Branch(condition, then, otherwise):
@@ -81,6 +92,12 @@ class _Collector:
                 case While(condition, body):
                     yield from self.expression(condition, guard, assigned, certain)
                     yield from self.operations(body, guard, False, assigned)
+                case Loop(start=start, stop=stop, body=body):
+                    yield from self.expression(start, guard, assigned, certain)
+                    yield from self.expression(stop, guard, assigned, certain)
+                    yield from self.operations(body, self.within(guard, operation), False, assigned)
+                case Checked(body=body):  # the violation reads what the body does
+                    assigned = yield from self.operations(body, guard, certain, assigned)
         return assigned
 
     def expression(
@@ -88,7 +105,9 @@ class _Collector:
     ) -> Iteration[Reference]:
         match expression:
             case Element(array):
-                if array not in assigned:
+                for subscript in expression.subscripts:
+                    yield from self.expression(subscript, guard, assigned, certain)
+                if array not in assigned and array != REPORT:
                     yield Reference(expression, AccessKind.READ, guard, certain)
             case Select(condition, then, otherwise):
                 yield from self.expression(condition, guard, assigned, certain)
@@ -106,8 +125,18 @@ class _Collector:
                 for child in children(expression):
                     yield from self.expression(child, guard, assigned, certain)
 
+    def within(self, guard: isl.Set | None, loop: Loop) -> isl.Set | None:
+        """The guard with what is known of the counter of a loop inside of a statement."""
+        if self.affine is None or guard is None or not self.affine.counters.get(loop.counter):
+            return guard
+        return guard.intersect(iterations(self.affine, Counter(loop.counter), loop.start, loop.stop, loop.step))
+
     def is_affine(self, condition: Expression) -> bool:
         return self.affine is not None and self.affine.is_condition(condition)
+
+    def is_known(self, subscript: Expression) -> bool:
+        """Whether an access touches exactly the elements that its relation names along a subscript."""
+        return self.affine is None or self.affine.is_function(subscript)
 
     def restrict(self, guard: isl.Set | None, condition: Expression) -> isl.Set | None:
         """The guard with what is affine of the condition; a superset of when the condition holds."""
@@ -132,6 +161,7 @@ class AccessBuilder:
 
     affine: AffineBuilder
     locations: ElementLocations
+    extents: Mapping[tuple[str, int], Expression]
 
     def build(
         self,
@@ -157,15 +187,47 @@ class AccessBuilder:
         )
 
     def relation(self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set) -> isl.Map:
-        """``[p] -> { S[i] -> A[subscripts(i)] : i in domain }``."""
+        """``[p] -> { S[i] -> A[subscripts(i)] : i in domain }``; along a subscript that is not affine, all elements."""
         target = isl.Set.universe(isl.Space.set_alloc(self.affine.context, 0, 0))
-        for subscript in element.subscripts:
-            target = target.flat_product(isl.Set.from_pw_aff(self.affine.function(subscript)))
+        for dimension, subscript in enumerate(element.subscripts):
+            if self.affine.is_function(subscript):
+                along = isl.Set.from_pw_aff(self.affine.function(subscript))
+            else:
+                along = self.all_along(element.array, dimension)
+            target = target.flat_product(along)
         target = target.set_tuple_name(element.array).intersect_params(domain)
+        for counter in self.affine.counters:
+            position = target.find_dim_by_name(isl.dim_type.param, counter)
+            if position >= 0:
+                target = target.project_out(isl.dim_type.param, position, 1)
         relation = isl.Map.from_range(target)
         for position, iterator in enumerate(iterators):
             relation = move_to_tuple(relation, isl.dim_type.in_, position, iterator)
         return relation.set_tuple_name(isl.dim_type.in_, statement).coalesce()
+
+    def all_along(self, array: str, dimension: int) -> isl.Set:
+        """``[p] -> { [k] : 0 <= k < extent }``."""
+        index = isl.PwAff.from_aff(
+            isl.Aff.var_on_domain(
+                isl.LocalSpace.from_space(isl.Space.set_alloc(self.affine.context, 0, 1)), isl.dim_type.set, 0
+            )
+        )
+        extent = self.affine.function(self.extents[array, dimension]).add_dims(isl.dim_type.in_, 1)
+        zero = self.affine.integer(0).add_dims(isl.dim_type.in_, 1)
+        return index.ge_set(zero).intersect(index.lt_set(extent))
+
+
+def iterations(affine: AffineBuilder, counter: Expression, start: Expression, stop: Expression, step: int) -> isl.Set:
+    """``{ : start <= counter < stop and (counter - start) mod step = 0 }``; its mirror image for a negative step."""
+    if step > 0:
+        values = affine.less(start, counter, strictly=False).intersect(affine.less(counter, stop, strictly=True))
+    else:
+        values = affine.less(counter, start, strictly=False).intersect(affine.less(stop, counter, strictly=True))
+    if abs(step) > 1:
+        size: Expression = Constant(abs(step), "int64")
+        remainder = affine.function(Binary("%", Binary("-", counter, start, "int64"), size, "int64"))
+        values = values.intersect(remainder.eq_set(affine.integer(0)))
+    return values
 
 
 Relation = TypeVar("Relation", isl.Set, isl.Map)

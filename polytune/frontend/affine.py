@@ -15,6 +15,7 @@ from polytune.frontend.expression import (
     Cast,
     Compare,
     Constant,
+    Counter,
     Element,
     Expression,
     Iterator,
@@ -25,33 +26,17 @@ from polytune.frontend.expression import (
 )
 
 INTEGER_TYPES = ("int32", "int64")
-_BEFORE = (
-    "compute the subscripts before the call and pass what they select, G = A[P], or leave such loops to NumPy or Numba"
-)
-_UP_TO_THE_MOST = (
-    "loop up to the most that the bound can be, which is passed as an argument, and compare: for j in range(most): "
-    "if j < bound: ..."
-)
 
 
 class NotAffineError(Exception):
-    """An expression is not affine.
+    """An expression is not affine; the message says why, in words that finish "because it ...".
 
-    The message says why, in words that finish "because it ..."; ``remedy`` says what to write instead, and
-    ``of_bounds`` what in place of the bound of a loop, where that differs; ``variable`` is the one in memory that it
-    depends on, if that is why.
+    ``is_wrong`` tells that Python would raise an error for it.
     """
 
-    def __init__(
-        self,
-        reason: str,
-        remedy: str = "use sums of loop variables, integer arguments and shapes, each times a constant (also min, max, "
-        "abs, and // and % by a constant)",
-        variable: str | None = None,
-        of_bounds: str = "",
-    ):
+    def __init__(self, reason: str, *, is_wrong: bool = False):
         super().__init__(reason)
-        self.remedy, self.variable, self.of_bounds = remedy, variable, of_bounds
+        self.is_wrong = is_wrong
 
 
 class AffineBuilder:
@@ -60,6 +45,10 @@ class AffineBuilder:
     Args:
         parameters: the names of the scalar arguments that may stand as parameters.
         context: the isl context to make objects in; by default a new one.
+
+    Attributes:
+        counters: the variables of loops inside of statements, and whether the bounds of each are affine; where they are
+            not, nothing is known of its values.
     """
 
     def __init__(self, parameters: frozenset[str] = frozenset(), context: isl.Context | None = None):
@@ -67,6 +56,12 @@ class AffineBuilder:
         self.parameters = parameters
         self._empty = isl.Space.params_alloc(self.context, 0)
         self._functions: dict[Expression, isl.PwAff] = {}
+        self.counters: dict[str, bool] = {}
+
+    def forget_counters(self) -> None:
+        """Forget the loops inside of statements: the next walk over a kernel finds its own."""
+        self.counters.clear()
+        self._functions.clear()
 
     def universe(self) -> isl.Set:
         return isl.Set.universe(self._empty)
@@ -159,30 +154,19 @@ class AffineBuilder:
     def _function(self, expression: Expression) -> isl.PwAff:
         match expression:
             case Element(array, ()):
-                raise NotAffineError(
-                    f"depends on the variable {array}, whose values are only known at run time",
-                    "compute it from loop variables of for loops over range(...), k = 2 * i, and do not count it up; "
-                    "where it is no sum of them, compute the subscripts before the call and pass what they select, "
-                    "G = A[P], or leave such loops to NumPy or Numba",
-                    array,
-                    _UP_TO_THE_MOST,
-                )
+                raise NotAffineError(f"depends on the variable {array}, whose values are only known at run time")
             case Element(array):
-                raise NotAffineError(
-                    f"depends on elements of {array}",
-                    "read what is needed into an array before the call, G = A[P], and pass that; leave loops that "
-                    "write through such subscripts to NumPy or Numba, or, where there are few values, loop over all of "
-                    "them and compare",
-                    of_bounds=_UP_TO_THE_MOST,
-                )
+                raise NotAffineError(f"depends on elements of {array}")
             case Call(function):
-                raise NotAffineError(f"calls {function}", _BEFORE, of_bounds=_UP_TO_THE_MOST)
+                raise NotAffineError(f"calls {function}")
         if expression.dtype not in INTEGER_TYPES:
-            raise NotAffineError("is not an integer", "use // in place of /, and an int in place of a float argument")
+            raise NotAffineError("is not an integer")
         match expression:
             case Constant(value):
                 return self.integer(int(value))
-            case Iterator(name) | ParameterValue(name):
+            case Counter(name) if not self.counters.get(name):
+                raise NotAffineError("counts a loop whose bounds depend on data")
+            case Iterator(name) | ParameterValue(name) | Counter(name):
                 return self.symbol(name)
             case Argument(name) if name in self.parameters:
                 return self.symbol(name)
@@ -200,9 +184,7 @@ class AffineBuilder:
             case Binary(operator, left, right):
                 return self._arithmetic(operator, self.function(left), self.function(right))
             case Cast():
-                raise NotAffineError(
-                    "rounds a floating-point number", f"pass an int in place of a float argument; else {_BEFORE}"
-                )
+                raise NotAffineError("rounds a floating-point number")
         raise NotAffineError("is not a function of loop variables and sizes")
 
     def _arithmetic(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.PwAff:
@@ -218,37 +200,18 @@ class AffineBuilder:
             case "*":
                 if left.is_cst() or right.is_cst():
                     return left.mul(right)
-                raise NotAffineError(
-                    "multiplies two values that are only known at run time",
-                    "give the array a dimension, and write a loop, for each factor: A[i, j], not A[i * n + j] "
-                    "(A.reshape(m, n) is such a view); where the subscripts are no such pairs, compute them before the "
-                    "call and pass what they select, G = A[P], or leave such loops to NumPy or Numba",
-                    of_bounds="write a loop for each factor: for a in range(i): for b in range(n): and a * n + b for "
-                    "what the loop over range(i * n) counts",
-                )
+                raise NotAffineError("multiplies two values that are only known at run time")
             case "//" | "%":
                 return self._division(operator, left, right)
-        raise NotAffineError(
-            "raises a value that is only known at run time to a power",
-            _BEFORE,
-            of_bounds=_UP_TO_THE_MOST,
-        )
+        raise NotAffineError("raises a value that is only known at run time to a power")
 
     def _division(self, operator: str, left: isl.PwAff, right: isl.PwAff) -> isl.PwAff:
         """Python's floor division and its remainder, which has the sign of the divisor."""
         if not right.is_cst():
-            raise NotAffineError(
-                "divides by a value that is only known at run time",
-                "write a choice where it wraps round once, i + 1 if i + 1 < n else 0 for (i + 1) % n; else write loops "
-                "over the quotient and the remainder themselves, or divide by a constant"
-                if operator == "%"
-                else "write loops over the quotient and the remainder themselves, or divide by a constant",
-                of_bounds="where it depends on arguments and shapes alone, compute it at the top of the kernel: "
-                f"m = n // k; else {_UP_TO_THE_MOST}",
-            )
+            raise NotAffineError("divides by a value that is only known at run time")
         divisor = int(right.max_val().to_python())
         if divisor == 0:
-            raise NotAffineError("divides by zero", "divide by a constant other than 0")
+            raise NotAffineError("divides by zero", is_wrong=True)
         size = isl.Val(abs(divisor), self.context)
         if divisor < 0:
             left = left.neg()

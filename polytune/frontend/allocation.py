@@ -35,6 +35,7 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
     """
     assert isinstance(node, ast.Call)
     kernel, source = frame.kernel, frame.source
+    name = frame.unique(target.id)
     maker = outside_object(frame, node.func)
     arguments = _arguments(frame, node)
     like = maker in (np.empty_like, np.zeros_like)
@@ -53,7 +54,8 @@ def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
         extents = _shape(frame, arguments["shape"])
     if "dtype" in arguments:
         dtype = read_dtype(frame, arguments["dtype"])
-    name = frame.unique(target.id)
+    if frame.assigned[target.id] != 1 or name in kernel.arrays:
+        name = kernel.fresh(name)
     affine = tuple(_extent(frame, node, f"{name}_{dimension}", extent) for dimension, extent in enumerate(extents))
     kernel.extents.update({(name, dimension): extent for dimension, extent in enumerate(affine)})
     kernel.arrays[name] = Array(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
+from polytune.frontend.affine import as_index
 from polytune.frontend.build import ModelBuilder
+from polytune.frontend.checked import check_subscripts
 from polytune.frontend.frame import Kernel
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import check_arguments, replace_parameters
@@ -42,8 +44,10 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     check_arguments(source, signature)
     lowered = lower(source, signature, strict=strict)
     kernel = lowered.kernel
-    model = ModelBuilder(kernel.affine, kernel.locations, _statement_prefix(kernel))
-    order = model.build([choose_powers(node, strict=strict) for node in lowered.nodes])
+    extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
+    model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
+    nodes, reports = check_subscripts(lowered.nodes, kernel, extents)
+    order = model.build([choose_powers(node, strict=strict) for node in nodes])
     if order is None:
         raise source.refusal(
             source.tree,
@@ -69,6 +73,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         location=source.location(source.tree),
         source=source.text,
         strict=strict,
+        reports=reports,
+        preconditions=kernel.preconditions,
         result_location=source.location(source.tree.body[-1]),
         size_conditions=size_conditions,
     )

@@ -5,34 +5,37 @@ from __future__ import annotations
 import ast
 
 from polytune.frontend import promotion
-from polytune.frontend.affine import NotAffineError
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.stores import element_target, store, store_in_all, update
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
-from polytune.frontend.array_expressions.views import bound_array
+from polytune.frontend.array_expressions.views import bound_array, whole
+from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import evaluate, number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import evaluate, inlined_call, item_of, number, operator_symbol, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
     Frame,
+    Meaning,
     ObjectBinding,
     ReconsiderError,
     ScalarBinding,
     SelectionBinding,
     ShapeBinding,
     Stale,
+    TupleBinding,
     ValueBinding,
     ViewBinding,
 )
-from polytune.frontend.names import outside_object
+from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, binary, convert, kind_of
 from polytune.frontend.refusals import counted
+from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
 
 
@@ -44,7 +47,9 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         return
     if isinstance(targets[0], ast.Name) and len(targets) == 1 and _bind(frame, node, targets[0], value, shape):
         return
-    operand = evaluate(frame, value)
+    operand = _operand(frame, node, targets, value)
+    if operand is None:
+        return
     if not isinstance(operand, Value) or any(is_part(frame, target) for target in targets):
         _assign_arrays(frame, node, targets, operand)
         return
@@ -59,6 +64,25 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
             result = keep(frame, node, result)
     for target in targets:
         _assign(frame, node, target, result)
+
+
+def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
+    """What is assigned; None where the target has been bound to something else that a call returns."""
+    if not isinstance(value, ast.Call):
+        return evaluate(frame, value)
+    returned = inlined_call(frame, value, alone=True)
+    match returned:
+        case ArrayBinding(array):
+            is_new = array not in frame.kernel.owners and frame.kernel.arrays[array].role is ArrayRole.LOCAL
+            return whole(frame, value, array, is_new=is_new)
+        case ViewBinding(view):
+            return view
+        case ValueBinding(number):
+            return number
+        case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):
+            _bind_name(frame, node, targets[0], returned)
+            return None
+    return evaluate(frame, value)
 
 
 def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operand: Operand) -> None:
@@ -81,7 +105,6 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
                     assert isinstance(total, Value)
                     _assign(frame, node, target, total)
                     continue
-                _refuse_loop_variable(frame, node, target)
                 _refuse_number(frame, node, target)
                 assign_name(frame, node, target, operand)
             case ast.Subscript() if is_part(frame, target):
@@ -125,57 +148,107 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
     if shape is not None:
         binding = ShapeBinding(shape)
     elif is_allocation(frame, value) and frame.is_top_level and frame.assigned[target.id] == 1:
-        _refuse_rebinding(frame, node, target)
         array = allocate(frame, target, value)
         frame.kernel.owners[array] = (id(frame.names), target.id)
         binding = ArrayBinding(array)
+    elif isinstance(value, ast.Tuple | ast.List):
+        binding = meaning_of(frame, value)
     else:
-        thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
-        if thing is None or not callable(thing):
-            return False
-        binding = ObjectBinding(thing)
-    _refuse_rebinding(frame, node, target)
-    frame.bindings[target.id] = binding
+        named = lookup(frame, value) if isinstance(value, ast.Name) else None
+        if isinstance(named, TupleBinding):
+            binding = named
+        else:
+            thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
+            if thing is None or not callable(thing):
+                return False
+            binding = ObjectBinding(thing)
+    _bind_name(frame, node, target, binding)
     return True
+
+
+def _bind_name(frame: Frame, node: ast.AST, target: ast.Name, binding: Meaning) -> None:
+    """Bind a name to a shape, an array, a tuple or an object."""
+    _refuse_rebinding(frame, node, target)
+    if isinstance(binding, TupleBinding):
+        if frame.assigned[target.id] != 1 or frame.unique(target.id) in frame.kernel.knowledge.in_memory:
+            raise frame.source.refusal(
+                node,
+                f"{target.id!r} is a tuple or list here and is assigned elsewhere too, or read after its loop",
+                "which values a tuple has must be seen in the source",
+                "use a name of its own for the tuple",
+            )
+        binding = map_values(binding, lambda value: keep(frame, node, value))
+    frame.bindings[target.id] = binding
 
 
 def _assign_tuple(
     frame: Frame, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr, shape: tuple[Value, ...] | None
 ) -> None:
     """``x, y = a, b``: all values are read before the first is assigned."""
-    values: list[Value]
-    if shape is not None:
-        values = list(shape)
-    elif isinstance(value, ast.Tuple | ast.List):
-        values = [number(frame, element) for element in value.elts]
-    elif isinstance(value, ast.Call):
-        raise frame.source.refusal(
-            value,
-            f"what {frame.source.segment(value.func)}(...) returns is unpacked into several names",
-            "a call gives one number",
-            "call one function for each number, or let the function write its results into elements of an array",
-        )
-    else:
+    items = tuple(map(ValueBinding, shape)) if shape is not None else _items(frame, value)
+    if items is None:
         raise frame.source.refusal(
             value,
             "a single value is unpacked into several names",
             "how many numbers it holds must be seen in the source",
             "write the values as a tuple: x, y = A[0], A[1]",
         )
-    if len(values) != len(target.elts):
+    if len(items) != len(target.elts):
         raise frame.source.refusal(
             node,
-            f"{len(values)} values are unpacked into {len(target.elts)} names",
+            f"{len(items)} values are unpacked into {len(target.elts)} names",
             "Python would raise an error here",
             "name as many variables as there are values",
         )
+    values: list[Meaning] = list(items)
     written: set[str] = set()
     for position, element in enumerate(target.elts):
         if any(_reads(later, written | _target_names(frame, element)) for later in values[position + 1 :]):
-            values = values[: position + 1] + [keep(frame, node, later) for later in values[position + 1 :]]
+            kept = [map_values(later, lambda each: keep(frame, node, each)) for later in values[position + 1 :]]
+            values = [*values[: position + 1], *kept]
         written |= _target_names(frame, element)
     for element, result in zip(target.elts, values, strict=True):
-        _assign(frame, node, element, result)
+        _assign_meaning(frame, node, element, result)
+
+
+def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
+    """What is unpacked; None for what is no tuple."""
+    if isinstance(value, ast.Tuple | ast.List):
+        items = (meaning_of(frame, element) for element in value.elts)
+        return tuple(map_values(item, promotion.number) for item in items)
+    if isinstance(value, ast.Name):
+        return items_of(lookup(frame, value))
+    if isinstance(value, ast.Subscript):
+        item = item_of(frame, value)
+        return None if item is None else items_of(item)
+    if isinstance(value, ast.Call):
+        returned = inlined_call(frame, value, alone=True)
+        return None if returned is None else items_of(returned)
+    return None
+
+
+def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
+    """Assign what stands at one place of a tuple."""
+    items = items_of(meaning)
+    match target, meaning:
+        case _, ValueBinding(value):
+            _assign(frame, node, target, value)
+        case _, ArrayBinding(array):
+            _assign_arrays(frame, node, [target], whole(frame, node, array))
+        case _, ViewBinding(view):
+            _assign_arrays(frame, node, [target], view)
+        case ast.Name(), _:
+            _bind_name(frame, node, target, meaning)
+        case ast.Tuple(targets) | ast.List(targets), _ if items is not None and len(items) == len(targets):
+            for inner, item in zip(targets, items, strict=True):
+                _assign_meaning(frame, node, inner, item)
+        case _:
+            raise frame.source.refusal(
+                target,
+                f"{frame.source.segment(target)} is assigned something that is no number",
+                "elements of arrays are numbers",
+                "unpack the values: x, y = a, b",
+            )
 
 
 def _target_names(frame: Frame, target: ast.expr) -> set[str]:
@@ -187,8 +260,16 @@ def _target_names(frame: Frame, target: ast.expr) -> set[str]:
     return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
 
 
-def _reads(value: Value, names: set[str]) -> bool:
-    return any(isinstance(node, Element) and node.array in names for node in walk(value.expression))
+def _reads(meaning: Meaning, names: set[str]) -> bool:
+    found = False
+
+    def note(value: Value) -> Value:
+        nonlocal found
+        found |= any(isinstance(node, Element) and node.array in names for node in walk(value.expression))
+        return value
+
+    map_values(meaning, note)
+    return found
 
 
 def _reads_memory(value: Value) -> bool:
@@ -220,8 +301,17 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
     match target:
         case ast.Name():
             _assign_name(frame, node, target, value)
+        case ast.Subscript() if is_part(frame, target):
+            assign_part(frame, node, target, value, evaluate)
         case ast.Subscript():
             element = read_element(frame, target, read)
+            if frame.kernel.arrays[element.array].role is ArrayRole.CONSTANT:
+                raise frame.source.refusal(
+                    target,
+                    f"{frame.source.segment(target)} is assigned, an element of what is from outside of the kernel",
+                    "arrays, lists and tuples from outside are constants in a kernel",
+                    "pass the array as an argument",
+                )
             operation = Assign(element, convert(value, element.dtype))
             frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
         case _:
@@ -233,8 +323,8 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
             )
 
 
-def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
-    """Refuse to make a number of a name that is an array, or to assign the variable of a loop around."""
+def _refuse_rebinding(frame: Frame, node: ast.AST, target: ast.Name) -> None:
+    """Refuse to make something else of a name that is an array."""
     if isinstance(frame.bindings.get(target.id), ArrayBinding | ViewBinding | SelectionBinding):
         raise frame.source.refusal(
             node,
@@ -242,17 +332,6 @@ def _refuse_rebinding(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
             "a name that means an array must not be a number later",
             f"use a new name for what is assigned; to change the array itself, assign its elements: "
             f"{target.id}[:] = ...",
-        )
-    _refuse_loop_variable(frame, node, target)
-
-
-def _refuse_loop_variable(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
-    if target.id in frame.loop_variables:
-        raise frame.source.refusal(
-            node,
-            f"the loop variable {target.id!r} is assigned in its loop",
-            "loop variables count iterations that are going to be reordered",
-            "use another variable: k = i + 1",
         )
 
 
@@ -268,8 +347,6 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
             substitute = value
         elif single:
             substitute = derive(frame, name, value)
-            if substitute is None:
-                _note_obstacle(frame, name, value)
         if substitute is not None:
             kernel.by_value.add(name)
             frame.bindings[target.id] = ValueBinding(substitute)
@@ -279,14 +356,6 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
         kernel.knowledge.in_memory.add(name)
     store_scalar(frame, node, name, value)
     frame.bindings[target.id] = ScalarBinding(name)
-
-
-def _note_obstacle(frame: Frame, name: str, value: Value) -> None:
-    """Keep why the only value of a variable is not affine, for where it is used as a subscript or bound."""
-    try:
-        frame.kernel.affine.function(value.expression)
-    except NotAffineError as error:
-        frame.kernel.knowledge.obstacles.setdefault(name, error)
 
 
 def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:

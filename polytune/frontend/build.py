@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import islpy as isl
 
-from polytune.frontend.accesses import AccessBuilder, move_to_tuple
+from polytune.frontend.accesses import AccessBuilder, iterations, move_to_tuple
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.expression import Binary, Constant, Expression, Iterator
+from polytune.frontend.expression import Expression, Iterator
 from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
 from polytune.frontend.reductions import find_reduction
 from polytune.frontend.scop import Loop, Statement
@@ -41,11 +41,13 @@ class ModelBuilder:
     """Collects statements and loops in source order.
 
     Attributes:
+        extents: of each array and dimension.
         prefix: the statements are called ``{prefix}0``, ``{prefix}1``, ...
     """
 
     affine: AffineBuilder
     locations: ElementLocations
+    extents: Mapping[tuple[str, int], Expression]
     prefix: str = "S"
     statements: list[Statement] = field(default_factory=list)
     loops: list[Loop] = field(default_factory=list)
@@ -94,7 +96,7 @@ class ModelBuilder:
         for position, iterator in enumerate(around.iterators):
             domain = move_to_tuple(domain, isl.dim_type.set, position, iterator)
         domain = domain.set_tuple_name(name)
-        accesses = AccessBuilder(self.affine, self.locations).build(
+        accesses = AccessBuilder(self.affine, self.locations, self.extents).build(
             name, around.iterators, node.operations, around.domain, node.location
         )
         reduction = find_reduction(node.operations, accesses)
@@ -107,7 +109,9 @@ class ModelBuilder:
         depth = len(around.iterators)
         position, first = len(self.loops), len(self.statements)
         self.loops.append(Loop(node.variable, depth, (), node.location))
-        domain = around.domain.intersect(self._iterations(node)).coalesce()
+        domain = around.domain.intersect(
+            iterations(self.affine, Iterator(node.iterator), node.start, node.stop, node.step)
+        ).coalesce()
         body = self._sequence(node.body, Surroundings(domain, (*around.iterators, node.iterator)))
         if body is None:
             del self.loops[position:]
@@ -116,20 +120,6 @@ class ModelBuilder:
         self.loops[position] = Loop(node.variable, depth, tuple(s.name for s in inside), node.location)
         schedule = body.schedule.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
         return SourceOrder(schedule, (SourceLoop(node.iterator, node.start, node.stop, node.step, body.nodes),))
-
-    def _iterations(self, node: For) -> isl.Set:
-        """``{ : start <= i < stop and (i - start) mod step = 0 }``, and its mirror image for a negative step."""
-        iterator, less = Iterator(node.iterator), self.affine.less
-        if node.step > 0:
-            values = less(node.start, iterator, strictly=False).intersect(less(iterator, node.stop, strictly=True))
-        else:
-            values = less(iterator, node.start, strictly=False).intersect(less(node.stop, iterator, strictly=True))
-        if abs(node.step) > 1:
-            step: Expression = Constant(abs(node.step), "int64")
-            distance = Binary("-", Iterator(node.iterator), node.start, "int64")
-            remainder = self.affine.function(Binary("%", distance, step, "int64"))
-            values = values.intersect(remainder.eq_set(self.affine.integer(0)))
-        return values
 
     @staticmethod
     def _iterator_schedule(statements: Sequence[Statement], depth: int, step: int) -> isl.MultiUnionPwAff:

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import ast
-import builtins
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
-from polytune.frontend.affine import NotAffineError, as_condition, as_index
-from polytune.frontend.expression import Constant, Expression, Iterator, Logical, While
+from polytune.frontend.affine import as_condition, as_index
+from polytune.frontend.assignments import store_scalar
+from polytune.frontend.expression import (
+    Binary,
+    Compare,
+    Constant,
+    Counter,
+    Expression,
+    Iterator,
+    Logical,
+    Loop,
+    While,
+)
 from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import (
     ArrayBinding,
@@ -21,67 +31,136 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
-from polytune.frontend.names import obstacle, outside_object
-from polytune.frontend.opaque import branch_on_data, operations_of
+from polytune.frontend.iteration import counted, written_out
+from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import For, Guard, Perform
-from polytune.frontend.promotion import Value, constant, negation, select
-from polytune.frontend.refusals import instead_of
+from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
 
 def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
-    """``for v in range(...)``.
+    """``for v in range(...)``, and loops that stand for one.
 
     Raises:
-        UnsupportedSourceError: not a loop over a range with affine bounds and a constant step.
+        UnsupportedSourceError: what it goes over cannot be counted, or in steps that are not constant.
     """
-    if node.orelse:
-        raise _refuse_else(frame, node.orelse[0])
-    if not isinstance(node.target, ast.Name):
-        raise frame.source.refusal(
-            node.target,
-            "a loop over several variables",
-            "a loop counts one integer",
-            "loop over range(...) with one variable, and subscript the arrays with it: x = A[i]",
-        )
-    if frame.opaque:
-        raise frame.source.refusal(
-            node,
-            "a for loop inside a while loop",
-            "how often a while loop runs depends on data, so that the loops in it cannot be scheduled",
-            "write the outer loop with range, up to the most steps that there may be, and test the condition in it: "
-            "go = 1 if x > 0.1 else 0, and all that the loop does under if go != 0; a while may work on single "
-            "elements and variables only",
-        )
+    iterations_of_tuple = written_out(frame, node)
+    if iterations_of_tuple is not None:
+        for iteration in iterations_of_tuple:
+            lower(frame, iteration)
+        return
+    other = counted(frame, node)
+    if other is not None:
+        node = other
+    assert isinstance(node.target, ast.Name)
     start, stop, step = _range(frame, node)
+    bounds = [with_products(frame, bound) for bound in (start, stop)]
+    is_affine = [frame.kernel.affine.is_function(bound.expression) for bound in bounds]
+    if frame.opaque or getattr(node, "is_sequential", False) or not all(is_affine):
+        lower_sequential(frame, node, node.target, (bounds[0], bounds[1], step), lower, known=all(is_affine))
+        return
+    first, last = (as_index(bound.expression) for bound in bounds)
     variable = node.target.id
     iterator = _iterator_name(frame, variable)
     body_names = assigned_names(node.body)
-    inner = frame.in_loop(iterator, start, stop, step).inside(
-        loop_variables=(*frame.loop_variables, variable),
+    inner = frame.in_loop(iterator, first, last, step).inside(
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
     _forget(inner, body_names.keys(), node.body)
-    inner.bindings[variable] = ValueBinding(Value(Iterator(iterator), weak=True))
+    changes = variable in body_names
+    _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
     location = frame.source.location(node)
-    frame.nodes.append(For(variable, iterator, start, stop, step, tuple(inner.nodes), location))
+    frame.nodes.append(For(variable, iterator, first, last, step, tuple(inner.nodes), location))
     _leave(frame, inner, body_names.keys())
-    frame.bindings[variable] = Stale(loop_variable=True)
+    if not changes:
+        _keep_variable(frame, node, variable, first, last, step)
 
 
-def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
+def _begin_iteration(
+    frame: Frame, node: ast.For, variable: str, value: Value, *, is_stored: bool, is_changed: bool
+) -> None:
+    """Give a loop's variable its value at the start of an iteration.
+
+    Args:
+        frame: that of the loop's body.
+        node: the loop.
+        variable: its variable.
+        value: the iterator.
+        is_stored: whether a variable in memory gets the value.
+        is_changed: whether the body assigns the variable, too.
+    """
+    name = frame.unique(variable)
+    in_memory = name in frame.kernel.knowledge.in_memory
+    if in_memory and is_stored:
+        store_scalar(frame, node.target, name, value)
+    frame.bindings[variable] = ScalarBinding(name) if in_memory and is_changed else ValueBinding(value)
+
+
+def _keep_variable(frame: Frame, node: ast.For, variable: str, start: Expression, stop: Expression, step: int) -> None:
+    """After a counted loop: its variable has the value of the last iteration, if there was one."""
+    name = frame.unique(variable)
+    if name not in frame.kernel.knowledge.in_memory:
+        frame.bindings[variable] = Stale()
+        return
+    size, is_up = Constant(abs(step), "int64"), step > 0
+    near, far = (start, stop) if is_up else (stop, start)
+    distance = Binary("-", Binary("-", far, near, "int64"), Constant(1, "int64"), "int64")
+    whole = Binary("*", Binary("//", distance, size, "int64"), size, "int64")
+    last = Binary("+" if is_up else "-", start, whole, "int64")
+    inner = frame.inside()
+    store_scalar(inner, node, name, Value(last, weak=True))
+    frame.nodes.append(Guard(Compare("<", near, far), tuple(inner.nodes), (), frame.source.location(node)))
+    frame.bindings[variable] = ScalarBinding(name)
+
+
+def lower_sequential(
+    frame: Frame,
+    node: ast.For,
+    target: ast.Name,
+    bounds: tuple[Value, Value, int],
+    lower: Lower,
+    *,
+    known: bool,
+) -> None:
+    """A ``for`` inside of one statement: its iterations keep their order, and how many there are may depend on data.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        target: its variable.
+        bounds: its start, its stop and its step.
+        lower: lowers its body.
+        known: whether start and stop are affine.
+    """
+    start, stop, step = bounds
+    variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
+    frame.kernel.affine.counters[counter] = known
+    names = assigned_names(node.body)
+    inner = frame.inside(
+        conditional=True,
+        opaque=True,
+        carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
+    )
+    _forget(inner, names.keys(), node.body)
+    name = frame.unique(variable)
+    is_kept = name in frame.kernel.knowledge.in_memory
+    value = Value(Counter(counter), weak=True)
+    _begin_iteration(inner, node, variable, value, is_stored=True, is_changed=variable in names)
+    lower(inner, node.body)
+    ends = [as_index(bound.expression) if known else convert(bound, "int64") for bound in (start, stop)]
+    operation = Loop(counter, ends[0], ends[1], step, operations_of(inner.nodes))
+    frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
+    _leave(frame, inner, names.keys())
+    frame.bindings[variable] = ScalarBinding(name) if is_kept else Stale()
+
+
+def _range(frame: Frame, node: ast.For) -> tuple[Value, Value, int]:
+    """The start, the stop and the step of a loop."""
     call = node.iter
-    if not (isinstance(call, ast.Call) and outside_object(frame, call.func) is builtins.range):
-        name = frame.source.segment(call.func) if isinstance(call, ast.Call) else ""
-        raise frame.source.refusal(
-            call,
-            f"a loop over {frame.source.segment(call)}",
-            "the iterations must be counted by an integer to be reordered",
-            instead_of(name, "loop over range(start, stop, step) and subscript the array: x = A[i]"),
-        )
+    assert isinstance(call, ast.Call)
     if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
         raise frame.source.refusal(
             call,
@@ -99,22 +178,15 @@ def _range(frame: Frame, node: ast.For) -> tuple[Expression, Expression, int]:
             "use a constant step; for a step k that is an argument, pass every k-th element of the array, A[::k], "
             "which is a view of it, and count by 1",
         )
-    bounds: list[Value] = []
     for value, argument in zip(values, call.args, strict=True):
-        bound = with_products(frame, value)
-        try:
-            frame.kernel.affine.function(bound.expression)
-        except NotAffineError as error:
-            why, last = obstacle(frame, error)
+        if not value.is_integer:
             raise frame.source.refusal(
                 argument,
-                f"the loop bound {frame.source.segment(argument)} is not affine",
-                f"which iterations a loop has must be known without running the program, but the bound {why}",
-                last.of_bounds or last.remedy,
-            ) from None
-        bounds.append(bound)
-    start, stop = (constant(0), bounds[0]) if len(bounds) == 1 else (bounds[0], bounds[1])
-    return as_index(start.expression), as_index(stop.expression), step
+                f"the loop bound {frame.source.segment(argument)} is no integer",
+                "a loop counts integers, and Python would raise an error here",
+                "use // in place of /, an int in place of a float argument, or int(x)",
+            )
+    return (constant(0), values[0], step) if len(values) == 1 else (values[0], values[1], step)
 
 
 def _iterator_name(frame: Frame, variable: str) -> str:
@@ -149,6 +221,11 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     nodes = tuple(then.nodes), tuple(otherwise.nodes)
     if data is not None:
         text = frame.source.segment(node)
+        if may_change_outcome(data, (*nodes[0], *nodes[1])):
+            # The condition is decided once, before the loops, and they may change what it depends on.
+            outcome = select(Value(data), constant(1), constant(0))
+            stored = store_scalar(frame, node.test, frame.kernel.fresh("outcome"), outcome)
+            data = compare("!=", stored, constant(0)).expression
         made = tuple(branch_on_data(data, *nodes, location, text))
         nodes = made, ()
     if affine is not None:
@@ -192,19 +269,23 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
         return then
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
-    stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
-    if any(isinstance(side, ArrayBinding | ViewBinding | SelectionBinding) for side in (then, otherwise)):
+    arrays = [side for side in (then, otherwise) if isinstance(side, ArrayBinding | ViewBinding | SelectionBinding)]
+    if (
+        len(arrays) == 2
+        or (arrays and None in (then, otherwise))
+        or any(isinstance(side, Stale) and side.array for side in (then, otherwise))
+    ):
         return Stale(array=True)
-    if stale:
-        return Stale(any(side.loop_variable for side in stale), any(side.array for side in stale))
+    stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
+    others = [side for side in (then, otherwise) if not isinstance(side, Stale | ScalarBinding | ValueBinding | None)]
+    if stale or others:
+        return Stale()
     scalars = [side for side in (then, otherwise) if isinstance(side, ScalarBinding)]
     return scalars[0] if scalars else Stale()
 
 
 def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     """A ``while`` on variables and elements becomes one opaque statement."""
-    if node.orelse:
-        raise _refuse_else(frame, node.orelse[0])
     names = assigned_names(node.body)
     inner = frame.inside(
         conditional=True, opaque=True, carried=frame.carried | assigned_names(node.body, loop_variables=False).keys()
@@ -253,18 +334,7 @@ def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):
             frame.bindings[name] = Stale()
-        elif isinstance(binding, ViewBinding) or (
-            isinstance(binding, ArrayBinding) and binding != frame.bindings.get(name)
-        ):
+        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and binding != frame.bindings.get(name):
             frame.bindings[name] = Stale(array=True)
         elif binding is not None:
             frame.bindings[name] = binding
-
-
-def _refuse_else(frame: Frame, node: ast.stmt) -> Exception:
-    return frame.source.refusal(
-        node,
-        "an else of a loop",
-        "without break, which is not compiled, it always runs",
-        "write its statements after the loop, without else",
-    )

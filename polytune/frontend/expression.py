@@ -4,6 +4,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
 
     expression = Constant(value, dtype)
                | Iterator(name)                       -- a loop variable of the statement's domain, int64
+               | Counter(name)                        -- the variable of a loop inside of a statement, int64
                | ParameterValue(name)                 -- a parameter of the SCoP, int64
                | Argument(name, dtype)                -- a scalar argument that the kernel only reads
                | Extent(array, dimension)             -- array.shape[dimension], int64
@@ -19,6 +20,10 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
     operation  = Assign(target, value)
                | Branch(condition, then, otherwise)            -- only in opaque statements
                | While(condition, body)                        -- only in opaque statements
+               | Loop(counter, start, stop, step, body)        -- ``for counter in range(...)`` in opaque statements
+               | Break() | Continue()                          -- in the body of a While or a Loop
+               | Checked(violation, report, site, body)        -- body, unless a subscript in it is out of range: then
+                                                                  the site is written to the scalar that reports it
 
 Types are explicit: both operands of a Binary have the node's dtype (a Cast stands where the source mixes types by
 NumPy's promotion, NEP 50), and an Assign's value has its target's dtype.
@@ -52,6 +57,12 @@ class Constant:
 
 @dataclass(frozen=True)
 class Iterator:
+    name: str
+    dtype: str = "int64"
+
+
+@dataclass(frozen=True)
+class Counter:
     name: str
     dtype: str = "int64"
 
@@ -143,6 +154,8 @@ class Cast:
 Expression = (
     Constant
     | Iterator
+    | Counter
+    | Counter
     | ParameterValue
     | Argument
     | Extent
@@ -177,7 +190,34 @@ class While:
     body: tuple[Operation, ...]
 
 
-Operation = Assign | Branch | While
+@dataclass(frozen=True)
+class Loop:
+    counter: str
+    start: Expression
+    stop: Expression
+    step: int
+    body: tuple[Operation, ...]
+
+
+@dataclass(frozen=True)
+class Break:
+    pass
+
+
+@dataclass(frozen=True)
+class Continue:
+    pass
+
+
+@dataclass(frozen=True)
+class Checked:
+    violation: Expression
+    report: Element
+    site: int
+    body: tuple[Operation, ...]
+
+
+Operation = Assign | Branch | While | Loop | Break | Continue | Checked
 
 
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:

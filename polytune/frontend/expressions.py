@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
@@ -11,17 +12,19 @@ from polytune.errors import UnsupportedSourceError
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
-from polytune.frontend.array_expressions.reading import attribute, mentions_arrays, subscripted
+from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
+    Meaning,
     ObjectBinding,
     ScalarBinding,
     SelectionBinding,
     ShapeBinding,
+    TupleBinding,
     ValueBinding,
     ViewBinding,
 )
@@ -189,11 +192,11 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             return view
         case SelectionBinding(selection):
             return selection
-        case ShapeBinding():
+        case ShapeBinding() | TupleBinding():
             raise frame.source.refusal(
                 node,
                 f"the tuple {node.id!r} is used like a number",
-                "it holds several extents",
+                "it holds several values",
                 f"take one of them: {node.id}[0]",
             )
         case ObjectBinding(thing):
@@ -205,6 +208,8 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if isinstance(node, ast.Name) and isinstance(frame.bindings.get(node.id), ShapeBinding):
         binding = lookup(frame, node)
         return binding.extents if isinstance(binding, ShapeBinding) else None
+    if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
+        return _part_of_shape(frame, node, node.slice)
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
@@ -215,21 +220,68 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     return None
 
 
+def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
+    """What ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
+    whole = read_shape(frame, node.value)
+    if whole is None:
+        return None
+    places = part.lower, part.upper, part.step
+    bounds: list[Any] = [None if place is None else read(frame, place).constant for place in places]
+    given = zip(bounds, places, strict=True)
+    if bounds[2] == 0 or not all(place is None or isinstance(bound, int) for bound, place in given):
+        return None
+    return whole[slice(*bounds)]
+
+
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
-    shape = read_shape(frame, node.value)
-    if shape is None and mentions_arrays(frame, node):
+    if not is_shape(node.value) and mentions_arrays(frame, node):
         return subscripted(frame, node, evaluate)
-    if shape is None:
+    items = _items(frame, node.value)
+    if items is None:
         return Value(read_element(frame, node, read))
-    position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice) else None
-    if not isinstance(position, int) or not -len(shape) <= position < len(shape):
+    position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
+    if position is None and isinstance(node.value, ast.Name) and isinstance(lookup(frame, node.value), TupleBinding):
+        return Value(read_element(frame, node, read), weak=True)  # Python's own numbers
+    if not isinstance(position, int) or not -len(items) <= position < len(items):
         raise frame.source.refusal(
             node,
-            "a shape is subscripted by something other than the number of a dimension",
-            f"the array has {counted(len(shape), 'dimension')}, which must be told apart before it runs",
-            f"use a constant from 0 to {len(shape) - 1}",
+            "a tuple is subscripted by something other than the number of one of its values",
+            f"it has {counted(len(items), 'value')}, which must be told apart before the kernel runs",
+            f"use a constant from 0 to {len(items) - 1}",
         )
-    return shape[position]
+    item = items[position]
+    if not isinstance(item, ValueBinding):
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node)} is used like a number",
+            "at this place the tuple holds an array or a tuple",
+            "give it a name of its own, a, b = t, and use its elements",
+        )
+    return item.value
+
+
+def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
+    """What a constant subscript of a tuple selects; None for any other reference."""
+    items = _items(frame, node.value)
+    if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
+        return None
+    position = read(frame, node.slice).constant
+    return items[position] if isinstance(position, int) and -len(items) <= position < len(items) else None
+
+
+def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
+    """The items of a tuple or shape that is subscripted; None for anything else."""
+    shape = read_shape(frame, node)
+    if shape is not None:
+        return tuple(map(ValueBinding, shape))
+    meaning: Meaning | None = None
+    if isinstance(node, ast.Name):
+        meaning = lookup(frame, node)
+    elif isinstance(node, ast.Subscript):
+        meaning = item_of(frame, node)
+    elif isinstance(node, ast.Call):
+        meaning = inlined_call(frame, node)
+    return meaning.items if isinstance(meaning, TupleBinding) else None
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
@@ -271,6 +323,14 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
             "numbers are compared by their values",
             "use == or !=, and spell out each value",
         )
+    shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
+    if (
+        len(shapes) == 2
+        and isinstance(node.ops[0], ast.Eq | ast.NotEq)
+        and shapes[0] is not None
+        and shapes[1] is not None
+    ):
+        return _same_tuples(shapes[0], shapes[1], isinstance(node.ops[0], ast.Eq))
     found = [evaluate(frame, operand) for operand in (node.left, *node.comparators)]
     symbols = [COMPARISONS[type(operator)] for operator in node.ops]
     if not all(isinstance(operand, Value) for operand in found):
@@ -282,24 +342,43 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
+def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
+    return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
+
+
+def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool) -> Value:
+    """Whether two shapes are the same, or are not."""
+    if len(left) != len(right):
+        return promotion.constant(not equal)
+    pairs = [promotion.compare("==", one, other) for one, other in zip(left, right, strict=True)]
+    same = promotion.logical("and", pairs)
+    return same if equal else promotion.negation(same)
+
+
 def _call(frame: Frame, node: ast.Call) -> Operand:
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     if function is len and len(node.args) == 1:
+        items = _items(frame, node.args[0])
+        if items is not None:
+            return promotion.constant(len(items))
         shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
         if shape is not None:
             return shape[0]
-    inlined = inlinable(function)
+    inlined = inlined_call(frame, node)
     if inlined is not None:
-        value = frame.kernel.inline(frame, node, inlined, True)
-        if value is None:
+        if isinstance(inlined, ArrayBinding):
+            return whole(frame, node, inlined.array)
+        if isinstance(inlined, ViewBinding):
+            return inlined.view
+        if not isinstance(inlined, ValueBinding):
             raise frame.source.refusal(
                 node,
-                f"{name}(...) returns nothing and is used as a value",
-                "the function ends without a return",
-                f"call {name} in a line of its own, or let it return a number",
+                f"{name}(...) does not return a number and is used like one",
+                "it returns an array, or several values",
+                "give what it returns a name in a line of its own, x, y = f(A), and use that",
             )
-        return value
+        return inlined.value
     if isinstance(function, type) and len(node.args) == 1 and not node.keywords:
         named = _read_text(frame, node, function)
         if named is not None:
@@ -314,6 +393,32 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise _unknown_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
+
+
+def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meaning | None:
+    """What a call of a function of the user's gives, its body inlined; None for any other call.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        alone: whether its statement reads nothing else, so that the function may write arrays.
+
+    Raises:
+        UnsupportedSourceError: the function returns nothing, or cannot be inlined.
+    """
+    inlined = None if is_method(frame, node.func) else inlinable(outside_object(frame, node.func))
+    if inlined is None:
+        return None
+    returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
+    if returned is None:
+        name = frame.source.segment(node.func)
+        raise frame.source.refusal(
+            node,
+            f"{name}(...) returns nothing and is used as a value",
+            "the function ends without a return",
+            f"call {name} in a line of its own, or let it return a number",
+        )
+    return returned
 
 
 def is_method(frame: Frame, node: ast.expr) -> bool:

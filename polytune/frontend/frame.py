@@ -17,13 +17,15 @@ from typing import Any
 import islpy as isl
 
 from polytune.errors import SourceLocation
-from polytune.frontend.affine import AffineBuilder, NotAffineError
+from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
+from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
-from polytune.frontend.source import Source
+from polytune.frontend.source import NestedFunction, Source
+from polytune.frontend.syntax import nodes_inside
 from polytune.signature import Signature
 
 
@@ -62,6 +64,13 @@ class ShapeBinding:
 
 
 @dataclass(frozen=True)
+class TupleBinding:
+    """The name is a tuple of numbers, arrays and tuples."""
+
+    items: tuple[Meaning, ...]
+
+
+@dataclass(frozen=True)
 class ObjectBinding:
     """The name is a Python object from outside the kernel, or a type."""
 
@@ -86,11 +95,19 @@ class SelectionBinding:
 class Stale:
     """The name's value differs between the ways that lead here."""
 
-    loop_variable: bool = False
     array: bool = False
 
 
-Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | ObjectBinding | ViewBinding | SelectionBinding
+Meaning = (
+    ArrayBinding
+    | ValueBinding
+    | ScalarBinding
+    | ShapeBinding
+    | TupleBinding
+    | ObjectBinding
+    | ViewBinding
+    | SelectionBinding
+)
 Binding = Meaning | Stale
 
 
@@ -106,15 +123,25 @@ class LoopRange:
 
 @dataclass
 class Knowledge:
-    """What earlier walks have found: the variables that need memory, and the types of those.
-
-    Attributes:
-        obstacles: of variables that are assigned once, why their value is not affine.
-    """
+    """What earlier walks have found: the variables that need memory, and the types of those."""
 
     in_memory: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
-    obstacles: dict[str, NotAffineError] = field(default_factory=dict)
+
+
+@dataclass
+class Exits:
+    """Where a function returns, and what: filled while its body is walked.
+
+    Attributes:
+        returned: the variable that says at which site it has returned; None where it only returns at its end.
+        sites: by number, what is returned there; None for None.
+        slots: the scalars that an inlined function of several sites returns its numbers in.
+    """
+
+    returned: str | None = None
+    sites: dict[int, Meaning | None] = field(default_factory=dict)
+    slots: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -128,7 +155,9 @@ class Kernel:
         taken: the names that a new name must avoid.
         derived: the parameters that stand for products of arguments and extents, by what they are.
         calls: the functions that are being inlined, outermost first.
-        inline: inlines a call of another function of the user's and gives its value; the flag tells whether it is used.
+        preconditions: what Python tests of the arguments, as text.
+        constants: the constant arrays that stand for objects from outside, and these, by their identities.
+        inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
         strict: whether sums keep their source order.
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
@@ -139,7 +168,7 @@ class Kernel:
     signature: Signature
     affine: AffineBuilder
     knowledge: Knowledge
-    inline: Callable[[Frame, ast.Call, FunctionType, bool], Value | ArrayValue | None]
+    inline: Callable[..., Meaning | None]
     arrays: dict[str, Array] = field(default_factory=dict)
     parameters: dict[str, Parameter] = field(default_factory=dict)
     extents: dict[tuple[str, int], Value] = field(default_factory=dict)
@@ -149,9 +178,11 @@ class Kernel:
     by_value: set[str] = field(default_factory=set)
     taken: set[str] = field(default_factory=set)
     derived: dict[Expression, str] = field(default_factory=dict)
-    calls: list[FunctionType] = field(default_factory=list)
+    calls: list[FunctionType | NestedFunction] = field(default_factory=list)
     locations: ElementLocations = field(default_factory=ElementLocations)
-    result: Expression | None = None
+    result: Result | None = None
+    preconditions: tuple[str, ...] = ()
+    constants: dict[Any, tuple[str, Any]] = field(default_factory=dict)
     strict: bool = False
     source_names: set[str] = field(default_factory=set)
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
@@ -197,7 +228,6 @@ class Frame:
         nodes: where the program that is made goes.
         assigned: how often each local name is assigned in the function.
         names: the unique names of local names.
-        loop_variables: the variables of the loops around, which must not be assigned.
         iterators: the iterators of all loops around, those of callers included.
         carried: the names that loops around assign, so that they may have a value from the iteration before.
         conditional: whether an ``if`` or ``while`` stands around.
@@ -207,6 +237,7 @@ class Frame:
         pinned: the names of arrays that later iterations of loops around may read as they are left.
         ranges: the values of the iterators, outermost first.
         holds: the affine conditions that hold here.
+        exits: what it returns, and where.
     """
 
     kernel: Kernel
@@ -215,7 +246,6 @@ class Frame:
     nodes: list[Node]
     assigned: Counter[str]
     names: dict[str, str] = field(default_factory=dict)
-    loop_variables: tuple[str, ...] = ()
     iterators: tuple[str, ...] = ()
     carried: frozenset[str] = frozenset()
     conditional: bool = False
@@ -225,6 +255,7 @@ class Frame:
     pinned: frozenset[str] = frozenset()
     ranges: tuple[LoopRange, ...] = ()
     holds: tuple[Expression, ...] = ()
+    exits: Exits = field(default_factory=Exits)
 
     def unique(self, name: str) -> str:
         """The name in the SCoP of a local name."""
@@ -250,6 +281,16 @@ class Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""
         return replace(self, nodes=[], bindings=dict(self.bindings), **changes)
 
+    def fresh(self, name: str) -> str:
+        """A local name that neither the function nor anything else has."""
+        candidate, number = name, 0
+        local = {node.id for node in ast.walk(self.source.tree) if isinstance(node, ast.Name)}
+        while candidate in local or candidate in self.bindings or candidate in self.kernel.taken:
+            number += 1
+            candidate = f"{name}_{number}"
+        self.kernel.taken.add(candidate)
+        return candidate
+
     @property
     def is_top_level(self) -> bool:
         return not (self.iterators or self.conditional or self.opaque)
@@ -258,10 +299,9 @@ class Frame:
 def assigned_names(statements: Iterable[ast.stmt], *, loop_variables: bool = True) -> Counter[str]:
     """How often each name is assigned in the statements."""
     counts: Counter[str] = Counter()
-    for statement in statements:
-        for node in ast.walk(statement):
-            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-                counts[node.id] += 1
-            if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not loop_variables:
-                counts[node.target.id] -= 1
+    for node in nodes_inside(statements):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            counts[node.id] += 1
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name) and not loop_variables:
+            counts[node.target.id] -= 1
     return +counts

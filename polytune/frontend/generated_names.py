@@ -16,7 +16,11 @@ _MARKED = re.compile(rf"\{MARK}{WORD}(?:\{MARK}{WORD})*")
 
 def generated(*parts: str) -> str:
     """A marked name, of several parts where some are names of the kernel: ``$A$private`` for a copy of ``A``."""
-    return MARK + MARK.join(parts)
+    return MARK + MARK.join(part.removeprefix(MARK) for part in parts)
+
+
+REPORT = generated("failed", "subscript")
+"""The scalar that says where a subscript was out of range."""
 
 
 def is_generated(name: str) -> bool:

@@ -20,6 +20,7 @@ class _Uses:
 
     ranks: dict[str, int] = field(default_factory=dict)
     integers: set[str] = field(default_factory=set)
+    integer_arrays: set[str] = field(default_factory=set)
 
     def array(self, name: str, rank: int) -> None:
         self.ranks[name] = max(rank, self.ranks.get(name, 1))
@@ -30,7 +31,8 @@ def infer_signature(function: Any) -> Signature:
 
     An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
     type of NumPy's such as ``np.float32``.
-    Without one, what is subscripted is a C-contiguous float64 array of as many dimensions; what bounds a loop, stands
+    Without one, what is subscripted is a C-contiguous float64 array of as many dimensions, or int64 where its elements
+    stand in subscripts or bound a loop; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
 
     Raises:
@@ -53,7 +55,7 @@ def _type(source: Source, argument: ast.arg, uses: _Uses) -> ArgumentType:
         if isinstance(named, type) and issubclass(named, np.generic):
             return _named_type(source, annotation, named.__name__)
     if argument.arg in uses.ranks:
-        return ArrayType("float64", uses.ranks[argument.arg])
+        return ArrayType("int64" if argument.arg in uses.integer_arrays else "float64", uses.ranks[argument.arg])
     return ScalarType("int64" if argument.arg in uses.integers else "float64")
 
 
@@ -109,8 +111,10 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
         case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
             uses.integers.add(variable)
             uses.integers |= set(_bare_names(arguments))
+            uses.integer_arrays |= set(_arrays_in(arguments))
         case ast.Subscript(_, subscripts):
             uses.integers |= set(_bare_names([subscripts]))
+            uses.integer_arrays |= set(_arrays_in([subscripts]))
         case ast.Call(ast.Attribute(_, "empty" | "zeros"), [shape, *_]):
             uses.integers |= set(_bare_names([shape]))
 
@@ -162,6 +166,20 @@ def _is_data(node: ast.expr) -> bool:
         or (isinstance(part, ast.Constant) and isinstance(part.value, float))
         for part in ast.walk(node)
     )
+
+
+def _arrays_in(nodes: Iterable[ast.expr]) -> Iterator[str]:
+    """The arrays whose elements are terms of integer arithmetic."""
+    for node in nodes:
+        match node:
+            case ast.Subscript(ast.Name(name), _):
+                yield name
+            case ast.BinOp(left, _, right):
+                yield from _arrays_in([left, right])
+            case ast.UnaryOp(_, operand):
+                yield from _arrays_in([operand])
+            case ast.Tuple(elements):
+                yield from _arrays_in(elements)
 
 
 def _bare_names(nodes: Iterable[ast.expr]) -> Iterator[str]:

@@ -7,40 +7,48 @@ calling statement, with its local names renamed.
 from __future__ import annotations
 
 import ast
+import inspect
 from collections.abc import Sequence
 from dataclasses import replace
 from types import FunctionType
 
+import numpy as np
+
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.calling import array_argument, computes_arrays
-from polytune.frontend.array_expressions.elementwise import computed
-from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.assignments import store_scalar
+from polytune.frontend.array_expressions.calling import computes_arrays
+from polytune.frontend.assignments import keep, store_scalar
+from polytune.frontend.bindings import map_values, meaning_of
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
-from polytune.frontend.expressions import evaluate, plain_arguments, read_shape
 from polytune.frontend.frame import (
-    ArrayBinding,
-    Binding,
+    Exits,
     Frame,
-    ObjectBinding,
+    Meaning,
     ScalarBinding,
-    ShapeBinding,
+    TupleBinding,
     ValueBinding,
-    ViewBinding,
     assigned_names,
 )
-from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
-from polytune.frontend.pure import evaluate as evaluate_body
-from polytune.frontend.pure import is_expression
-from polytune.frontend.source import Source, read_source
-from polytune.frontend.statements import lower_body
+from polytune.frontend.pure import evaluate, is_expression
+from polytune.frontend.returns import result_of_call
+from polytune.frontend.source import NestedFunction, Source, read_source
+from polytune.frontend.statements import lower_block
 
 
-def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used: bool) -> Value | ArrayValue | None:
-    """Inline a call; the number or array that it returns, or None.
+def inline_call(
+    frame: Frame, node: ast.Call, function: FunctionType | NestedFunction, *, value_used: bool, alone: bool = False
+) -> Meaning | None:
+    """Inline a call; what it returns, or None.
+
+    Args:
+        frame: where the call stands.
+        node: the call.
+        function: what is called.
+        value_used: whether anything is done with what it returns.
+        alone: whether the statement reads nothing else, so that the function may write arrays.
 
     Raises:
         UnsupportedSourceError: the function is recursive or outside the language, or its arguments do not fit.
@@ -53,17 +61,26 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
             "a call is replaced by the function's body, which would have no end",
             "write the recursion as a loop",
         )
-    plain_arguments(frame, node)
-    callee = read_source(function)
-    arguments = _match_arguments(frame, node, callee)
+    is_nested = isinstance(function, NestedFunction)
+    callee = function.source if isinstance(function, NestedFunction) else read_source(function)
+    signature = function.signature if isinstance(function, NestedFunction) else inspect.signature(callee.function)
+    arguments = _match_arguments(frame, node, callee.name, signature)
     inner = _callee_frame(frame, callee)
-    bound = {name: _argument(frame, argument) for name, argument in arguments.items()}
-    if value_used and is_expression(callee.tree.body) and not computes_arrays(callee.tree.body, bound):
-        inner.bindings = bound
+    # What a nested function does not assign is what it means where the function is called.
+    local = _local_names(callee)
+    outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
+    meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
+    if (
+        value_used
+        and is_expression(callee.tree.body)
+        and not _returns_argument(callee, meanings)
+        and not computes_arrays(callee.tree.body, meanings)
+    ):
+        inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
-        number = evaluate_body(inner, callee.tree.body)
+        value = evaluate(inner, callee.tree.body)
         kernel.calls.pop()
-        return number
+        return None if value is None else ValueBinding(value)
     if frame.pure:
         raise frame.source.refusal(
             node,
@@ -72,15 +89,28 @@ def inline_call(frame: Frame, node: ast.Call, function: FunctionType, value_used
             "call it before, in a line of its own, and choose afterwards: s = f(x), then s if x[i] > 0 else 0; or, "
             "where it must not be called otherwise, under an if",
         )
-    for name, binding in bound.items():
-        inner.bindings[name] = _bind_argument(frame, inner, node, name, binding)
+    inner.bindings |= outer
+    for name, meaning in meanings.items():
+        inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
-    value = lower_body(inner, callee.tree.body)
+    body = structured(callee.tree.body, inner.fresh)
+    inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
+    lower_block(inner, body.statements)
     kernel.calls.pop()
-    if value is not None and value_used:
+    if not value_used:
+        return None
+    returned = result_of_call(inner, frame, node)
+    if returned is not None and not alone:
         _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
-    return value
+    return returned
+
+
+def _returns_argument(callee: Source, meanings: dict[str, Meaning]) -> bool:
+    """Whether a function returns an argument that is no number."""
+    returns = (node for node in ast.walk(callee.tree) if isinstance(node, ast.Return))
+    names = {node.value.id for node in returns if isinstance(node.value, ast.Name)}
+    return any(name in names and not isinstance(meaning, ValueBinding) for name, meaning in meanings.items())
 
 
 def _callee_frame(frame: Frame, callee: Source) -> Frame:
@@ -91,55 +121,67 @@ def _callee_frame(frame: Frame, callee: Source) -> Frame:
         bindings={},
         assigned=assigned_names(callee.tree.body),
         names={},
-        loop_variables=(),
         carried=frozenset(),
         is_kernel=False,
     )
 
 
-def _match_arguments(frame: Frame, node: ast.Call, callee: Source) -> dict[str, ast.expr | Value]:
-    signature = callee.tree.args
-    names = [argument.arg for argument in (*signature.posonlyargs, *signature.args)]
-    defaults = callee.function.__defaults__ or ()
-    least = len(names) - len(defaults)
-    if signature.vararg or signature.kwarg or signature.kwonlyargs or not least <= len(node.args) <= len(names):
+def _local_names(callee: Source) -> set[str]:
+    arguments = {argument.arg for argument in ast.walk(callee.tree.args) if isinstance(argument, ast.arg)}
+    return arguments | set(assigned_names(callee.tree.body))
+
+
+def _match_arguments(
+    frame: Frame, node: ast.Call, called: str, signature: inspect.Signature
+) -> dict[str, ast.expr | Value]:
+    """The arguments of a call by the names of the function's parameters, as Python matches them."""
+    for argument in (*node.args, *node.keywords):
+        if isinstance(argument, ast.Starred) or (isinstance(argument, ast.keyword) and argument.arg is None):
+            raise frame.source.refusal(
+                argument if isinstance(argument, ast.Starred) else argument.value,
+                "a starred argument in a call",
+                "which arguments a call has must be seen in the source",
+                "pass each argument by position, or by its name",
+            )
+    try:
+        bound = signature.bind(*node.args, **{str(keyword.arg): keyword.value for keyword in node.keywords})
+    except TypeError as error:
         raise frame.source.refusal(
             node,
-            f"{callee.name} is called with {len(node.args)} arguments",
-            f"it takes {', '.join(names) or 'none'}; starred and keyword-only arguments are not inlined",
-            "pass one value for each argument, by position",
-        )
-    arguments: dict[str, ast.expr | Value] = dict(zip(names, node.args, strict=False))
-    for name, default in zip(names[least:], defaults, strict=True):
-        if name not in arguments:
-            if isinstance(default, bool) or not isinstance(default, int | float):
-                raise frame.source.refusal(
-                    node,
-                    f"the default value of {name!r} of {callee.name} is used",
-                    "only a number can be a default value",
-                    f"pass {name!r} explicitly",
-                )
+            f"{called} is called with arguments that do not fit: {error}",
+            f"it is {called}{signature}, and Python would raise an error here",
+            "pass one value for each argument",
+        ) from None
+    arguments: dict[str, ast.expr | Value] = {}
+    for name, parameter in signature.parameters.items():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise frame.source.refusal(
+                node,
+                f"{called} has the starred argument {name!r}",
+                "a function is inlined with a fixed number of arguments",
+                f"list the arguments of {called} by name",
+            )
+        if name in bound.arguments:
+            arguments[name] = bound.arguments[name]
+            continue
+        default = parameter.default
+        if isinstance(default, np.generic) and default.dtype.name in (*promotion.INTEGERS, *promotion.FLOATS):
+            arguments[name] = promotion.cast(promotion.constant(default.item()), default.dtype.name)
+        elif isinstance(default, bool | int | float):
             arguments[name] = promotion.constant(default)
+        else:
+            raise frame.source.refusal(
+                node,
+                f"the default value of {name!r} of {called} is used",
+                "only a number can be a default value",
+                f"pass {name!r} explicitly",
+            )
     return arguments
 
 
-def _argument(frame: Frame, argument: ast.expr | Value) -> Binding:
-    """What an argument of a call means: an array, a shape, a function, or a value."""
-    if isinstance(argument, Value):
-        return ValueBinding(argument)
-    if isinstance(argument, ast.Name):
-        binding = lookup(frame, argument)
-        if isinstance(binding, ArrayBinding | ShapeBinding | ViewBinding):
-            return binding
-    shape = read_shape(frame, argument)
-    if shape is not None:
-        return ShapeBinding(shape)
-    if isinstance(argument, ast.Name | ast.Attribute):
-        thing = outside_object(frame, argument)
-        if callable(thing):
-            return ObjectBinding(thing)
-    value = computed(frame, argument, evaluate(frame, argument))
-    return ValueBinding(value) if isinstance(value, Value) else array_argument(frame, argument, value)
+def _argument(frame: Frame, argument: ast.expr | Value) -> Meaning:
+    """What an argument of a call means: an array, a shape, a tuple, a function, or a value."""
+    return ValueBinding(argument) if isinstance(argument, Value) else meaning_of(frame, argument)
 
 
 def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node], arrays: set[str]) -> None:
@@ -160,8 +202,10 @@ def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node
         )
 
 
-def _bind_argument(frame: Frame, inner: Frame, node: ast.Call, name: str, binding: Binding) -> Binding:
+def _bind_argument(frame: Frame, inner: Frame, node: ast.Call, name: str, binding: Meaning) -> Meaning:
     """Bind an argument of an inlined body: by value where that cannot change, else through a new scalar."""
+    if isinstance(binding, TupleBinding):
+        return map_values(binding, lambda value: keep(frame, node, value, name))
     if not isinstance(binding, ValueBinding):
         return binding
     kernel, unique = frame.kernel, inner.unique(name)

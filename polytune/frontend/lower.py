@@ -10,17 +10,19 @@ import numpy as np
 
 from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.assignments import keep
-from polytune.frontend.expression import Cast, Constant, Element, walk
-from polytune.frontend.frame import Frame, Kernel, Knowledge, ReconsiderError, assigned_names
+from polytune.frontend.expression import Cast, Constant
+from polytune.frontend.frame import Exits, Frame, Kernel, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
+from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
+from polytune.frontend.preconditions import preconditions
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import ScalarKind, Value, impossible_power, join, unconvertible
+from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
+from polytune.frontend.returns import result_of_kernel
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
-from polytune.frontend.statements import lower_body
+from polytune.frontend.statements import lower_block
 from polytune.signature import ScalarType, Signature
 
 
@@ -45,6 +47,7 @@ def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowe
     )
     affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
     while True:
+        affine.forget_counters()
         kernel = Kernel(signature, affine, knowledge, inline_call, strict=strict)
         try:
             nodes = _walk(kernel, source)
@@ -61,14 +64,13 @@ def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowe
 
 def _walk(kernel: Kernel, source: Source) -> list[Node]:
     bindings = declare_arguments(kernel, source)
-    assigned = assigned_names(source.tree.body)
-    frame = Frame(kernel, source, bindings, [], assigned)
+    tests = preconditions(source)
+    kernel.preconditions = tests.lines
+    body = structured(tests.body, kernel.fresh)
+    frame = Frame(kernel, source, bindings, [], assigned_names(body.statements), exits=Exits(body.returned))
     kernel.calls.append(source.function)
-    result = lower_body(frame, source.tree.body)
-    if isinstance(result, Value):
-        if any(isinstance(node, Element) and node.subscripts for node in walk(result.expression)):
-            result = keep(frame, source.tree.body[-1], result, "result")
-        kernel.result = result.expression
+    lower_block(frame, body.statements)
+    kernel.result = result_of_kernel(frame)
     for name, kind in kernel.kinds.items():
         kernel.arrays[name] = _scalar(kernel, name, kind)
     return frame.nodes

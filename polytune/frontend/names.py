@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.affine import NotAffineError
+from polytune.frontend.constants import constant_array, tuple_of
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -24,7 +24,7 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
     """What a name is bound to.
 
     Raises:
-        UnsupportedSourceError: it is bound to nothing, or to a loop variable whose loop is over.
+        UnsupportedSourceError: it is bound to nothing, or to different kinds of things.
         ReconsiderError: it was taken for an affine value, and its value differs between the ways that lead here.
     """
     name, binding = node.id, frame.bindings.get(node.id)
@@ -37,13 +37,12 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
                 "on what has run",
                 f"make the array before, and assign its elements there: {name}[:] = ...",
             )
-        # A variable in memory is stale only where it is a loop variable as well.
-        if binding.loop_variable or frame.unique(name) in frame.kernel.knowledge.in_memory:
+        if frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(
                 node,
-                f"the loop variable {name!r} is read after its loop",
-                "when the loop is reordered no iteration is the last, and an empty loop leaves no value at all",
-                "compute the value that is meant from the loop's bounds",
+                f"{name!r} means an array or a tuple on one way that leads here, and something else on another",
+                "what a name means must be known without running the program",
+                "use a name of its own for each",
             )
         raise ReconsiderError(frame.unique(name))
     if binding is not None:
@@ -60,7 +59,10 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             f"assign {name!r} before this line",
         )
     try:
-        return ObjectBinding(frame.source.resolve(name))
+        value = frame.source.resolve(name)
+        if isinstance(value, np.ndarray):
+            return ArrayBinding(constant_array(frame, node, name, value))
+        return tuple_of(value) or ObjectBinding(value)
     except KeyError:
         raise frame.source.refusal(
             node,
@@ -68,19 +70,6 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
             "it is neither an argument, nor a variable of the kernel, nor a name of its module",
             "define it before the kernel is called, or pass it as an argument",
         ) from None
-
-
-def obstacle(frame: Frame, error: NotAffineError, seen: frozenset[str] = frozenset()) -> tuple[str, NotAffineError]:
-    """Why an expression is not affine, and the error that knows what to do.
-
-    Where a variable is why, the value that it is assigned says more.
-    """
-    name = error.variable
-    why = frame.kernel.knowledge.obstacles.get(name) if name is not None else None
-    if name is None or why is None or name in seen:
-        return str(error), error
-    deeper, last = obstacle(frame, why, seen | {name})
-    return f"depends on the variable {name}, whose value {deeper}", last
 
 
 def outside_object(frame: Frame, node: ast.expr) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.errors import SourceLocation
 from polytune.frontend.expression import (
     Assign,
     Binary,
@@ -42,13 +42,9 @@ def branch_on_data(
     location: SourceLocation,
     text: str,
 ) -> list[Node]:
-    """``if condition: then else: otherwise`` for a condition that is not affine.
-
-    Raises:
-        UnsupportedSourceError: there are loops in the branches, and the condition may change while they run.
-    """
+    """``if condition: then else: otherwise`` for a condition that is not affine, and that loops in the branches do not
+    change."""
     if _contains_loop((*then, *otherwise)):
-        _check_unchanged(condition, (*then, *otherwise), location)
         negated = Unary("not", condition, "bool")
         return [*(_under(condition, node) for node in then), *(_under(negated, node) for node in otherwise)]
     operation = _branch(condition, operations_of(then), operations_of(otherwise))
@@ -108,18 +104,17 @@ def performed(nodes: Iterable[Node]) -> Iterable[Perform]:
                 yield from performed(node.body)
 
 
-def _check_unchanged(condition: Expression, nodes: Sequence[Node], location: SourceLocation) -> None:
+def may_change_outcome(condition: Expression, nodes: Sequence[Node]) -> bool:
+    """Whether there are loops in the nodes, and what they write may change the outcome of a condition."""
+    if not _contains_loop(nodes):
+        return False
     read = {node.array for node in walk(condition) if isinstance(node, Element)}
-    for perform in performed(nodes):
-        for operation in perform.operations:
-            for part in walk(operation):
-                if isinstance(part, Assign) and part.target.array in read:
-                    raise UnsupportedSourceError(
-                        location,
-                        f"an if that depends on {part.target.array}, around loops that change {part.target.array}",
-                        "the condition is decided once, before the loops, and its outcome cannot be kept",
-                        "store the outcome in a variable before the if: flag = 1 if ... else 0, and test flag != 0",
-                    )
+    return any(
+        isinstance(part, Assign) and part.target.array in read
+        for perform in performed(nodes)
+        for operation in perform.operations
+        for part in walk(operation)
+    )
 
 
 def _under(condition: Expression, node: Node) -> Node:

@@ -12,12 +12,14 @@ from polytune.conversions import array_conversion, scalar_conversion
 from polytune.frontend.expression import (
     Argument,
     Binary,
+    Compare,
     Constant,
     Element,
     Expression,
     Extent,
     Iterator,
     ParameterValue,
+    Select,
     map_children,
     walk,
 )
@@ -149,31 +151,44 @@ def derive(frame: Frame, name: str, value: Value) -> Value | None:
         isinstance(node, leaves) for node in walk(value.expression)
     ):
         return None
+    known = frame.kernel.parameters.get(name)
+    if known is not None and known.source != value.expression:  # a loop that is written out comes here again
+        name = frame.kernel.fresh(name)
     frame.kernel.parameters[name] = Parameter(name, value.expression)
     return Value(ParameterValue(name), value.weak)
 
 
 def with_products(frame: Frame, value: Value) -> Value:
     """A value with parameters in place of what is no affine part of it but depends on arguments and extents alone, as
-    ``n * m`` does.
+    ``n * m`` and ``n // m`` do.
 
-    Only sums, products and extrema are: they have a value whether or not the program comes to where they stand.
+    They have a value whether or not the program comes to where they stand: a quotient by 0 is 0, as it is in compiled
+    code.
     """
 
     def replaced(node: Any) -> Any:
-        if isinstance(node, Binary) and _is_total(node) and not frame.kernel.affine.is_function(node):
-            return ParameterValue(_product_name(frame, node))
+        if isinstance(node, Binary) and _is_of_arguments(node) and not frame.kernel.affine.is_function(node):
+            return ParameterValue(_product_name(frame, _total(node)))
         return map_children(node, replaced)
 
     return Value(replaced(value.expression), value.weak) if value.is_integer else value
 
 
-def _is_total(expression: Expression) -> bool:
+def _is_of_arguments(expression: Expression) -> bool:
     return all(
-        (isinstance(node, Binary) and node.operator in ("+", "-", "*", "min", "max") and node.dtype == "int64")
-        or (isinstance(node, Constant | Argument | ParameterValue) and node.dtype == "int64")
+        (isinstance(node, Binary) and node.operator in ("+", "-", "*", "//", "%", "min", "max"))
+        or isinstance(node, Constant | Argument | ParameterValue)
         for node in walk(expression)
-    )
+    ) and all(node.dtype == "int64" for node in walk(expression))
+
+
+def _total(node: Any) -> Any:
+    """The expression with 0 for quotients and remainders of a division by 0."""
+    node = map_children(node, _total)
+    if isinstance(node, Binary) and node.operator in ("//", "%") and not isinstance(node.right, Constant):
+        zero = Constant(0, "int64")
+        return Select(Compare("!=", node.right, zero), node, zero, "int64")
+    return node
 
 
 def _product_name(frame: Frame, expression: Expression) -> str:

@@ -15,7 +15,7 @@ def is_expression(body: Sequence[ast.stmt]) -> bool:
     """Whether statements only compute a value: assignments to names, branches, and a return at every end."""
     for statement in body:
         match statement:
-            case ast.Return(value) if value is not None:
+            case ast.Return(value) if _is_number(value):
                 return True
             case ast.Expr(ast.Constant()) | ast.Pass():
                 continue
@@ -31,11 +31,16 @@ def is_expression(body: Sequence[ast.stmt]) -> bool:
     return False
 
 
+def _is_number(value: ast.expr | None) -> bool:
+    """Whether what is returned may be a number."""
+    return value is not None and not isinstance(value, ast.Tuple | ast.List)
+
+
 def _is_pure(body: Sequence[ast.stmt]) -> bool:
     """Whether statements only assign names, branch and return."""
     for statement in body:
         match statement:
-            case ast.Return(value) if value is not None:
+            case ast.Return(value) if _is_number(value):
                 pass
             case ast.Expr(ast.Constant()) | ast.Pass():
                 pass

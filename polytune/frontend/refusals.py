@@ -64,31 +64,12 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
         (ast.Try, ast.TryStar, ast.Raise, ast.Assert),
         "an exception or assertion",
         "when iterations are reordered no point in the program is the one to stop at",
-        "check the arguments before the kernel is called",
+        "check the arguments at the top of the kernel, before anything but assignments of variables, or before it is "
+        "called",
     ),
     ((ast.Import, ast.ImportFrom), "an import inside the kernel", "it runs Python code", "import it outside"),
     ((ast.Match,), "a match statement", "it is not compiled", "use if, elif and else"),
     ((ast.AsyncFor,), "an async for", "a kernel runs from start to end at once", "use a plain for over range"),
-    (
-        (ast.Break,),
-        "break",
-        "which iterations run would then depend on the order in which they run",
-        "keep a flag: done = 0 before the loop, done = 1 in place of break, and all that the loop does under "
-        "if done == 0; of a while, test the flag in its condition",
-    ),
-    (
-        (ast.Continue,),
-        "continue",
-        "which statements run would then depend on the order in which they run",
-        "put what follows in the loop into an else",
-    ),
-    (
-        (ast.Return,),
-        "a return that is not the last statement",
-        "which statements run would then depend on the order in which they run",
-        "return at the end of the function, and put what follows the condition into an else; in a loop, keep a flag: "
-        "done = 1 in place of return, and all that the loop does under if done == 0",
-    ),
 )
 
 
@@ -99,7 +80,6 @@ _ROUND = (
 
 _INSTEAD: dict[str, str] = {
     **dict.fromkeys(("round", "rint", "around"), _ROUND),
-    "prange": "write range: polytune finds out itself which loops are parallel",
 }
 """What to write in place of functions and attributes, by the last part of their names."""
 

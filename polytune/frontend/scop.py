@@ -8,7 +8,8 @@ from enum import Enum
 import islpy as isl
 
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Expression, Operation
+from polytune.frontend.expression import Assign, Expression, Operation
+from polytune.frontend.results import Result
 from polytune.frontend.source_order import SourceNode
 from polytune.signature import Signature
 
@@ -22,11 +23,16 @@ class AccessKind(Enum):
 
 
 class ArrayRole(Enum):
-    """Where an array lives: an argument of the kernel, an array made inside it, or a scalar variable (rank 0)."""
+    """Where an array lives: an argument of the kernel, an array made inside it, one that is made inside and returned, a
+    constant from outside, a scalar variable (rank 0), or a scalar that says where a subscript was out of range, which
+    any statement may write at any time."""
 
     ARGUMENT = "argument"
     LOCAL = "local"
+    RESULT = "result"
     SCALAR = "scalar"
+    REPORT = "report"
+    CONSTANT = "constant"
 
 
 @dataclass(frozen=True)
@@ -73,6 +79,7 @@ class Array:
             a scalar.
         initial: for a scalar that starts as the value of an argument, that argument's name.
         zeroed: whether a local array starts as zeros (``np.zeros``) and not with arbitrary content (``np.empty``).
+        values: of a constant array, all of its elements in C order.
     """
 
     name: str
@@ -82,6 +89,7 @@ class Array:
     initial: str | None = None
     zeroed: bool = False
     location: SourceLocation | None = None
+    values: tuple[int | float, ...] = ()
 
     @property
     def ndim(self) -> int:
@@ -139,7 +147,17 @@ class Statement:
     @property
     def is_opaque(self) -> bool:
         """Whether it holds data-dependent control, so that its writes are may-writes."""
-        return len(self.operations) != 1 or any(access.kind is AccessKind.MAY_WRITE for access in self.accesses)
+        is_plain = len(self.operations) == 1 and isinstance(self.operations[0], Assign)
+        return not is_plain or any(access.kind is AccessKind.MAY_WRITE for access in self.accesses)
+
+
+@dataclass(frozen=True)
+class Report:
+    """A place whose subscripts are tested while the kernel runs: the references there, and where the first one is."""
+
+    references: tuple[str, ...]
+    arrays: tuple[str, ...]
+    location: SourceLocation
 
 
 @dataclass(frozen=True)
@@ -164,11 +182,13 @@ class Scop:
         schedule: the source order as a schedule tree, one band of one member per loop.
         nodes: the source order as loops, from which code may be generated without isl; of the kernel as it was written,
             also where its statements have been rewritten.
-        result: what the kernel returns, an expression of scalars and parameters, or None.
+        result: what the kernel returns, of expressions of scalars and parameters and of arrays, or None.
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
         result_location: where what is returned stands.
         size_conditions: what each call is checked for, in source order, beside the bounds of accesses.
+        reports: by number, from 1, the places where subscripts are tested while the kernel runs.
+        preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
     """
 
     name: str
@@ -180,12 +200,14 @@ class Scop:
     schedule: isl.Schedule
     nodes: tuple[SourceNode, ...]
     loops: tuple[Loop, ...]
-    result: Expression | None
+    result: Result | None
     location: SourceLocation
     source: str
     strict: bool = False
     result_location: SourceLocation | None = None
     size_conditions: tuple[SizeCondition, ...] = ()
+    reports: tuple[Report, ...] = ()
+    preconditions: tuple[str, ...] = ()
 
     def array(self, name: str) -> Array:
         return next(array for array in self.arrays if array.name == name)

@@ -6,7 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
@@ -87,6 +87,24 @@ def _characters(text: str, offset: int) -> int:
     return len(text.encode()[:offset].decode(errors="replace"))
 
 
+class NestedFunction:
+    """A function that is defined inside of another one, of which there is no object before that runs.
+
+    Attributes:
+        source: its source, with the places of its nodes in the file; its outside is that of the function around.
+        signature: its parameters.
+    """
+
+    def __init__(self, around: Source, tree: ast.FunctionDef):
+        self.__name__ = tree.name
+        self.source = replace(around, tree=tree)
+        stub = ast.FunctionDef(tree.name, tree.args, [ast.Pass()], [])
+        module = ast.fix_missing_locations(ast.Module([stub], []))
+        namespace: dict[str, Any] = dict(around.function.__globals__)
+        exec(compile(module, around.file, "exec"), namespace)
+        self.signature = inspect.signature(namespace[tree.name])
+
+
 def plain_function(candidate: Any) -> FunctionType | None:
     """The plain Python function behind ``candidate`` (itself, or what a decorator wrapped), or None."""
     while not isinstance(candidate, FunctionType) and hasattr(candidate, "__wrapped__"):
@@ -97,8 +115,10 @@ def plain_function(candidate: Any) -> FunctionType | None:
     return None
 
 
-def inlinable(function: Any) -> FunctionType | None:
+def inlinable(function: Any) -> FunctionType | NestedFunction | None:
     """The user's plain function behind a callee; None for types, for built-in functions, and for those of NumPy."""
+    if isinstance(function, NestedFunction):
+        return function
     if function is None or isinstance(function, type) or type(function).__module__.partition(".")[0] == "numpy":
         return None
     plain = plain_function(function)

@@ -6,52 +6,25 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import control
-from polytune.frontend.array_expressions.calling import evaluate_statement, returned
+from polytune.frontend.array_expressions.calling import evaluate_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
-from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.assignments import assign_augmented, assign_targets
+from polytune.frontend.expression import Break, Continue
 from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
-from polytune.frontend.frame import ArrayBinding, Frame
+from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
-from polytune.frontend.promotion import Value
+from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
-from polytune.frontend.source import inlinable
+from polytune.frontend.returns import lower_return
+from polytune.frontend.source import NestedFunction, inlinable
 
 
-def lower_body(frame: Frame, body: Sequence[ast.stmt]) -> Value | ArrayValue | None:
-    """Lower a function's body; what its last statement returns: a number, or in an inlined function an array.
+def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
+    """Lower statements in order into ``frame.nodes``.
 
     Raises:
         UnsupportedSourceError: a statement is outside the language.
     """
-    last = body[-1]
-    if not isinstance(last, ast.Return):
-        lower_block(frame, body)
-        return None
-    lower_block(frame, body[:-1])
-    if last.value is None or (isinstance(last.value, ast.Constant) and last.value.value is None):
-        return None
-    if not frame.is_kernel and mentions_arrays(frame, last.value):
-        return returned(frame, last, evaluate(frame, last.value))
-    if isinstance(last.value, ast.Name) and isinstance(frame.bindings.get(last.value.id), ArrayBinding):
-        raise frame.source.refusal(
-            last,
-            f"the array {last.value.id!r} is returned",
-            "a kernel writes its array arguments in place; the caller has them already",
-            "return nothing, or pass the array that is to be filled as an argument",
-        )
-    if isinstance(last.value, ast.Tuple):
-        raise frame.source.refusal(
-            last.value,
-            "several values are returned",
-            "a call gives one number or none",
-            "return one of them, and write the others into an array that is an argument: results[0] = ...",
-        )
-    return number(frame, last.value)
-
-
-def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
-    """Lower statements in order into ``frame.nodes``."""
     for statement in statements:
         _lower_statement(frame, statement)
 
@@ -71,6 +44,13 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
                 assign_targets(frame, node, [target], value)
         case ast.AugAssign():
             assign_augmented(frame, node)
+        case ast.Break() | ast.Continue() if frame.opaque:
+            jump = Break() if isinstance(node, ast.Break) else Continue()
+            frame.nodes.append(Perform((jump,), frame.source.location(node), frame.source.segment(node)))
+        case ast.FunctionDef() if not node.decorator_list:
+            frame.bindings[node.name] = ObjectBinding(NestedFunction(frame.source, node))
+        case ast.Return():
+            lower_return(frame, node)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
         case ast.Expr(ast.Call() as call):
@@ -85,7 +65,7 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     function = None if is_method(frame, call.func) else outside_object(frame, call.func)
     plain = inlinable(function)
     if plain is not None:
-        frame.kernel.inline(frame, call, plain, False)
+        frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
         return
     if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
         return

@@ -5,14 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-import numpy as np
-
 from polytune.frontend.affine import NotAffineError, as_index
+from polytune.frontend.constants import constant_array
 from polytune.frontend.expression import Element, Expression
-from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding
-from polytune.frontend.names import lookup, obstacle
+from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, TupleBinding, ValueBinding
+from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, binary
+from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
 
 Reader = Callable[[Frame, ast.expr], Value]
 
@@ -21,7 +20,7 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
     """The element that ``A[i, j]`` or ``A[i][j]`` refers to.
 
     Raises:
-        UnsupportedSourceError: a subscript is not affine, or what is subscripted is no array.
+        UnsupportedSourceError: a subscript is no integer, or what is subscripted is no array.
     """
     base, subscripts = _flatten(node)
     while isinstance(base, ast.Attribute) and base.attr == "T":  # the element of the array with its axes swapped
@@ -34,14 +33,15 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             "give the array a name of its own, as an argument of the kernel",
         )
     binding = lookup(frame, base)
-    if isinstance(binding, ObjectBinding) and isinstance(binding.value, np.ndarray | list | tuple | dict):
-        kind = "array" if isinstance(binding.value, np.ndarray) else type(binding.value).__name__
+    if isinstance(binding, TupleBinding):
+        binding = ArrayBinding(_array_of(frame, base, binding))
+    if isinstance(binding, ObjectBinding) and isinstance(binding.value, list | tuple | dict):
+        kind = type(binding.value).__name__
         raise frame.source.refusal(
             base,
-            f"{base.id!r}, {'an' if kind == 'array' else 'a'} {kind} from outside of the kernel, is subscripted",
-            "a kernel accesses the arrays that it is called with, and those that it makes",
-            f"add an argument {base.id} to the kernel and pass "
-            + ("it" if kind == "array" else f"np.array({base.id}), or for a dictionary arrays of what is needed"),
+            f"{base.id!r}, a {kind} from outside of the kernel, is subscripted",
+            "what is from outside is a constant in the kernel: a number, an array, or a list or tuple of numbers",
+            f"add an argument {base.id} to the kernel and pass an array of what is needed",
         )
     if not isinstance(binding, ArrayBinding):
         raise frame.source.refusal(
@@ -55,6 +55,19 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
         _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
     )
     return frame.kernel.locations.record(Element(array.name, indices, array.dtype), frame.source.location(node))
+
+
+def _array_of(frame: Frame, node: ast.Name, binding: TupleBinding) -> str:
+    """The constant array of a tuple of numbers of which a subscript selects one."""
+    numbers = [item.value.constant for item in binding.items if isinstance(item, ValueBinding)]
+    if len(numbers) != len(binding.items) or any(number is None for number in numbers) or not numbers:
+        raise frame.source.refusal(
+            node,
+            f"{node.id!r}, a tuple, is subscripted by what is only known while the kernel runs",
+            "only the constants of a tuple can be told apart then",
+            f"use a constant subscript, as {node.id}[0], or an array: t = np.empty(n)",
+        )
+    return constant_array(frame, node, node.id, binding)
 
 
 def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
@@ -75,12 +88,27 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     value = with_products(frame, value)
     try:
         frame.kernel.affine.function(value.expression)
+        return as_index(value.expression)
     except NotAffineError as error:
-        why, last = obstacle(frame, error)
-        raise frame.source.refusal(
-            node,
-            f"the subscript {frame.source.segment(node)} of {array} is not affine",
-            f"which element is accessed must be known without running the program, but the subscript {why}",
-            last.remedy,
-        ) from None
-    return as_index(value.expression)
+        if error.is_wrong:
+            raise frame.source.refusal(
+                node,
+                f"the subscript {frame.source.segment(node)} of {array} {error}",
+                "Python would raise an error here",
+                "divide by a constant other than 0",
+            ) from None
+    if value.is_integer:
+        return _from_either_end(value, frame.kernel.extents[array, dimension])
+    raise frame.source.refusal(
+        node,
+        f"the subscript {frame.source.segment(node)} of {array} is no integer",
+        "elements are counted by integers, and Python would raise an error here",
+        "use // in place of /, an int in place of a float argument, or int(x)",
+    )
+
+
+def _from_either_end(value: Value, extent: Value) -> Expression:
+    """A subscript that depends on data; a negative one counts from the end, as in NumPy."""
+    index = cast(value, "int64")
+    negative = compare("<", index, constant(0))
+    return select(negative, binary("+", index, cast(extent, "int64")), index).expression

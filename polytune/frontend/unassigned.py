@@ -14,7 +14,8 @@ import islpy as isl
 
 from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.budget import within_budget
-from polytune.frontend.expression import Element, Expression, Logical, Select, children
+from polytune.frontend.expression import Element, Logical, Select, children
+from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
 
 OPERATIONS = 100_000
@@ -117,13 +118,18 @@ def _precedes(scop: Scop, write: Access, read: Access) -> bool:
     return bool(places.is_subset(write.relation.domain()))
 
 
-def _certain_variables(result: Expression) -> Iterator[str]:
+def _certain_variables(result: Result) -> Iterator[str]:
     """The variables that are read for a result whatever the data are."""
     match result:
         case Element(array):
             yield array
-        case Select(condition):
+        case Select(condition) | ReturnedChoice(condition):
             yield from _certain_variables(condition)
+        case ReturnedTuple(items):
+            for item in items:
+                yield from _certain_variables(item)
+        case ReturnedArray() | ReturnedNothing():
+            pass
         case Logical(_, (first, *_)):
             yield from _certain_variables(first)
         case _:

@@ -70,8 +70,11 @@ class GeneratedKernel:
         part_words = 0 if self._partitioned is None else self._partitioned.part_words
         self._contexts = Contexts(module, part_words, most_sizes)
         self._result = getattr(module, "result", None)
+        self._require = getattr(module, "require", None)
+        self._verify = getattr(module, "verify", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
+        self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
@@ -147,8 +150,11 @@ class GeneratedKernel:
         Raises:
             ArgumentError: an array is too small for the accesses, overlaps with a written one, or is read-only, or
                 sizes cannot be computed.
+            Exception: what the kernel itself raises for such arguments.
         """
         module = self.module
+        if self._require is not None:
+            self._require(*values)
         try:
             parameters = module.parameters(*values)
         except (ArithmeticError, ValueError) as error:
@@ -301,7 +307,7 @@ class GeneratedKernel:
             version.function(context.address)
         seconds = time.perf_counter() - start
         value = self._value(invocation, scratch)
-        local_arrays.give_back(scratch)
+        local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -349,12 +355,18 @@ class GeneratedKernel:
         seconds = time.perf_counter() - start
         value = self._value(invocation, scratch)
         if report.failure is None:  # A device that has failed might still be writing.
-            local_arrays.give_back(scratch)
+            local_arrays.give_back(scratch[k] for k in self._reused)
             return Outcome(value, seconds, compile_seconds, None, report.shares)
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
-        """What the kernel returns."""
+        """What the kernel returns.
+
+        Raises:
+            SubscriptError: a subscript was out of range while it ran.
+        """
+        if self._verify is not None:
+            self._verify(*scratch)
         if self._result is None:
             return None
         extra = [invocation.parameters[k] for k in self._extra]

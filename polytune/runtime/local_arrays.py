@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["LocalArrays", "local_array", "local_arrays"]
+__all__ = ["LocalArrays", "local_array", "local_arrays", "result_array"]
 
 SMALLEST = 2**20
 """Bytes of the smallest array whose memory is kept."""
@@ -60,17 +60,12 @@ class LocalArrays:
             dtype: its type.
             zeroed: whether its elements are 0; otherwise they may be anything.
         """
-        kind = np.dtype(dtype)
-        size = math.prod(shape) * kind.itemsize
-        if size < _PAGE:
-            return (np.zeros if zeroed else np.empty)(shape, kind)
+        size = math.prod(shape) * np.dtype(dtype).itemsize
         block = self._taken(size + _LINE) if size >= SMALLEST else None
-        is_new = block is None
         if block is None:
-            block = (np.zeros if zeroed else np.empty)(size + _LINE, np.uint8)
-        start = -block.ctypes.data % _LINE
-        found = block[start : start + size].view(kind).reshape(shape)
-        if zeroed and not is_new:
+            return result_array(shape, dtype, zeroed=zeroed)
+        found = _placed(block, shape, dtype, size)
+        if zeroed:
             found.fill(0)
         return found
 
@@ -94,6 +89,27 @@ class LocalArrays:
                 if size <= block.nbytes <= _WASTE * size
             ]
             return self._waiting.pop(-min(fitting)[1]) if fitting else None
+
+
+def result_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
+    """A new contiguous array that the caller of a kernel may keep: its memory is nobody else's.
+
+    Args:
+        shape: its shape.
+        dtype: its type.
+        zeroed: whether its elements are 0; otherwise they may be anything.
+    """
+    make = np.zeros if zeroed else np.empty
+    size = math.prod(shape) * np.dtype(dtype).itemsize
+    if size < _PAGE:
+        return make(shape, dtype)
+    return _placed(make(size + _LINE, np.uint8), shape, dtype, size)
+
+
+def _placed(block: np.ndarray, shape: tuple[int, ...], dtype: Any, size: int) -> np.ndarray:
+    """An array of so many bytes in a block, where a cache line begins."""
+    start = -block.ctypes.data % _LINE
+    return block[start : start + size].view(dtype).reshape(shape)
 
 
 def _limit() -> int:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from types import CellType
 from typing import Any
 
 import numpy as np
 
-__all__ = ["ABSENT", "NUMBERS", "OutsideValues", "attribute_of"]
+__all__ = ["ABSENT", "NUMBERS", "OutsideValues", "attribute_of", "contents_of"]
 
 NUMBERS = (int, float, np.generic)
 """The types of constants."""
@@ -23,12 +24,13 @@ class OutsideValues:
     Every call of a kernel looks at them, so that each costs some hundredths of a microsecond.
     """
 
-    __slots__ = ("_attributes", "_cells", "_names")
+    __slots__ = ("_attributes", "_cells", "_collections", "_names")
 
     def __init__(self) -> None:
         self._names: list[tuple[Mapping[str, Any], str, Any]] = []
         self._cells: list[tuple[CellType, str, Any]] = []
         self._attributes: list[tuple[Any, str, Any]] = []
+        self._collections: list[tuple[str, Any, str]] = []
 
     def __bool__(self) -> bool:
         return bool(self._names or self._cells or self._attributes)
@@ -51,6 +53,10 @@ class OutsideValues:
         self._attributes.append((owner, name, value))
         return value
 
+    def add_collection(self, name: str, value: Any) -> None:
+        """Note what an array, a list or a tuple holds."""
+        self._collections.append((name, value, contents_of(value)))
+
     def changed(self) -> str | None:
         """The name of a value that is another one now, or may be, None where all are the same."""
         for names, name, value in self._names:
@@ -63,7 +69,17 @@ class OutsideValues:
             found = attribute_of(owner, name)
             if found is not value and _differs(found, value):
                 return name
+        for name, value, contents in self._collections:
+            if contents_of(value) != contents:
+                return name
         return None
+
+
+def contents_of(value: Any) -> str:
+    """What an array, a list or a tuple holds, as a text that is the same in every process."""
+    if isinstance(value, np.ndarray):
+        return f"{value.dtype.str}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
+    return repr(value)
 
 
 def _contents(cell: CellType) -> Any:

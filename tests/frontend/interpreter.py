@@ -11,6 +11,8 @@ import islpy as isl
 import numpy as np
 
 from polytune.frontend import expression as ir
+from polytune.frontend.generated_names import REPORT
+from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
 
 Point = tuple[int, ...]
@@ -37,6 +39,14 @@ _COMPARISON = {
 }
 
 
+class _BreakError(Exception):
+    pass
+
+
+class _ContinueError(Exception):
+    pass
+
+
 @dataclass
 class Run:
     """A run of a SCoP: its memory, and every access that it made."""
@@ -50,6 +60,7 @@ class Run:
     result: Any = None
     _instance: Instance = ("", ())
     _iterators: dict[str, int] = field(default_factory=dict)
+    _counters: dict[str, int] = field(default_factory=dict)
 
     def execute(self) -> Run:
         """Run every instance in the order of the schedule tree."""
@@ -62,6 +73,8 @@ class Run:
             shape = tuple(int(self._value(extent)) for extent in array.shape)
             content = 0 if array.zeroed else -777
             self.memory[array.name] = np.full(shape, content, dtype=array.dtype)
+            if array.role is ArrayRole.CONSTANT:
+                self.memory[array.name].flat[:] = array.values
             if array.initial is not None:
                 self.memory[array.name][()] = self.arguments[array.initial]
         for statement, point in self._instances():
@@ -70,8 +83,20 @@ class Run:
             self._perform(statement.operations)
         self._instance = ("", ())
         if self.scop.result is not None:
-            self.result = self._value(self.scop.result)
+            self.result = self._returned(self.scop.result)
         return self
+
+    def _returned(self, result: Result) -> Any:
+        match result:
+            case ReturnedArray(name):
+                return self.memory[name]
+            case ReturnedTuple(items):
+                return tuple(map(self._returned, items))
+            case ReturnedChoice(condition, then, otherwise):
+                return self._returned(then if self._value(condition) else otherwise)
+            case ReturnedNothing():
+                return None
+        return self._value(result)
 
     def _instances(self) -> list[tuple[Statement, Point]]:
         schedule = self.scop.schedule.get_map().intersect_domain(self.scop.schedule.get_domain())
@@ -107,8 +132,34 @@ class Run:
                 case ir.Branch(condition, then, otherwise):
                     self._perform(then if self._value(condition) else otherwise)
                 case ir.While(condition, body):
-                    while self._value(condition):
+                    while self._value(condition) and self._goes_on(body):
+                        pass
+                case ir.Loop(counter, start, stop, step, body):
+                    for value in range(int(self._value(start)), int(self._value(stop)), step):
+                        self._counters[counter] = value
+                        if not self._goes_on(body):
+                            break
+                case ir.Break():
+                    raise _BreakError
+                case ir.Continue():
+                    raise _ContinueError
+                case ir.Checked(violation, report, site, body):
+                    reads = set(self.reads)
+                    if self._value(violation):
+                        self.memory[report.array][()] = site
+                    else:
+                        self.reads = reads
                         self._perform(body)
+
+    def _goes_on(self, body: Iterable[ir.Operation]) -> bool:
+        """Perform an iteration of a loop inside of a statement; whether it has not ended the loop."""
+        try:
+            self._perform(body)
+        except _BreakError:
+            return False
+        except _ContinueError:
+            pass
+        return True
 
     def _index(self, element: ir.Element) -> Point:
         index = tuple(int(self._value(subscript)) for subscript in element.subscripts)
@@ -120,6 +171,8 @@ class Run:
         match node:
             case ir.Constant(value):
                 return scalar(value)
+            case ir.Counter(name):
+                return scalar(self._counters[name])
             case ir.Iterator(name):
                 return scalar(self._iterators[name])
             case ir.ParameterValue(name):
@@ -131,6 +184,8 @@ class Run:
             case ir.Element(array):
                 assert self.memory[array].dtype == node.dtype
                 index = self._index(node)
+                if array == REPORT:
+                    return self.memory[array][()]
                 access = (self._instance, array, index)
                 # A variable that the instance itself has assigned has no value from before.
                 if index or access not in self.writes:
@@ -204,7 +259,7 @@ def _chooses_by_data(statement: Statement) -> bool:
         node
         for operation in statement.operations
         for node in ir.walk(operation)
-        if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While)
+        if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While | ir.Loop | ir.Checked)
     )
     return any(isinstance(node, ir.Element) for choice in choices for node in ir.walk(choice))
 

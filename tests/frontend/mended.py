@@ -229,14 +229,9 @@ def loop_for_a_recursion(A):
     A[0] = repeated(A[0])
 
 
-@mended(refused.wrong_arguments_of_a_helper, VECTOR, "pass one value for each argument, by position", is_error=True)
+@mended(refused.wrong_arguments_of_a_helper, VECTOR, "pass one value for each argument", is_error=True)
 def right_arguments_of_a_helper(A):
     A[0] = repeated(A[0])
-
-
-@mended(refused.default_that_is_no_plain_number, VECTOR, "pass 'factor' explicitly")
-def explicit_value(A):
-    A[0] = refused.scaled(A[0], 2.0)
 
 
 def fills(x, value):
@@ -283,152 +278,11 @@ def loops_under_an_if(x):
 # ---- bounds and subscripts
 
 
-@mended(refused.product_in_a_bound, lambda: (vector(), 3), "write a loop for each factor")
-def loop_for_each_factor(A, n: int):
-    for i in range(len(A)):
-        for a in range(i):
-            for b in range(n):
-                A[i] += a * n + b
-
-
-@mended(
-    refused.quotient_of_parameters_in_a_bound,
-    lambda: (vector(), 7, 2),
-    "compute it at the top of the kernel: m = n // k",
-)
-def quotient_at_the_top(A, n: int, m: int):
-    most = n // m
-    for i in range(len(A)):
-        for j in range(most):
-            A[i] += j
-
-
-@mended(
-    refused.power_in_a_bound,
-    VECTOR,
-    "loop up to the most that the bound can be",
-    lambda kernel, A: kernel(A, (len(A) - 1) ** 2),
-)
-def up_to_a_power(A, most: int):
-    for i in range(len(A)):
-        for j in range(most):
-            if j < i**2:
-                A[i] += j
-
-
-@mended(
-    refused.data_in_a_bound,
-    lambda: (vector(), np.array([2, 0, 3, 1, 0, 2])),
-    "loop up to the most that the bound can be",
-    lambda kernel, A, P: kernel(A, P, int(P.max())),
-)
-def up_to_the_most(A, P, most: int):
-    for i in range(len(A)):
-        for j in range(most):
-            if j < P[i]:
-                A[i] += 1.0
-
-
-@mended(refused.changing_variable_in_a_bound, VECTOR, "loop up to the most that the bound can be")
-def up_to_a_count(A):
-    count = 0
-    for i in range(len(A)):
-        if A[i] > 0.5:
-            count += 1
-    for j in range(len(A)):
-        if j < count:
-            A[j] += 1.0
-
-
 @mended(refused.floating_point_bound, lambda: (vector(), 3.0), "an int in place of a float argument", is_error=True,
         call=lambda kernel, A, x: kernel(A, int(x)))  # fmt: skip
 def integer_bound(A, x: int):
     for i in range(x):
         A[i] += 1.0
-
-
-@mended(
-    refused.product_in_a_subscript,
-    VECTOR,
-    "leave such loops to NumPy or Numba",
-    lambda kernel, A: np.add.at(A, [i * j for i in range(2) for j in range(2)], 1.0),
-)
-def _():
-    pass
-
-
-@mended(
-    refused.flattened_subscript,
-    lambda: (vector(6), 2, 3),
-    "A[i, j], not A[i * n + j] (A.reshape(m, n) is such a view)",
-    lambda kernel, A, m, n: kernel(A.reshape(m, n)),
-)
-def dimension_for_each_factor(A):
-    for i in range(A.shape[0]):
-        for j in range(A.shape[1]):
-            A[i, j] += 1.0
-
-
-@mended(
-    refused.data_in_a_subscript,
-    lambda: (vector(), np.array([1, 1, 0, 5, 2, 1])),
-    "loop over all of them and compare",
-)
-def all_of_them_compared(A, P: "int64[::1]"):
-    for i in range(len(A)):
-        for k in range(len(A)):
-            if P[i] == k:
-                A[k] += 1.0
-
-
-@mended(
-    refused.data_in_a_subscript,
-    lambda: (vector(), np.array([1, 1, 0, 5, 2, 1])),
-    "leave loops that write through such subscripts to NumPy",
-    lambda kernel, A, P: np.add.at(A, P, 1.0),
-)
-def _():
-    pass
-
-
-@mended(
-    refused.data_read_through_a_subscript,
-    lambda: (vector(), vector(), np.array([1, 1, 0, 5, 2, 1])),
-    "read what is needed into an array before the call, G = A[P], and pass that",
-    lambda kernel, A, B, P: kernel(A[P], B),
-)
-def gathered(G, B):
-    for i in range(len(B)):
-        B[i] = G[i]
-
-
-@mended(refused.changing_variable_in_a_subscript, VECTOR, "k = 2 * i, and do not count it up")
-def computed_from_the_loop(A):
-    for i in range(len(A) // 2):
-        A[2 * i] += 1.0
-
-
-@mended(
-    refused.counted_pairs_in_a_subscript,
-    lambda: (vector(6), vector(3)),
-    "compute the subscripts before the call and pass what they select, G = A[P]",
-    lambda kernel, A, B: kernel(A[np.array([[i * (7 - i) // 2 + d - 1 for d in range(4)] for i in range(3)]) % 6], B),
-)
-def pairs_gathered(G, B):
-    for i in range(3):
-        for j in range(i + 1, 4):
-            B[i] += G[i, j - i] * j
-
-
-@mended(
-    refused.power_in_a_subscript,
-    lambda: (vector(), vector(3)),
-    "compute the subscripts before the call and pass what they select, G = A[P]",
-    lambda kernel, A, B: kernel(A[np.arange(3) ** 2], B),
-)
-def powers_gathered(G, B):
-    for i in range(3):
-        B[i] = G[i]
 
 
 @mended(refused.division_by_zero_in_a_subscript, VECTOR, "divide by a constant other than 0", is_error=True)
@@ -440,65 +294,12 @@ def division_by_two(A):
 @mended(
     refused.call_in_a_subscript,
     lambda: (vector(), vector()),
-    "compute the subscripts before the call and pass what they select, G = A[P]",
-    lambda kernel, A, B: kernel(A[np.sqrt(np.arange(len(B))).astype(int)], B),
+    "or int(x)",
     is_error=True,
 )
-def roots_gathered(G, B):
+def rounded_roots(A, B):
     for i in range(len(B)):
-        B[i] = G[i]
-
-
-@mended(
-    refused.rounded_subscript,
-    lambda: (vector(), 2.75),
-    "pass an int in place of a float argument",
-    lambda kernel, A, x: kernel(A, int(x)),
-)
-def integer_subscript(A, x: int):
-    for i in range(len(A)):
-        A[x] += 1.0
-
-
-@mended(
-    refused.scaled_position,
-    lambda: (vector(4), vector(9), 9, 4),
-    "compute them before the call and pass what they select, G = A[P]",
-    lambda kernel, A, B, wide, narrow: kernel(A[np.arange(wide) * narrow // wide], B),
-)
-def scaled_before(G, B):
-    for i in range(len(B)):
-        B[i] = G[i]
-
-
-@mended(refused.periodic_neighbour, lambda: (*TWO(), 6), "i + 1 if i + 1 < n else 0 for (i + 1) % n")
-def neighbour_by_choice(A, B, n: int):
-    for i in range(n):
-        B[i] = A[i + 1 if i + 1 < n else 0]
-
-
-@mended(
-    refused.division_by_a_parameter,
-    lambda: (vector(), 3),
-    "write loops over the quotient and the remainder themselves",
-    lambda kernel, A, n: kernel(A, len(A) // n, n),
-)
-def quotient_and_remainder(A, m: int, n: int):
-    for q in range(m):
-        for r in range(n):
-            A[q] += 1.0
-
-
-@mended(
-    refused.remainder_by_a_parameter,
-    lambda: (vector(), 3),
-    "write loops over the quotient and the remainder themselves",
-    lambda kernel, A, n: kernel(A, len(A) // n, n),
-)
-def remainders(A, m: int, n: int):
-    for q in range(m):
-        for r in range(n):
-            A[r] += 1.0
+        B[i] = A[int(np.sqrt(i))]
 
 
 # ---- whole arrays
@@ -528,44 +329,9 @@ def number_without_subscript(A, x: float):
     A[0] = x
 
 
-@mended(
-    refused.subscripted_global_array,
-    VECTOR,
-    "add an argument WEIGHTS to the kernel and pass it",
-    lambda kernel, A: kernel(A, refused.WEIGHTS),
-)
-def global_array_as_an_argument(A, WEIGHTS):
-    for i in range(3):
-        A[i] *= WEIGHTS[i]
-
-
-@mended(
-    refused.subscripted_global_list,
-    VECTOR,
-    "add an argument TABLE to the kernel and pass np.array(TABLE)",
-    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
-)
-def global_list_as_an_argument(A, TABLE):
-    for i in range(3):
-        A[i] *= TABLE[i]
-
-
 @mended(refused.matrix_product, lambda: (2.0, 3.0, vector(1)), "write * for a product of numbers", is_error=True)
 def product_of_numbers(A: float, B: float, C):
     C[0] = A * B
-
-
-@mended(refused.loop_over_an_array, VECTOR, "loop over range(start, stop, step) and subscript the array")
-def loop_over_the_subscripts(A):
-    for i in range(len(A)):
-        A[0] += A[i]
-
-
-@mended(refused.loop_over_pairs, VECTOR, "subscript the arrays with it: x = A[i]")
-def pairs_by_subscript(A):
-    for i in range(len(A)):
-        x = A[i]
-        A[i] = x
 
 
 @mended(refused.unpacked_array, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]")
@@ -588,22 +354,9 @@ def minus(x, y):
     return x - y
 
 
-@mended(refused.unpacked_call, VECTOR, "call one function for each number")
-def function_for_each_number(A):
-    x, y = plus(A[0], A[1]), minus(A[0], A[1])
-    A[2] = x * y
-
-
 def plus_and_minus(x, y, results):
     results[0] = x + y
     results[1] = x - y
-
-
-@mended(refused.unpacked_call, VECTOR, "let the function write its results into elements of an array")
-def results_in_an_array(A):
-    results = np.empty(2)
-    plus_and_minus(A[0], A[1], results)
-    A[2] = results[0] * results[1]
 
 
 @mended(refused.unknown_dimension, SQUARE, "use a constant from 0 to 1", is_error=True)
@@ -629,12 +382,6 @@ def rounded_by_floor(A):
         A[i] = r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0
 
 
-@mended(refused.parallel_range, VECTOR, "write range: polytune finds out itself")
-def plain_range(A):
-    for i in range(len(A)):
-        A[i] += 1.0
-
-
 @mended(refused.bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
 def bytes_as_an_argument(A, count: int):
     A[0] = count
@@ -643,152 +390,10 @@ def bytes_as_an_argument(A, count: int):
 # ---- control
 
 
-@mended(refused.loop_in_a_while, VECTOR, "up to the most steps that there may be, and test the condition in it")
-def test_in_a_loop(A):
-    x = 1.0
-    for step in range(10):
-        go = 1 if x > 0.1 else 0
-        if go != 0:
-            for i in range(len(A)):
-                A[i] *= x
-            x *= 0.5
-
-
-@mended(refused.break_in_a_loop, VECTOR, "done = 1 in place of break, and all that the loop does under if done == 0")
-def flag_for_a_break(A):
-    done = 0
-    for i in range(len(A)):
-        if done == 0:
-            if A[i] > 1.0:
-                done = 1
-            else:
-                A[i] = 0.0
-
-
-@mended(refused.break_in_a_while, VECTOR, "of a while, test the flag in its condition")
-def flag_in_a_condition(A):
-    x = 1.0
-    done = 0
-    while x > 0.1 and done == 0:
-        x *= 0.5
-        if x < A[0]:
-            done = 1
-        else:
-            A[1] += x
-
-
-def flag_and_outcome(A, B):
-    done = 0
-    for i in range(len(A)):
-        go = 1 if done == 0 else 0
-        if go != 0:
-            if A[i] > 1.0:
-                done = 1
-            else:
-                for j in range(B.shape[1]):
-                    B[i, j] = A[i]
-
-
-# Around loops the flag needs the second remedy, too.
-mended(
-    refused.break_before_a_loop,
-    lambda: (vector(4), matrix()),
-    "done = 1 in place of break, and all that the loop does under if done == 0",
-)(flag_and_outcome)
-mended(
-    refused.flag_around_loops,
-    lambda: (vector(4), matrix()),
-    "store the outcome in a variable before the if: flag = 1 if ... else 0, and test flag != 0",
-)(flag_and_outcome)
-
-
-@mended(refused.break_out_of_an_endless_loop, VECTOR, "of a while, test the flag in its condition")
-def flag_of_an_endless_loop(A):
-    x = 1.0
-    done = 0
-    while done == 0:
-        x *= 0.5
-        if x < A[0]:
-            done = 1
-    A[1] = x
-
-
-@mended(refused.search_for_a_pair, TWO, "done = 1 in place of break, and all that the loop does under if done == 0")
-def flag_for_a_search(A, B):
-    for i in range(len(A)):
-        done = 0
-        for j in range(len(A)):
-            if done == 0:
-                if A[j] == B[i]:
-                    done = 1
-                else:
-                    B[i] += 1.0
-
-
-@mended(refused.continue_in_a_loop, VECTOR, "put what follows in the loop into an else")
-def rest_in_an_else(A):
-    for i in range(len(A)):
-        if A[i] > 1.0:
-            pass
-        else:
-            A[i] = 0.0
-
-
-@mended(refused.continue_in_a_while, VECTOR, "put what follows in the loop into an else")
-def rest_of_a_while_in_an_else(A):
-    x = 1.0
-    while x > 0.1:
-        x *= 0.5
-        if x < 0.3:
-            pass
-        else:
-            A[0] += x
-
-
-@mended(refused.else_of_a_loop, VECTOR, "write its statements after the loop, without else")
-def after_the_loop(A):
-    for i in range(len(A)):
-        A[i] = 0.0
-    A[0] = 1.0
-
-
-@mended(refused.return_in_the_middle, VECTOR, "done = 1 in place of return, and all that the loop does under if done")
-def flag_for_a_return(A):
-    done = 0
-    for i in range(len(A)):
-        if done == 0:
-            if i > 2:
-                done = 1
-            else:
-                A[i] = 0.0
-
-
-@mended(refused.return_before_a_loop, VECTOR, "put what follows the condition into an else")
-def rest_of_a_function_in_an_else(A):
-    negative = 1 if A[0] < 0.0 else 0
-    if negative != 0:
-        pass
-    else:
-        for i in range(len(A)):
-            A[i] = 0.0
-
-
-@mended(refused.returned_array, VECTOR, "return nothing", lambda kernel, A: [kernel(A), A][1])
-def nothing_returned(A):
-    for i in range(len(A)):
-        A[i] = 0.0
-
-
 def with_results(kernel, A):
     results = np.empty(2)
     kernel(A, results)
     return tuple(results)
-
-
-@mended(refused.returned_tuple, VECTOR, "write the others into an array that is an argument", with_results)
-def results_in_an_argument(A, results):
-    results[0] = A[0] + 1.0
-    results[1] = A[1] + 1.0
 
 
 def with_limit(kernel, A):
@@ -805,13 +410,6 @@ def array_of_one_element(A, limit):
 @mended(refused.attribute_write, VECTOR, "assign to a variable")
 def assigned_variable(A):
     tau = A[0]
-
-
-@mended(refused.list_display, VECTOR, "use one variable for each value")
-def variable_for_each_value(A):
-    x = 1.0
-    y = 2.0
-    A[0] = 1.0
 
 
 @mended(refused.dictionary, VECTOR, "use one variable for each value")
@@ -836,11 +434,6 @@ def function_for_a_lambda(A):
     A[0] = one_more(A[0])
 
 
-@mended(refused.nested_function, VECTOR, "define it outside; calls of plain functions are inlined")
-def function_outside(A):
-    A[0] = one_more(A[0])
-
-
 @mended(refused.nested_class, VECTOR, "define it outside")
 def class_outside(A):
     A[0] = 1.0
@@ -861,7 +454,7 @@ def block_around_the_call(A):
     A[0] = 1.0
 
 
-@mended(refused.try_block, VECTOR, "check the arguments before the kernel is called")
+@mended(refused.try_block, VECTOR, "or before it is called")
 def without_try(A):
     A[0] = 1.0
 
@@ -869,16 +462,6 @@ def without_try(A):
 def checked(kernel, A):
     assert A[0] > 0.0
     kernel(A)
-
-
-@mended(refused.assertion, VECTOR, "check the arguments before the kernel is called", checked)
-def after_an_assertion(A):
-    A[0] = 1.0
-
-
-@mended(refused.raised, VECTOR, "check the arguments before the kernel is called", checked)
-def after_a_check(A):
-    A[0] = 1.0
 
 
 def driven(A):
@@ -916,14 +499,6 @@ def line_left_out(A):
     A[0] = 1.0
 
 
-@mended(refused.condition_changed_in_a_loop, VECTOR, "flag = 1 if ... else 0, and test flag != 0")
-def flag_for_a_condition(A):
-    flag = 1 if A[0] > 0.0 else 0
-    if flag != 0:
-        for i in range(len(A)):
-            A[i] -= 1.0
-
-
 @mended(refused.nothing, VECTOR, "assign elements of its array arguments", is_error=True)
 def something(A):
     for i in range(3, 5):
@@ -954,35 +529,6 @@ def every_kth_element(A):
 def full_range(A):
     for i in range(0, len(A), 1):
         A[i] = 1.0
-
-
-@mended(refused.assigned_loop_variable, VECTOR, "use another variable")
-def another_variable(A):
-    for i in range(len(A)):
-        k = 3
-        A[k] = 1.0
-
-
-@mended(refused.advanced_loop_variable, VECTOR, "use another variable: k = i + 1")
-def another_variable_advanced(A):
-    for i in range(len(A) - 1):
-        k = i + 1
-        A[k] = 1.0
-
-
-@mended(refused.loop_variable_after_its_loop, VECTOR, "compute the value that is meant from the loop's bounds")
-def value_from_the_bounds(A):
-    for i in range(len(A)):
-        A[i] = 1.0
-    A[0] = len(A) - 1
-
-
-@mended(refused.inner_loop_variable_after_its_loop, VECTOR, "compute the value that is meant from the loop's bounds")
-def inner_value_from_the_bounds(A):
-    for i in range(1, len(A)):
-        for j in range(i):
-            A[j] += 1.0
-        A[i] = i - 1
 
 
 # ---- values
@@ -1158,3 +704,199 @@ def array_from_before(A):
 @mended(refused.subscripted_expression, lambda: (vector(), 2.0), "give the array a name of its own", is_error=True)
 def expression_as_an_argument(A, x: float):
     A[1] = x + 1.0
+
+
+# ---- tuples and what calls return
+
+
+@mended(refused.tuple_name_reused, VECTOR, "use a name of its own for the tuple")
+def tuple_of_its_own(A):
+    t = (A[0], A[1])
+    A[2] = t[0] + t[1]
+    u = (A[1], A[2])
+    A[3] = u[0] - u[1]
+
+
+@mended(refused.tuple_in_an_element, TWO, "unpack the values: x, y = a, b", is_error=True)
+def number_in_an_element(A, B):
+    x, A[2] = B[0], B[1]
+    A[0] = x
+
+
+@mended(
+    refused.tuple_of_a_call_as_a_number,
+    VECTOR,
+    "give what it returns a name in a line of its own, x, y = f(A)",
+    is_error=True,
+)
+def part_of_what_a_call_returns(A):
+    x, _ = refused.sum_and_difference(A[0], A[1])
+    A[2] = x + 1.0
+
+
+@mended(refused.starred_argument, SQUARE, "pass each argument by position")
+def arguments_by_position(A):
+    x, _ = refused.sum_and_difference(A.shape[0], A.shape[1])
+    A[0, 0] = x
+
+
+def first_of(x, y):
+    return x
+
+
+@mended(refused.starred_parameter, VECTOR, "list the arguments of least_of by name")
+def parameters_by_name(A):
+    A[0] = first_of(A[0], A[1])
+
+
+def without_label(x, label):
+    return x * 2.0
+
+
+@mended(refused.default_that_is_no_number, VECTOR, "pass 'label' explicitly")
+def label_passed(A):
+    A[0] = without_label(A[0], 1)
+
+
+@mended(refused.array_or_number, lambda: (vector(), 2), "use a name of its own for each")
+def name_for_each(A, n):
+    if n > 3:
+        t = np.zeros(4)
+        t[0] = 1.0
+        x = t[0]
+    else:
+        x = 1.0
+    A[0] = x
+
+
+def two(x, n):
+    for k in range(n):
+        x[k] = 2.0
+    if n > 3:
+        return n, n
+    return n, n
+
+
+@mended(
+    refused.number_or_tuple,
+    lambda: (vector(), 3),
+    "let each return give as many numbers as the others",
+)
+def always_two(A, n):
+    x, _ = two(A, n)
+    A[1] = x
+
+
+@mended(
+    refused.function_returned,
+    VECTOR,
+    "return numbers or arrays",
+    lambda kernel, A: (kernel(A), math.sqrt)[1],
+)
+def nothing_returned(A):
+    A[0] = 1.0
+
+
+@mended(
+    refused.array_of_a_tuple_as_a_number,
+    TWO,
+    "give it a name of its own, a, b = t, and use its elements",
+    is_error=True,
+)
+def array_of_a_tuple(A, B):
+    t = 2.0, B
+    a, b = t
+    A[0] = a * b[1]
+
+
+# ---- tests of arguments, and what is from outside
+
+
+@mended(
+    refused.assertion_after_a_loop,
+    VECTOR,
+    "check the arguments at the top of the kernel, before anything but assignments of variables",
+)
+def assertion_first(A):
+    assert A[0] > -1.0
+    for i in range(len(A)):
+        A[i] += 2.0
+
+
+@mended(refused.global_array_written, VECTOR, "pass the array as an argument")
+def array_written(A):
+    A[0] = 0.5
+
+
+@mended(
+    refused.long_global_array,
+    VECTOR,
+    "add an argument LONG to the kernel and pass an array",
+    lambda kernel, A: kernel(A, refused.LONG),
+)
+def long_array_passed(A, LONG):
+    for i in range(len(A)):
+        A[i] *= LONG[i]
+
+
+@mended(
+    refused.break_in_a_loop_over_a_tuple,
+    VECTOR,
+    "loop over range(len(...)) of an array with these values",
+    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
+)
+def break_in_a_loop_over_an_array(A, table):
+    for k in range(len(table)):
+        if A[0] > table[k]:
+            break
+        A[0] += table[k]
+
+
+@mended(refused.one_name_for_pairs, VECTOR, "name as many variables as there are values: for i, x in enumerate(A)")
+def two_names_for_pairs(A):
+    for i, x in enumerate(A):
+        A[0] += 1.0
+
+
+@mended(refused.loop_over_a_number, lambda: (vector(), 3), "loop over a range", is_error=True)
+def loop_over_its_range(A, n):
+    for x in range(n):
+        A[0] += x
+
+
+@mended(refused.call_before_a_test, VECTOR, "test the arguments first")
+def test_before_a_call(A):
+    if A[0] < 0.0:
+        raise ValueError
+    x = refused.measured(A)
+    A[0] = x
+
+
+@mended(
+    refused.raises_a_local_error,
+    VECTOR,
+    "exceptions and functions that are defined at the top of a module",
+)
+def raises_a_known_error(A):
+    if A[0] < 0.0:
+        raise ValueError
+    A[0] = 1.0
+
+
+@mended(
+    refused.dictionary_from_outside,
+    lambda: (vector(), "steps"),
+    "add an argument SETTINGS to the kernel and pass an array of what is needed",
+    lambda kernel, A, key: kernel(A, np.array([refused.SETTINGS[key]])),
+)
+def array_of_what_is_needed(A, SETTINGS):
+    A[0] = SETTINGS[0]
+
+
+@mended(refused.variable_place_in_a_tuple, VECTOR, "or an array: t = np.empty(n)")
+def array_in_place_of_a_tuple(A):
+    t = np.empty(2)
+    t[0] = A[0]
+    t[1] = A[1]
+    for i in range(2):
+        A[i + 2] = t[i]

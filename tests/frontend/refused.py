@@ -1,6 +1,6 @@
 """Functions outside the language, each with what its refusal says and the source text that it points at."""
 
-# ruff: noqa: B007, C416, E731, F401, F821, F841, RUF059, SIM105, UP037
+# ruff: noqa: B007, C416, SIM108, E731, F401, F821, F841, RUF059, SIM105, UP037
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numba import prange
 
 REFUSED: list[tuple[Callable[..., Any], str, str]] = []
 LIMIT = 3
@@ -92,269 +91,28 @@ def called_for_its_effect(A):
         print(A[i])
 
 
-@refused("the loop bound i * n is not affine", "i * n")
-def product_in_a_bound(A, n: int):
-    for i in range(len(A)):
-        for j in range(i * n):
-            A[i] += j
-
-
-@refused("the loop bound n // m is not affine", "n // m")
-def quotient_of_parameters_in_a_bound(A, n: int, m: int):
-    for i in range(len(A)):
-        for j in range(n // m):
-            A[i] += j
-
-
-@refused("the loop bound i ** 2 is not affine", "i ** 2")
-def power_in_a_bound(A):
-    for i in range(len(A)):
-        for j in range(i ** 2):  # fmt: skip
-            A[i] += j
-
-
-@refused("the loop bound P[i] is not affine", "P[i]")
-def data_in_a_bound(A, P):
-    for i in range(len(A)):
-        for j in range(P[i]):
-            A[i] += 1.0
-
-
-@refused("the loop bound x is not affine", "x")
+@refused("the loop bound x is no integer", "x")
 def floating_point_bound(A, x: float):
     for i in range(x):
         A[i] += 1.0
 
 
-@refused("the subscript i * j of A is not affine", "i * j")
-def product_in_a_subscript(A):
-    for i in range(2):
-        for j in range(2):
-            A[i * j] += 1.0
-
-
-@refused("the subscript i * n + j of A is not affine", "i * n + j")
-def flattened_subscript(A, m: int, n: int):
-    for i in range(m):
-        for j in range(n):
-            A[i * n + j] += 1.0
-
-
-@refused("the subscript P[i] of A is not affine", "P[i]")
-def data_read_through_a_subscript(A, B, P: "int64[::1]"):
-    for i in range(len(B)):
-        B[i] = A[P[i]]
-
-
-@refused("the subscript P[i] of A is not affine", "P[i]")
-def data_in_a_subscript(A, P: "int64[::1]"):
-    for i in range(len(A)):
-        A[P[i]] += 1.0
-
-
-@refused("the subscript k of A is not affine", "k")
-def changing_variable_in_a_subscript(A):
-    k = 0
-    for i in range(len(A) // 2):
-        A[k] += 1.0
-        k = k + 2
-
-
-@refused("the subscript k of A is not affine", "k")
-def counted_pairs_in_a_subscript(A, B):
-    k = 0
-    for i in range(3):
-        for j in range(i + 1, 4):
-            B[i] += A[k] * j
-            k += 1
-
-
-@refused("the loop bound count is not affine", "count")
-def changing_variable_in_a_bound(A):
-    count = 0
-    for i in range(len(A)):
-        if A[i] > 0.5:
-            count += 1
-    for j in range(count):
-        A[j] += 1.0
-
-
-@refused("the subscript i ** 2 of A is not affine", "i ** 2")
-def power_in_a_subscript(A, B):
-    for i in range(3):
-        B[i] = A[i ** 2]  # fmt: skip
-
-
-@refused("the subscript i // 0 of A is not affine", "i // 0")
+@refused("the subscript i // 0 of A divides by zero", "i // 0")
 def division_by_zero_in_a_subscript(A):
     for i in range(len(A)):
         A[i // 0] = 1.0
 
 
-@refused("the subscript np.sqrt(i) of A is not affine", "np.sqrt(i)")
+@refused("the subscript np.sqrt(i) of A is no integer", "np.sqrt(i)")
 def call_in_a_subscript(A, B):
     for i in range(len(B)):
         B[i] = A[np.sqrt(i)]
-
-
-@refused("the subscript int(x) of A is not affine", "int(x)")
-def rounded_subscript(A, x: float):
-    for i in range(len(A)):
-        A[int(x)] += 1.0
-
-
-@refused("the subscript source of A is not affine", "source")
-def scaled_position(A, B, wide: int, narrow: int):
-    for i in range(wide):
-        source = i * narrow // wide
-        B[i] = A[source]
-
-
-@refused("the subscript (i + 1) % n of A is not affine", "(i + 1) % n")
-def periodic_neighbour(A, B, n: int):
-    for i in range(n):
-        B[i] = A[(i + 1) % n]
-
-
-@refused("the subscript i // n of A is not affine", "i // n")
-def division_by_a_parameter(A, n: int):
-    for i in range(len(A)):
-        A[i // n] += 1.0
-
-
-@refused("the subscript i % n of A is not affine", "i % n")
-def remainder_by_a_parameter(A, n: int):
-    for i in range(len(A)):
-        A[i % n] += 1.0
 
 
 @refused("an array of 1 dimension is assigned to a single element", "B[i] = A[i, 1:n]")
 def slice_in_an_expression(A, B, n: int):
     for i in range(n):
         B[i] = A[i, 1:n]
-
-
-@refused("a for loop inside a while loop", "for i in range(len(A)):")
-def loop_in_a_while(A):
-    x = 1.0
-    while x > 0.1:
-        for i in range(len(A)):
-            A[i] *= x
-        x *= 0.5
-
-
-@refused("break", "break")
-def break_in_a_loop(A):
-    for i in range(len(A)):
-        if A[i] > 1.0:
-            break
-        A[i] = 0.0
-
-
-@refused("break", "break")
-def break_in_a_while(A):
-    x = 1.0
-    while x > 0.1:
-        x *= 0.5
-        if x < A[0]:
-            break
-        A[1] += x
-
-
-@refused("break", "break")
-def break_before_a_loop(A, B: "float64[:, ::1]"):
-    for i in range(len(A)):
-        if A[i] > 1.0:
-            break
-        for j in range(B.shape[1]):
-            B[i, j] = A[i]
-
-
-@refused("an if that depends on done, around loops that change done", "if done == 0:")
-def flag_around_loops(A, B: "float64[:, ::1]"):
-    done = 0
-    for i in range(len(A)):
-        if done == 0:
-            if A[i] > 1.0:
-                done = 1
-            else:
-                for j in range(B.shape[1]):
-                    B[i, j] = A[i]
-
-
-@refused("break", "break")
-def break_out_of_an_endless_loop(A):
-    x = 1.0
-    while True:
-        x *= 0.5
-        if x < A[0]:
-            break
-    A[1] = x
-
-
-@refused("break", "break")
-def search_for_a_pair(A, B):
-    for i in range(len(A)):
-        for j in range(len(A)):
-            if A[j] == B[i]:
-                break
-            B[i] += 1.0
-
-
-@refused("continue", "continue")
-def continue_in_a_loop(A):
-    for i in range(len(A)):
-        if A[i] > 1.0:
-            continue
-        A[i] = 0.0
-
-
-@refused("continue", "continue")
-def continue_in_a_while(A):
-    x = 1.0
-    while x > 0.1:
-        x *= 0.5
-        if x < 0.3:
-            continue
-        A[0] += x
-
-
-@refused("an else of a loop", "A[0] = 1.0")
-def else_of_a_loop(A):
-    for i in range(len(A)):
-        A[i] = 0.0
-    else:
-        A[0] = 1.0
-
-
-@refused("a return that is not the last statement", "return")
-def return_in_the_middle(A):
-    for i in range(len(A)):
-        if i > 2:
-            return
-        A[i] = 0.0
-
-
-@refused("a return that is not the last statement", "return")
-def return_before_a_loop(A):
-    if A[0] < 0.0:
-        return
-    for i in range(len(A)):
-        A[i] = 0.0
-
-
-@refused("the array 'A' is returned", "return A")
-def returned_array(A):
-    for i in range(len(A)):
-        A[i] = 0.0
-    return A
-
-
-@refused("several values are returned", "(x, y)")
-def returned_tuple(A):
-    x = A[0] + 1.0
-    y = A[1] + 1.0
-    return (x, y)
 
 
 @refused("a global or nonlocal declaration", "global LIMIT")
@@ -366,12 +124,6 @@ def global_write(A):
 @refused("an assignment to math.tau", "math.tau")
 def attribute_write(A):
     math.tau = A[0]
-
-
-@refused("a list, tuple, set or dictionary", "[1.0, 2.0]")
-def list_display(A):
-    x = [1.0, 2.0]
-    A[0] = 1.0
 
 
 @refused("a list, tuple, set or dictionary", "{}")
@@ -406,30 +158,9 @@ def try_block(A):
         pass
 
 
-@refused("an exception or assertion", "assert A[0] > 0.0")
-def assertion(A):
-    assert A[0] > 0.0
-    A[0] = 1.0
-
-
-@refused("an exception or assertion", "raise ValueError")
-def raised(A):
-    if A[0] < 0.0:
-        raise ValueError
-    A[0] = 1.0
-
-
 @refused("await or yield", "yield")
 def generator(A):
     A[0] = yield
-
-
-@refused("a definition inside the kernel", "def inner(x):")
-def nested_function(A):
-    def inner(x):
-        return x + 1.0
-
-    A[0] = inner(A[0])
 
 
 @refused("a definition inside the kernel", "class Inner:")
@@ -500,18 +231,6 @@ WEIGHTS = np.array([0.5, 0.25, 0.25])
 TABLE = [1.0, 2.0, 3.0]
 
 
-@refused("'WEIGHTS', an array from outside of the kernel, is subscripted", "WEIGHTS")
-def subscripted_global_array(A):
-    for i in range(3):
-        A[i] *= WEIGHTS[i]
-
-
-@refused("'TABLE', a list from outside of the kernel, is subscripted", "TABLE")
-def subscripted_global_list(A):
-    for i in range(3):
-        A[i] *= TABLE[i]
-
-
 @refused("a matrix product (@) of numbers", "A @ B")
 def matrix_product(A: float, B: float, C):
     C[0] = A @ B
@@ -560,18 +279,6 @@ def variable_step(A, k: int):
         A[i] = 1.0
 
 
-@refused("a loop over A", "A")
-def loop_over_an_array(A):
-    for x in A:
-        A[0] += x
-
-
-@refused("a loop over several variables", "(i, x)")
-def loop_over_pairs(A):
-    for (i, x) in enumerate(A):  # fmt: skip
-        A[i] = x
-
-
 @refused("a range without one to three plain arguments", "range()")
 def empty_range(A):
     for i in range():
@@ -594,35 +301,6 @@ def shape_from_data(A):
 def unsupported_order(A):
     t = np.zeros(3, order='F')  # fmt: skip
     t[0] = A[0]
-
-
-@refused("the loop variable 'i' is assigned in its loop", "i = 3")
-def assigned_loop_variable(A):
-    for i in range(len(A)):
-        i = 3
-        A[i] = 1.0
-
-
-@refused("the loop variable 'i' is assigned in its loop", "i += 1")
-def advanced_loop_variable(A):
-    for i in range(len(A) - 1):
-        i += 1
-        A[i] = 1.0
-
-
-@refused("the loop variable 'i' is read after its loop", "i")
-def loop_variable_after_its_loop(A):
-    for i in range(len(A)):
-        A[i] = 1.0
-    A[0] = i
-
-
-@refused("the loop variable 'j' is read after its loop", "j")
-def inner_loop_variable_after_its_loop(A):
-    for i in range(1, len(A)):
-        for j in range(i):
-            A[j] += 1.0
-        A[i] = j
 
 
 @refused("'x' is read before it is assigned", "x")
@@ -662,18 +340,12 @@ def both(x, y):
     return (x + y, x - y)
 
 
-@refused("what both(...) returns is unpacked into several names", "both(A[0], A[1])")
-def unpacked_call(A):
-    x, y = both(A[0], A[1])
-    A[2] = x * y
-
-
 @refused("2 values are unpacked into 3 names", "x, y, z = A.shape")
 def wrong_unpacking(A: "float64[:, ::1]"):
     x, y, z = A.shape
 
 
-@refused("a shape is subscripted by something other than the number of a dimension", "A.shape[3]")
+@refused("a tuple is subscripted by something other than the number of one of its values", "A.shape[3]")
 def unknown_dimension(A: "float64[:, ::1]"):
     for i in range(A.shape[3]):
         A[i, i] = 1.0
@@ -683,13 +355,6 @@ def unknown_dimension(A: "float64[:, ::1]"):
 def tuple_as_a_number(A):
     s = A.shape
     A[0] = s + 1.0
-
-
-@refused("an if that depends on A, around loops that change A", "if A[0] > 0.0:")
-def condition_changed_in_a_loop(A):
-    if A[0] > 0.0:
-        for i in range(len(A)):
-            A[i] -= 1.0
 
 
 def recursive(x):
@@ -729,7 +394,7 @@ def refused_in_a_helper(A):
     A[0] = loud(A[0])
 
 
-@refused("recursive is called with 2 arguments", "recursive(A[0], 1.0)")
+@refused("recursive is called with arguments that do not fit: too many positional arguments", "recursive(A[0], 1.0)")
 def wrong_arguments_of_a_helper(A):
     A[0] = recursive(A[0], 1.0)
 
@@ -739,11 +404,6 @@ FACTOR = np.float32(2.0)
 
 def scaled(x, factor=FACTOR):
     return factor * x
-
-
-@refused("the default value of 'factor' of scaled is used", "scaled(A[0])")
-def default_that_is_no_plain_number(A):
-    A[0] = scaled(A[0])
 
 
 @refused("writes writes to x and is used for its value", "writes(x, 1.0)")
@@ -784,12 +444,6 @@ def rounded(A):
         A[i] = round(A[i])
 
 
-@refused("a loop over prange(len(A))", "prange(len(A))")
-def parallel_range(A):
-    for i in prange(len(A)):
-        A[i] += 1.0
-
-
 @refused("the attribute .nbytes of an array", "A.nbytes")
 def bytes_of_an_array(A):
     A[0] = A.nbytes
@@ -827,3 +481,168 @@ def array_of_the_last_iteration(A):
 @refused("x + 1.0 is subscripted", "(x + 1.0)[0]")
 def subscripted_expression(A, x: float):
     A[1] = (x + 1.0)[0]
+
+
+@refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A[1])")
+def tuple_name_reused(A):
+    t = (A[0], A[1])
+    A[2] = t[0] + t[1]
+    t = (A[1], A[2])
+    A[3] = t[0] - t[1]
+
+
+@refused("A[2] is assigned something that is no number", "A[2]")
+def tuple_in_an_element(A, B):
+    x, A[2] = B[0], (B[1], B[2])
+    A[0] = x
+
+
+def sum_and_difference(x, y):
+    return x + y, x - y
+
+
+@refused("sum_and_difference(...) does not return a number and is used like one", "sum_and_difference(A[0], A[1])")
+def tuple_of_a_call_as_a_number(A):
+    A[2] = sum_and_difference(A[0], A[1]) + 1.0
+
+
+@refused("a starred argument in a call", "*A.shape")
+def starred_argument(A: "float64[:, ::1]"):
+    x, y = sum_and_difference(*A.shape)
+    A[0, 0] = x
+
+
+def least_of(x, *others):
+    return x
+
+
+@refused("least_of has the starred argument 'others'", "least_of(A[0], A[1])")
+def starred_parameter(A):
+    A[0] = least_of(A[0], A[1])
+
+
+def labelled(x, label="name"):
+    return x * 2.0
+
+
+@refused("the default value of 'label' of labelled is used", "labelled(A[0])")
+def default_that_is_no_number(A):
+    A[0] = labelled(A[0])
+
+
+@refused("'t' means an array or a tuple on one way that leads here, and something else on another", "t")
+def array_or_number(A, n: int):
+    if n > 3:
+        t = np.zeros(4)
+    else:
+        t = 1.0
+    A[0] = t
+
+
+def number_or_two(x, n):
+    for k in range(n):
+        x[k] = 2.0
+    if n > 3:
+        return n, n
+    return n
+
+
+@refused("number_or_two returns different kinds of things", "number_or_two(A, n)")
+def number_or_tuple(A, n: int):
+    A[1] = number_or_two(A, n)
+
+
+@refused("an object from outside of the kernel is returned", "return math.sqrt")
+def function_returned(A):
+    A[0] = 1.0
+    return math.sqrt
+
+
+@refused("t[1] is used like a number", "t[1]")
+def array_of_a_tuple_as_a_number(A, B: "float64[::1]"):
+    t = 2.0, B
+    A[0] = t[0] * t[1]
+
+
+@refused("an exception or assertion", "assert A[0] > 1.0")
+def assertion_after_a_loop(A):
+    for i in range(len(A)):
+        A[i] += 2.0
+    assert A[0] > 1.0
+
+
+@refused("WEIGHTS[0] is assigned, an element of what is from outside", "WEIGHTS[0]")
+def global_array_written(A):
+    WEIGHTS[0] = 0.5
+    A[0] = WEIGHTS[0]
+
+
+LONG = np.ones(5000)
+
+
+@refused("'LONG' from outside of the kernel holds float64, 1 dimensions, 5000 elements", "LONG")
+def long_global_array(A):
+    for i in range(len(A)):
+        A[i] *= LONG[i]
+
+
+@refused("break or continue in a loop over a tuple", "for x in TABLE:")
+def break_in_a_loop_over_a_tuple(A):
+    for x in TABLE:
+        if A[0] > x:
+            break
+        A[0] += x
+
+
+@refused("2 values in each iteration and one target", "x")
+def one_name_for_pairs(A):
+    for x in enumerate(A):
+        A[0] += 1.0
+
+
+@refused("a loop over n", "n")
+def loop_over_a_number(A, n: int):
+    for x in n:
+        A[0] += x
+
+
+def measured(A):
+    return float(A[0])
+
+
+@refused("measured(A) is called before a test of the arguments that uses its value", "measured(A)")
+def call_before_a_test(A):
+    x = measured(A)
+    if x < 0.0:
+        raise ValueError
+    A[0] = x
+
+
+def _with_an_error():
+    class LocalError(Exception):
+        pass
+
+    def raises_a_local_error(A):
+        if A[0] < 0.0:
+            raise LocalError
+        A[0] = 1.0
+
+    return raises_a_local_error
+
+
+raises_a_local_error = refused("'LocalError' is used in a test of the arguments", "LocalError")(_with_an_error())
+
+
+SETTINGS = {"steps": 3}
+
+
+@refused("'SETTINGS', a dict from outside of the kernel, is subscripted", "SETTINGS")
+def dictionary_from_outside(A, key: int):
+    A[0] = SETTINGS[key]
+
+
+@refused("'t', a tuple, is subscripted by what is only known while the kernel runs", "t")
+def variable_place_in_a_tuple(A):
+    t = A[0], A[1]
+    for i in range(2):
+        A[i + 2] = t[i]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError, UnsupportedSourceError
+from polytune.errors import ArgumentError
 from polytune.frontend import analyse
 from polytune.runtime.arguments import signature_of
 from tests.frontend.helpers import analysed
@@ -133,14 +133,25 @@ def test_extents_that_are_nothing_but_numbers_are_compiled(function):
     assert found.tolist() == wanted.tolist()
 
 
-def test_products_of_what_is_no_plain_integer_are_refused():
-    """One of int32 would wrap round in NumPy; a quotient may have no value where the program does not come to it."""
+def quotient(A, n: int, m: int):
+    for i in range(n // m):
+        A[i] += 1.0
 
-    def quotient(A, n: int, m: int):
-        for i in range(n // m):
-            A[i] += 1.0
 
-    with pytest.raises(UnsupportedSourceError, match="not affine"):
-        analysed(bound, A="float64[::1]", n="int32", m="int32")
-    with pytest.raises(UnsupportedSourceError, match="not affine"):
-        analysed(quotient)
+def test_quotients_of_arguments_bound_parallel_loops():
+    scop = analysed(quotient)
+    assert [loop.variable for loop in scop.loops] == ["i"]
+    kernel = polytune.kernel(quotient, budget=0, background=False)
+    for n, m in ((7, 2), (1, 3), (-4, -1), (0, 5), (7, -2)):
+        wanted, found = np.zeros(8), np.zeros(8)
+        quotient(wanted, n, m)
+        kernel(found, n, m)
+        np.testing.assert_array_equal(found, wanted)
+    found = np.zeros(8)
+    kernel(found, 5, 0)
+    assert not found.any()  # a quotient by 0 is 0
+
+
+def test_products_of_what_is_no_plain_integer_bound_loops_in_order():
+    """One of int32 wraps round in NumPy, and is no parameter."""
+    assert analysed(bound, A="float64[::1]", n="int32", m="int32").loops == ()

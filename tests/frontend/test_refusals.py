@@ -33,13 +33,7 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
 @pytest.mark.parametrize(
     ("function", "remedy"),
     [
-        (refused.product_in_a_subscript, "A[i, j], not A[i * n + j]"),
-        (refused.data_in_a_subscript, "leave loops that write through such subscripts to NumPy or Numba"),
-        (refused.scaled_position, "where the subscripts are no such pairs, compute them before the call"),
-        (refused.periodic_neighbour, "i + 1 if i + 1 < n else 0 for (i + 1) % n"),
-        (refused.changing_variable_in_a_subscript, "do not count it up"),
-        (refused.floating_point_bound, "use // in place of /, and an int in place of a float argument"),
-        (refused.loop_over_pairs, "x = A[i]"),
+        (refused.floating_point_bound, "use // in place of /, an int in place of a float argument"),
     ],
 )
 def test_a_remedy_is_that_of_the_reason(function: Callable[..., Any], remedy: str) -> None:

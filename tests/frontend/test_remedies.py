@@ -16,7 +16,7 @@ import pytest
 
 from polytune.cli.target import import_file
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend import affine, analyse, control, infer_signature, refusals, subscripts
+from polytune.frontend import analyse, infer_signature, refusals
 from polytune.frontend.source import Source
 from polytune.runtime.arguments import signature_of
 from polytune.signature import ArrayType, ScalarType, Signature
@@ -110,7 +110,7 @@ class _Sites:
     @staticmethod
     def _refuses(function: ast.expr) -> bool:
         match function:
-            case ast.Attribute(_, "refusal") | ast.Name("UnsupportedSourceError" | "NotAffineError"):
+            case ast.Attribute(_, "refusal") | ast.Name("UnsupportedSourceError"):
                 return True
         return False
 
@@ -123,35 +123,18 @@ class _Sites:
 def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a new refusal needs a program here, and the program a remedy."""
     sites = _Sites()
-    refusal, not_affine, error = Source.refusal, affine.NotAffineError.__init__, UnsupportedSourceError.__init__
+    refusal, error = Source.refusal, UnsupportedSourceError.__init__
 
     def refuse(self: Source, *arguments: Any) -> Any:
         sites.made.add(sites.note(sys._getframe(1)))
         return refusal(self, *arguments)
 
-    def is_not_affine(self: Any, *arguments: Any, **keywords: Any) -> None:
-        not_affine(self, *arguments, **keywords)
-        self.site = sites.note(sys._getframe(1))
-
     def is_refused(self: Any, *arguments: Any) -> None:
         error(self, *arguments)
         sites.made.add(sites.note(sys._getframe(1)))
 
-    def followed(module: Any) -> Callable[..., Any]:
-        found = module.obstacle
-
-        def obstacle(*arguments: Any) -> Any:
-            why, last = found(*arguments)
-            sites.made.add(last.site)
-            return why, last
-
-        return obstacle
-
     monkeypatch.setattr(Source, "refusal", refuse)
-    monkeypatch.setattr(affine.NotAffineError, "__init__", is_not_affine)
     monkeypatch.setattr(UnsupportedSourceError, "__init__", is_refused)
-    for module in (control, subscripts):
-        monkeypatch.setattr(module, "obstacle", followed(module))
     for function, _, _ in REFUSED:
         with pytest.raises(UnsupportedSourceError):
             analyse(function, infer_signature(function))
@@ -167,8 +150,6 @@ ELSEWHERE = {
     "the argument {name!r} has the type": "test_types_of_arguments below",
     "that cannot be checked before the kernel runs": "test_budget.py: the checks are made after the walk",
     "is read before anything has assigned it": "test_unassigned.py: so are these",
-    "is no comparison of integers": "the test whether a condition is affine, which refuses nothing",
-    "is not a function of loop variables and sizes": "for what the expressions of later versions of Python may be",
     "in an expression', 'it is not compiled'": "for what later versions of Python may have",
     "the statement {type": "for what later versions of Python may have",
 }

@@ -14,6 +14,7 @@ from polytune.frontend.expression import (
     Cast,
     Compare,
     Constant,
+    Counter,
     Element,
     Expression,
     Extent,
@@ -88,7 +89,7 @@ def c_text(expression: Expression, place: Context) -> str:
     match expression:
         case Constant(value, dtype):
             return _constant(value, dtype)
-        case Iterator(name) | ParameterValue(name) | Argument(name):
+        case Iterator(name) | Counter(name) | ParameterValue(name) | Argument(name):
             return place.name(name)
         case Extent(array, dimension):
             return place.extent(array, dimension)

@@ -16,7 +16,7 @@ from polytune.frontend.array_expressions.stores import store, update
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.frame import ArrayBinding, Binding, Frame, SelectionBinding, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, ViewBinding
 from polytune.frontend.scop import ArrayRole
 
 
@@ -113,7 +113,7 @@ def _array_name(frame: Frame, name: str) -> str:
     return f"{name}_value"
 
 
-def binding_of(frame: Frame, value: ArrayValue) -> Binding:
+def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
     """What a name means that stands for an array in memory."""
     region = value.region
     assert region is not None

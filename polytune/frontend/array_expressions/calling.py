@@ -10,27 +10,44 @@ from polytune.frontend.array_expressions.calls import Evaluate
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
-from polytune.frontend.frame import ArrayBinding, Binding, Frame, ViewBinding
-from polytune.frontend.promotion import Value, number
+from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.expression import Iterator, walk
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ViewBinding
 
 
-def array_argument(frame: Frame, node: ast.expr, value: ArrayValue) -> Binding:
-    """What a parameter means that is given a part of an array, or a result, which is computed before the call."""
+def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
+    """What an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
     if value.region is None:
-        value = kept(frame, node, value, "argument")
+        value = kept(frame, node, value, "result")
     return binding_of(frame, value)
 
 
-def returned(frame: Frame, node: ast.stmt, operand: Operand) -> ArrayValue | Value:
-    """What an inlined function returns, computed where its body ends: what it is computed from may change later."""
-    value = computed(frame, node, operand)
-    if isinstance(value, Value):
-        return number(value)
-    return kept(frame, node, value, frame.source.name) if value.region is None else value
+def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
+    """A copy of a part of an array, which a kernel can return.
+
+    Raises:
+        UnsupportedSourceError: its elements are truth values, or its shape depends on loop variables.
+    """
+    if view.dtype == "bool":
+        raise frame.source.refusal(
+            node,
+            "an array of truth values is returned",
+            "arrays have elements of numbers",
+            "return integers: (A > 0).astype(np.int64)",
+        )
+    if any(isinstance(part, Iterator) for extent in view.shape for part in walk(extent)):
+        raise frame.source.refusal(
+            node,
+            "an array whose shape depends on a loop is returned",
+            "its size must be known before the loop runs",
+            "return the whole array, and how much of it is meant",
+        )
+    copy = kept(frame, node, view, "result")
+    assert copy.region is not None
+    return ArrayBinding(copy.region.array)
 
 
-def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Binding]) -> bool:
+def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -> bool:
     """Whether a function that is given arrays may compute with whole ones, so that its value is no mere expression."""
     arrays = {name for name, binding in bindings.items() if isinstance(binding, ArrayBinding | ViewBinding)}
     if not arrays:

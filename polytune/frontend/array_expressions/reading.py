@@ -27,6 +27,7 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sele
 from polytune.frontend.array_expressions.views import permuted
 from polytune.frontend.frame import ArrayBinding, Frame, SelectionBinding, ViewBinding
 from polytune.frontend.functions import ArityError, is_known
+from polytune.frontend.names import lookup
 from polytune.frontend.promotion import Value
 
 ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
@@ -35,8 +36,8 @@ ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
     """Whether an expression may be an array, by the names in it: single elements and extents are numbers."""
     match node:
-        case ast.Name(name):
-            return isinstance(frame.bindings.get(name), ArrayBinding | ViewBinding | SelectionBinding)
+        case ast.Name():
+            return isinstance(_meaning(frame, node), ArrayBinding | ViewBinding | SelectionBinding)
         case ast.Subscript():
             return not is_element(frame, node) and mentions_arrays(frame, node.value)
         case ast.Attribute(value, name):
@@ -46,6 +47,23 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
         case ast.Call(function) if _makes_arrays(frame, function):
             return True
     return any(isinstance(child, ast.expr) and mentions_arrays(frame, child) for child in ast.iter_child_nodes(node))
+
+
+def _meaning(frame: Frame, node: ast.Name) -> Any:
+    """What a name is bound to, an array from outside included; None for what is not known, or only outside."""
+    binding = frame.bindings.get(node.id)
+    if binding is None and node.id not in frame.assigned:
+        try:
+            if isinstance(frame.source.resolve(node.id), np.ndarray):
+                return lookup(frame, node)
+        except KeyError:
+            return None
+    return binding
+
+
+def is_shape(node: ast.expr) -> bool:
+    """Whether an expression is the shape of something, as ``A.shape``."""
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _makes_arrays(frame: Frame, function: ast.expr) -> bool:
@@ -66,7 +84,7 @@ def is_element(frame: Frame, node: ast.Subscript) -> bool:
         base = base.value
     while isinstance(base, ast.Attribute) and base.attr == "T":
         base = base.value
-    binding = frame.bindings.get(base.id) if isinstance(base, ast.Name) else None
+    binding = _meaning(frame, base) if isinstance(base, ast.Name) else None
     if not isinstance(binding, ArrayBinding) or len(items) != frame.kernel.arrays[binding.array].ndim:
         return not isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and isinstance(base, ast.Name)
     return not any(

@@ -29,7 +29,6 @@ from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
-from polytune.frontend.names import obstacle
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted
@@ -103,12 +102,11 @@ def affine_number(frame: Frame, node: ast.expr, what: str, number: Number) -> Ex
     try:
         frame.kernel.affine.function(value.expression)
     except NotAffineError as error:
-        why, last = obstacle(frame, error)
         raise frame.source.refusal(
             node,
             f"{what} {frame.source.segment(node)} is not affine",
-            f"which elements are accessed must be known without running the program, but it {why}",
-            last.remedy,
+            f"which elements a part of an array has must be known without running the program, but it {error}",
+            "use sums of loop variables, integer arguments and shapes; else loop over the elements",
         ) from None
     return normal(as_index(value.expression))
 

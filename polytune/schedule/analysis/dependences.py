@@ -113,7 +113,7 @@ def compute_dependences(
         for name, each in found.items()
         if each.tagged_flow is not None
         and each.tagged_order is not None
-        and scop.array(name).role is not ArrayRole.ARGUMENT
+        and scop.array(name).role in (ArrayRole.LOCAL, ArrayRole.SCALAR)
         and not scop.array(name).zeroed
         and name not in result_scalars
     }

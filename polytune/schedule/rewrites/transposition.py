@@ -175,7 +175,7 @@ class _Copies:
             copy = self.copies[name] = _Copy(self.new_name(f"{name}_transposed"), order)
             shape = tuple(array.shape[own] for own in order)
             self.arrays[name] = replace(array, name=copy.name, role=ArrayRole.LOCAL, shape=shape)
-            if array.role is ArrayRole.ARGUMENT:
+            if array.role is not ArrayRole.LOCAL:
                 written = [access.relation.range() for access in _accesses(scop, name) if access.is_write]
                 if name in read:
                     self.before.append(self.copying(array, read[name], to_copy=True))

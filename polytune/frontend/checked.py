@@ -1,0 +1,164 @@
+"""Subscripts that depend on data, tested where they are used.
+
+What such a subscript selects is not known before the kernel runs.  So each operation with one stands under a test:
+where a subscript is out of range, the operation is left out, the place is reported, and the call raises an error when
+the kernel has run.  No element outside of an array is ever touched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from polytune.errors import SourceLocation
+from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.expression import (
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Logical,
+    Loop,
+    Operation,
+    Select,
+    Unary,
+    While,
+    children,
+    walk,
+)
+from polytune.frontend.frame import Kernel
+from polytune.frontend.generated_names import REPORT
+from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
+from polytune.frontend.scop import Array, ArrayRole, Report
+
+Extents = Mapping[tuple[str, int], Expression]
+
+
+def check_subscripts(
+    nodes: Sequence[Node], kernel: Kernel, extents: Extents
+) -> tuple[tuple[Node, ...], tuple[Report, ...]]:
+    """The nodes with their operations under tests where subscripts depend on data, and the places of these tests; the
+    kernel gets a scalar for their reports."""
+    checker = _Checker(kernel.affine, kernel.locations, extents, Element(REPORT, (), "int64"))
+    made = tuple(checker.node(node) for node in nodes)
+    if checker.reports:
+        kernel.arrays[REPORT] = Array(REPORT, "int64", ArrayRole.REPORT, zeroed=True)
+    return made, tuple(checker.reports)
+
+
+@dataclass
+class _Checker:
+    affine: AffineBuilder
+    locations: ElementLocations
+    extents: Extents
+    report: Element
+    reports: list[Report] = field(default_factory=list)
+
+    def node(self, node: Node) -> Node:
+        match node:
+            case Perform(operations, location):
+                return replace(node, operations=self.operations(operations, location, inside=False))
+            case Guard(_, then, otherwise):
+                return replace(node, then=tuple(map(self.node, then)), otherwise=tuple(map(self.node, otherwise)))
+            case For(body=body):
+                return replace(node, body=tuple(map(self.node, body)))
+
+    def operations(
+        self, operations: Iterable[Operation], location: SourceLocation, *, inside: bool
+    ) -> tuple[Operation, ...]:
+        """Operations under tests; ``inside`` tells that they stand in a loop of their statement."""
+        return tuple(part for each in operations for part in self.operation(each, location, inside))
+
+    def operation(self, operation: Operation, location: SourceLocation, inside: bool) -> tuple[Operation, ...]:
+        tested: list[Expression] = []
+        match operation:
+            case Assign(target, value):
+                tested = [value, target]
+            case Branch(condition, then, otherwise):
+                sides = (self.operations(side, location, inside=inside) for side in (then, otherwise))
+                yes, no = sides
+                operation, tested = Branch(condition, yes, no), [condition]
+            case While(condition, body):
+                return (self.endless(condition, self.operations(body, location, inside=True), location),)
+            case Loop(start=start, stop=stop, body=body):
+                checked = self.operations(body, location, inside=True)
+                operation, tested = replace(operation, body=checked), [start, stop]
+        violation = self.any_of(self.violation(each) for each in tested)
+        if violation is None:
+            return (operation,)
+        checked_operation = Checked(violation, self.report, self.place(tested, location), (operation,))
+        if not inside:
+            return (checked_operation,)
+        return checked_operation, Branch(self.has_failed("!="), (Break(),))
+
+    def endless(self, condition: Expression, body: tuple[Operation, ...], location: SourceLocation) -> Operation:
+        """A ``while``; it ends where a subscript was out of range, as its condition might never change then."""
+        violation = self.violation(condition)
+        if violation is not None:
+            site = self.place([condition], location)
+            ended = Branch(Unary("not", condition, "bool"), (Break(),))
+            test = Checked(violation, self.report, site, (ended,))
+            return While(self.has_failed("=="), (test, Branch(self.has_failed("!="), (Break(),)), *body))
+        if any(isinstance(part, Checked) for operation in body for part in walk(operation)):
+            return While(Logical("and", (self.has_failed("=="), condition)), body)
+        return While(condition, body)
+
+    def has_failed(self, symbol: str) -> Expression:
+        return Compare(symbol, self.report, Constant(0, "int64"))
+
+    def place(self, expressions: Iterable[Expression], location: SourceLocation) -> int:
+        """The number of a new place whose subscripts are tested."""
+        elements = [
+            part
+            for expression in expressions
+            for part in walk(expression)
+            if isinstance(part, Element) and self.own_violation(part) is not None
+        ]
+        places = [self.locations.of(element, location) for element in elements]
+        references = tuple(dict.fromkeys(place.text[place.column : place.end_column] for place in places))
+        arrays = tuple(dict.fromkeys(element.array for element in elements))
+        self.reports.append(Report(references, arrays, places[0]))
+        return len(self.reports)
+
+    def violation(self, expression: Any) -> Expression | None:
+        """When the evaluation of an expression meets a subscript that is out of range; None where never.
+
+        The condition itself never meets one: what is nested is tested first.
+        """
+        match expression:
+            case Element(_, subscripts):
+                inner = [self.violation(subscript) for subscript in subscripts]
+                return self.any_of([*inner, self.own_violation(expression)])
+            case Select(condition, then, otherwise):
+                sides = self.violation(then), self.violation(otherwise)
+                chosen: Expression | None = None
+                if sides != (None, None):
+                    never = Constant(False, "bool")
+                    chosen = Select(condition, sides[0] or never, sides[1] or never, "bool")
+                return self.any_of([self.violation(condition), chosen])
+            case Logical(operator, (first, *others)):
+                if not others:
+                    return self.violation(first)
+                rest = self.violation(Logical(operator, tuple(others)))
+                reached = first if operator == "and" else Unary("not", first, "bool")
+                return self.any_of([self.violation(first), None if rest is None else Logical("and", (reached, rest))])
+        return self.any_of(self.violation(child) for child in children(expression))
+
+    def own_violation(self, element: Element) -> Expression | None:
+        """When a subscript of an element itself is out of range."""
+        found: list[Expression] = []
+        for dimension, subscript in enumerate(element.subscripts):
+            if not self.affine.is_function(subscript):
+                found.append(Compare("<", subscript, Constant(0, "int64")))
+                found.append(Compare(">=", subscript, self.extents[element.array, dimension]))
+        return self.any_of(found)
+
+    @staticmethod
+    def any_of(conditions: Iterable[Expression | None]) -> Expression | None:
+        found = tuple(condition for condition in conditions if condition is not None)
+        return found[0] if len(found) == 1 else Logical("or", found) if found else None

@@ -1,0 +1,205 @@
+"""Loops over arrays, tuples, ``enumerate``, ``zip`` and ``reversed``, as loops over ranges.
+
+A loop over a tuple, whose values are seen in the source, is written out; any other counts what it goes over.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+from polytune.frontend.bindings import items_of
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding
+from polytune.frontend.jumps import own_jumps
+from polytune.frontend.names import lookup, outside_object
+
+
+def counted(frame: Frame, node: ast.For) -> ast.For | None:
+    """The loop over a range that a loop over something else is; None for one over a range of one variable.
+
+    Raises:
+        UnsupportedSourceError: what it goes over has no elements that can be counted.
+    """
+    if _is_range(frame, node.iter) and isinstance(node.target, ast.Name):
+        return None
+    maker = _Maker(frame, node)
+    count = frame.fresh("position")
+    values = maker.values(node.target, node.iter, count)
+    length = maker.lengths[0] if len(maker.lengths) == 1 else maker.call("min", *maker.lengths)
+    loop = ast.copy_location(
+        ast.For(maker.name(count, ast.Store()), maker.call("range", length), [*values, *node.body], []), node
+    )
+    if getattr(node, "is_sequential", False):
+        loop.is_sequential = True  # type: ignore[attr-defined]
+    return loop
+
+
+def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
+    """The iterations of a loop over a tuple, each with its assignment; None for any other loop."""
+    texts = _elements(frame, node.iter)
+    if texts is None:
+        return None
+    if own_jumps(node.body):
+        raise frame.source.refusal(
+            node,
+            "break or continue in a loop over a tuple",
+            "such a loop is written out, one iteration after the other",
+            "loop over range(len(...)) of an array with these values",
+        )
+    made: list[list[ast.stmt]] = []
+    for element in texts:
+        assignment = ast.copy_location(ast.Assign([node.target], element), node)
+        made.append([assignment, *node.body])
+    return made
+
+
+def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
+    """The elements of a tuple or list, of one from outside, or of one that has a name, as expressions."""
+    if isinstance(node, ast.Tuple | ast.List):
+        return list(node.elts)
+    if not isinstance(node, ast.Name):
+        return None
+    items = items_of(lookup(frame, node))
+    if items is None:
+        return None
+    return [
+        _placed(ast.Subscript(ast.Name(node.id, ast.Load()), ast.Constant(position), ast.Load()), node)
+        for position in range(len(items))
+    ]
+
+
+def _is_range(frame: Frame, node: ast.expr) -> bool:
+    """Whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
+    function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
+    module = getattr(function, "__module__", None) or ""
+    is_prange = module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == "prange"
+    return function is builtins.range or is_prange
+
+
+class _Maker:
+    """Makes the assignments at the start of an iteration, and collects how many elements there are of each thing."""
+
+    def __init__(self, frame: Frame, node: ast.For):
+        self.frame, self.node = frame, node
+        self.lengths: list[ast.expr] = []
+
+    def values(self, target: ast.expr, source: ast.expr, count: str) -> list[ast.stmt]:
+        """Assignments of what ``source`` gives at a position to a target."""
+        function = outside_object(self.frame, source.func) if isinstance(source, ast.Call) else None
+        arguments: Sequence[ast.expr] = source.args if isinstance(source, ast.Call) else ()
+        if function is builtins.enumerate and 1 <= len(arguments) <= 2:
+            index, inner = self.parts(target, 2)
+            start = arguments[1] if len(arguments) == 2 else self.keyword(source, "start")
+            position: ast.expr = self.name(count)
+            if start is not None:
+                position = self.placed(ast.BinOp(position, ast.Add(), start))
+            return [self.assignment(index, position), *self.values(inner, arguments[0], count)]
+        if function is builtins.zip and arguments:
+            strict = self.keyword(source, "strict")
+            if strict is not None and not (isinstance(strict, ast.Constant) and strict.value is False):
+                raise self.not_counted(source)
+            targets = self.parts(target, len(arguments))
+            pairs = zip(targets, arguments, strict=True)
+            return [assigned for inner, each in pairs for assigned in self.values(inner, each, count)]
+        if function is builtins.reversed and len(arguments) == 1:
+            length = self.length(arguments[0])
+            last = self.placed(ast.BinOp(length, ast.Sub(), ast.Constant(1)))
+            place = self.placed(ast.BinOp(last, ast.Sub(), self.name(count)))
+            self.lengths.append(length)
+            return [self.assignment(target, self.element(arguments[0], place))]
+        self.lengths.append(self.length(source))
+        return [self.assignment(target, self.element(source, self.name(count)))]
+
+    def length(self, source: ast.expr) -> ast.expr:
+        """How many elements there are."""
+        if isinstance(source, ast.Call) and _is_range(self.frame, source):
+            start, stop, step = self.range_of(source)
+            if step == 1:
+                return self.call("max", self.placed(ast.BinOp(stop, ast.Sub(), start)), ast.Constant(0))
+            size = abs(step)
+            first, last = (start, stop) if step > 0 else (stop, start)
+            distance = ast.BinOp(ast.BinOp(last, ast.Sub(), first), ast.Add(), ast.Constant(size - 1))
+            return self.call(
+                "max", self.placed(ast.BinOp(distance, ast.FloorDiv(), ast.Constant(size))), ast.Constant(0)
+            )
+        self.array(source)
+        return self.call("len", source)
+
+    def element(self, source: ast.expr, place: ast.expr) -> ast.expr:
+        """The element at a position."""
+        if isinstance(source, ast.Call) and _is_range(self.frame, source):
+            start, _, step = self.range_of(source)
+            moved = ast.BinOp(ast.Constant(step), ast.Mult(), place)
+            return self.placed(ast.BinOp(start, ast.Add(), moved))
+        return self.placed(ast.Subscript(source, place, ast.Load()))
+
+    def range_of(self, source: ast.Call) -> tuple[ast.expr, ast.expr, int]:
+        given = source.args
+        step: Any = 1
+        if len(given) == 3:
+            meaning = given[2]
+            sign = -1 if isinstance(meaning, ast.UnaryOp) and isinstance(meaning.op, ast.USub) else 1
+            inner = meaning.operand if isinstance(meaning, ast.UnaryOp) else meaning
+            step = sign * inner.value if isinstance(inner, ast.Constant) and isinstance(inner.value, int) else 0
+        if not 1 <= len(given) <= 3 or not step:
+            raise self.not_counted(source)
+        return (ast.Constant(0), given[0], step) if len(given) == 1 else (given[0], given[1], step)
+
+    def array(self, source: ast.expr) -> None:
+        """Refuse what is no array with a name."""
+        meaning: Meaning | None = None
+        if isinstance(source, ast.Name):
+            meaning = lookup(self.frame, source)
+        elif isinstance(source, ast.Attribute | ast.Subscript):
+            return
+        if not isinstance(meaning, ArrayBinding):
+            raise self.not_counted(source)
+
+    def not_counted(self, source: ast.expr) -> Exception:
+        return self.frame.source.refusal(
+            source,
+            f"a loop over {self.frame.source.segment(source)}",
+            "how many iterations there are, and what each is for, must be seen in the source",
+            "loop over a range, an array, a tuple of values, or enumerate, zip and reversed of these: for i, x in "
+            "enumerate(A)",
+        )
+
+    def parts(self, target: ast.expr, number: int) -> list[ast.expr]:
+        """The targets of the items of a tuple."""
+        if isinstance(target, ast.Tuple | ast.List) and len(target.elts) == number:
+            return list(target.elts)
+        raise self.frame.source.refusal(
+            target,
+            f"{number} values in each iteration and one target",
+            "each value needs a name",
+            "name as many variables as there are values: for i, x in enumerate(A)",
+        )
+
+    def keyword(self, source: ast.expr, name: str) -> ast.expr | None:
+        keywords = source.keywords if isinstance(source, ast.Call) else []
+        return next((keyword.value for keyword in keywords if keyword.arg == name), None)
+
+    def assignment(self, target: ast.expr, value: ast.expr) -> ast.stmt:
+        return self.placed(ast.Assign([target], value))
+
+    def name(self, name: str, context: ast.expr_context | None = None) -> ast.Name:
+        return self.placed(ast.Name(name, context or ast.Load()))
+
+    def call(self, function: str, *arguments: ast.expr) -> ast.Call:
+        """A call of a built-in function, whatever its name means in the source."""
+        name = self.frame.fresh(function)
+        self.frame.bindings[name] = ObjectBinding(getattr(builtins, function))
+        return self.placed(ast.Call(ast.Name(name, ast.Load()), list(arguments), []))
+
+    def placed(self, made: Any) -> Any:
+        return _placed(made, self.node.iter)
+
+
+def _placed(made: Any, place: ast.AST) -> Any:
+    """A new node, and what is new below it, at the place of another one."""
+    for node in ast.walk(made):
+        if not hasattr(node, "lineno"):
+            ast.copy_location(node, place)
+    return made

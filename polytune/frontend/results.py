@@ -1,0 +1,39 @@
+"""What a kernel returns: numbers, arrays that it has made, its own arguments, and tuples of these.
+
+A result is computed where its ``return`` stands, and put together by Python when the kernel has run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from polytune.frontend.expression import Expression
+
+
+@dataclass(frozen=True)
+class ReturnedArray:
+    """An array that is made for each call anew and handed out, or the very argument of this name."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class ReturnedTuple:
+    items: tuple[Result, ...]
+
+
+@dataclass(frozen=True)
+class ReturnedChoice:
+    """What one of two returns gives, by a condition on scalars and parameters."""
+
+    condition: Expression
+    then: Result
+    otherwise: Result
+
+
+@dataclass(frozen=True)
+class ReturnedNothing:
+    """None."""
+
+
+Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing

@@ -1,0 +1,188 @@
+"""What functions return, and where: the kernel's result, and what an inlined call gives."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator as Iteration
+from dataclasses import replace
+
+from polytune.frontend.array_expressions.calling import array_of_its_own
+from polytune.frontend.assignments import store_scalar
+from polytune.frontend.bindings import map_arrays, map_values, meaning_of
+from polytune.frontend.expression import Counter, Element, Iterator, walk
+from polytune.frontend.expressions import read
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ShapeBinding, TupleBinding, ValueBinding, ViewBinding
+from polytune.frontend.promotion import Value, compare, constant, number
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedNothing,
+    ReturnedTuple,
+)
+from polytune.frontend.scop import ArrayRole
+
+
+def lower_return(frame: Frame, node: ast.Return) -> None:
+    """A ``return`` after which nothing follows on its way; what it gives is noted among the frame's exits.
+
+    Raises:
+        UnsupportedSourceError: what it gives is no number, array or tuple of these.
+    """
+    exits, site = frame.exits, getattr(node, "site", 1)
+    if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
+        exits.sites[site] = None
+        return
+    meaning = meaning_of(frame, node.value, alone=True)
+    _refuse_objects(frame, node, meaning)
+    if frame.is_kernel:
+        whole = map_arrays(meaning, lambda view: array_of_its_own(frame, node, view))
+        exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value))
+    elif exits.returned is not None:
+        exits.sites[site] = _in_slots(frame, node, meaning)
+    else:
+        exits.sites[site] = meaning
+
+
+def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
+    match meaning:
+        case TupleBinding(items):
+            for item in items:
+                _refuse_objects(frame, node, item)
+        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding():
+            pass
+        case _:
+            raise frame.source.refusal(
+                node,
+                "an object from outside of the kernel is returned",
+                "a call gives numbers, arrays and tuples of these",
+                "return numbers or arrays",
+            )
+
+
+def _kept(frame: Frame, node: ast.Return, value: Value) -> Value:
+    """A value that is still there when the kernel has run: elements and what loops count are stored in a scalar."""
+    is_element = any(isinstance(part, Element) and part.subscripts for part in walk(value.expression))
+    is_counted = any(isinstance(part, Iterator | Counter) for part in walk(value.expression))
+    is_variable = any(isinstance(part, Element) for part in walk(value.expression)) and not frame.is_top_level
+    if not (is_element or is_counted or is_variable):
+        return value
+    stored = store_scalar(frame, node, frame.kernel.fresh("result"), number(value))
+    return compare("!=", stored, constant(0)) if value.dtype == "bool" else stored
+
+
+def _in_slots(frame: Frame, node: ast.Return, meaning: Meaning) -> Meaning:
+    """What one of several returns gives, its numbers in the scalars that all of them use."""
+    exits, numbers = frame.exits, iter(range(len(list(_numbers(meaning)))))
+
+    def stored(value: Value) -> Value:
+        position = next(numbers)
+        if position == len(exits.slots):
+            exits.slots.append(frame.kernel.fresh(f"{frame.source.name}_result"))
+        return store_scalar(frame, node, exits.slots[position], number(value))
+
+    return map_values(meaning, stored)
+
+
+def _numbers(meaning: Meaning | None) -> Iteration[Value]:
+    match meaning:
+        case ValueBinding(value):
+            yield value
+        case ShapeBinding(extents):
+            yield from extents
+        case TupleBinding(items):
+            for item in items:
+                yield from _numbers(item)
+
+
+def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
+    """What an inlined function gives, of which the body has been walked in ``frame``, to a call; None for None.
+
+    Raises:
+        UnsupportedSourceError: it gives different things at different places.
+    """
+    exits = frame.exits
+    if not exits.sites:
+        return None
+    first, *others = exits.sites.values()
+    if exits.returned is None:
+        return first
+    falls_through = any(_kind(other) != _kind(first) for other in others) or _may_end(frame)
+    if first is None and all(other is None for other in others):
+        return None
+    if falls_through:
+        raise caller.source.refusal(
+            node,
+            f"{frame.source.name} returns different kinds of things",
+            "what a call gives must be of one kind: a number, a certain array, or a tuple of as many of these",
+            "let each return give as many numbers as the others, also at the end of the function",
+        )
+    slots = iter(exits.slots)
+    return map_values(first, lambda _: frame.kernel.scalar(next(slots))) if first is not None else None
+
+
+def _may_end(frame: Frame) -> bool:
+    """Whether the end of the function may be reached without a return; where that depends on data it is taken to."""
+    return False if frame.exits.returned is None else not ends_with_return(frame.source.tree.body)
+
+
+def ends_with_return(body: list[ast.stmt]) -> bool:
+    """Whether statements return, or raise an exception, on every way to their end."""
+    match body[-1]:
+        case ast.Return() | ast.Raise():
+            return True
+        case ast.If(_, then, otherwise) if otherwise:
+            return ends_with_return(then) and ends_with_return(otherwise)
+        case ast.While(ast.Constant(value), inside) if value:
+            return not any(isinstance(each, ast.Break) for statement in inside for each in ast.walk(statement))
+    return False
+
+
+def _kind(meaning: Meaning | None) -> object:
+    match meaning:
+        case ArrayBinding(array):
+            return array
+        case ViewBinding(view):
+            return view.region
+        case TupleBinding(items):
+            return tuple(_kind(item) for item in items)
+        case None:
+            return None
+    return "number"
+
+
+def result_of_kernel(frame: Frame) -> Result | None:
+    """The kernel's result, when all of it has been walked; arrays that it returns are made results."""
+    exits = frame.exits
+    if all(meaning is None for meaning in exits.sites.values()):
+        return None
+    results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()}
+    if exits.returned is None:
+        return results[1]
+    at = read(frame, ast.copy_location(ast.Name(exits.returned, ast.Load()), frame.source.tree.body[-1]))
+    chosen: Result = ReturnedNothing()
+    if ends_with_return(frame.source.tree.body):
+        _, chosen = results.popitem()
+    for site, result in reversed(results.items()):
+        same = compare("==", at, constant(site))
+        if same.constant is None:
+            chosen = ReturnedChoice(same.expression, result, chosen)
+        elif same.constant:
+            chosen = result
+    return chosen
+
+
+def _result(frame: Frame, meaning: Meaning | None) -> Result:
+    kernel = frame.kernel
+    match meaning:
+        case ValueBinding(value):
+            return value.expression
+        case ArrayBinding(name):
+            if kernel.arrays[name].role is ArrayRole.LOCAL:
+                kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+            return ReturnedArray(name)
+        case TupleBinding(items):
+            return ReturnedTuple(tuple(_result(frame, item) for item in items))
+        case None:
+            return ReturnedNothing()
+    raise AssertionError(f"no result: {meaning!r}")

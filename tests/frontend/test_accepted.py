@@ -1,0 +1,34 @@
+"""The model of functions with jumps and with what depends on data, against Python."""
+
+from __future__ import annotations
+
+import copy
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.frontend import analyse
+from polytune.runtime.arguments import signature_of
+from tests.frontend.accepted import ACCEPTED
+from tests.frontend.interpreter import Run, check_accesses
+
+CASES = [
+    pytest.param(function, make, id=f"{function.__name__}-{number}") for number, (function, make) in enumerate(ACCEPTED)
+]
+
+
+@pytest.mark.parametrize(("function", "make"), CASES)
+def test_the_model_computes_what_python_does(function: Callable[..., Any], make: Callable[[], tuple[Any, ...]]) -> None:
+    names = tuple(inspect.signature(function).parameters)
+    wanted, found = make(), make()
+    right = function(*wanted)
+    scop = analyse(function, signature_of(names, found))
+    run = Run(scop, dict(zip(names, copy.deepcopy(found), strict=True))).execute()
+    np.testing.assert_equal(run.result, right)
+    for name, value in zip(names, wanted, strict=True):
+        if isinstance(value, np.ndarray):
+            np.testing.assert_array_equal(run.memory[name], value)
+    check_accesses(run)

@@ -1,0 +1,198 @@
+"""Subscripts and bounds that depend on data, in compiled kernels against NumPy and plain Python."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from polytune.errors import ArgumentError, SubscriptError
+from polytune.explanation import explain
+from tests.test_control import in_every_version
+from tests.test_results import kernel_of, vector
+
+SIZES = (0, 1, 2, 5, 33)
+
+
+def gathered(A, index, B):
+    for i in range(len(index)):
+        B[i] = 2.0 * A[index[i]]
+
+
+def gathered_rows(A, index, B):
+    for i in range(len(index)):
+        for j in range(A.shape[1]):
+            B[i, j] = A[index[i], j] + 1.0
+
+
+def scattered(A, index, w):
+    for i in range(len(index)):
+        A[index[i]] += w[i]
+
+
+def permuted(A, index, B):
+    for i in range(len(index)):
+        B[index[i]] = A[i]
+
+
+def through_two(A, first, second, B):
+    for i in range(len(first)):
+        B[i] = A[second[first[i]]]
+
+
+def multiplied(start, column, value, x, y):
+    for i in range(len(y)):
+        total = 0.0
+        for k in range(start[i], start[i + 1]):
+            total += value[k] * x[column[k]]
+        y[i] = total
+
+
+def guarded(A, index, B):
+    for i in range(len(index)):
+        if 0 <= index[i] < len(A):
+            B[i] = A[index[i]]
+        else:
+            B[i] = -1.0
+        B[i] += A[index[i] - 1] if index[i] > len(A) // 2 and index[i] <= len(A) else 0.0
+
+
+def counted_up(A, B):
+    k = 0
+    for i in range(len(A)):
+        if A[i] > 4.0:
+            B[k] = A[i]
+            k += 1
+    return k
+
+
+def periodic(A, B, n):
+    for i in range(n):
+        B[i] = A[(i + 1) % n] - A[i - 1 if i > 0 else n - 1]
+
+
+def searched(A, x):
+    low, high = 0, len(A)
+    while low < high:
+        middle = (low + high) // 2
+        if A[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def positions(n: int, extent: int, dtype: str = "int64") -> np.ndarray:
+    """Subscripts for an axis, some of them negative."""
+    return np.random.default_rng(n).integers(-extent, extent, n if extent else 0).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32"])
+def test_elements_by_subscripts_that_are_read(dtype: str) -> None:
+    for n in SIZES:
+        A, index = vector(7), positions(n, 7, dtype)
+        in_every_version(gathered, A, index, np.zeros(n))
+        in_every_version(gathered, vector(14)[::2], index[::-1], np.zeros(2 * n)[::2])
+        in_every_version(scattered, A, index, vector(n))
+        in_every_version(scattered, A, index, vector(n), strict=True)
+        in_every_version(permuted, vector(n), np.random.default_rng(n).permutation(n).astype(dtype), np.zeros(n))
+        in_every_version(through_two, A, positions(n, 5, dtype), positions(5, 7, dtype), np.zeros(n))
+        matrix = vector(21).reshape(7, 3)
+        for layout in (matrix, np.asfortranarray(matrix)):
+            in_every_version(gathered_rows, layout, index, np.zeros((n, 3)))
+        in_every_version(guarded, A, (positions(n, 12) if n else index).astype(dtype), np.zeros(n))
+
+
+def test_sums_through_subscripts_have_the_order_of_the_source_where_strict() -> None:
+    A, index, w = np.zeros(3), positions(500, 3), vector(500) * 1e-3
+    wanted = A.copy()
+    scattered(wanted, index, w)
+    kernel_of(scattered, True)(A, index, w)
+    assert A.tobytes() == wanted.tobytes()
+
+
+def test_rows_of_sparse_matrices() -> None:
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        dense = rng.random((n, n)) * (rng.random((n, n)) < 0.3)
+        row, column = np.nonzero(dense)
+        start = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=n))]).astype(np.int64)
+        x, y = rng.random(n), np.full(n, np.nan)
+        in_every_version(multiplied, start, column, dense[row, column], x, y)
+        kernel_of(multiplied, False)(start, column, dense[row, column], x, y)
+        np.testing.assert_allclose(y, dense @ x)
+    assert "tiles of i in parallel" in explain(kernel_of(multiplied, False))
+
+
+def test_variables_and_arithmetic_as_subscripts() -> None:
+    for n in SIZES:
+        for strict in (False, True):
+            in_every_version(counted_up, vector(n), np.zeros(n), strict=strict)
+        in_every_version(periodic, vector(n), np.zeros(n), n)
+        for x in (-1.0, 0.5, 4.0, 99.0):
+            in_every_version(searched, np.sort(vector(n)), x)
+
+
+def test_reads_are_parallel() -> None:
+    for function, arguments in (
+        (gathered, (vector(7), positions(5, 7), np.zeros(5))),
+        (periodic, (vector(5), vector(5), 5)),
+    ):
+        kernel_of(function, False)(*arguments)
+        assert "tiles of i in parallel" in explain(kernel_of(function, False)), function.__name__
+
+
+@pytest.mark.parametrize("wrong", [7, -8, 2**62, -(2**62)])
+def test_what_is_out_of_range_is_an_error_that_names_the_place(wrong: int) -> None:
+    A, index, B = vector(7), positions(9, 7), np.zeros(9)
+    index[4] = wrong
+    for function in (gathered, scattered):
+        arguments = (A, index, B) if function is gathered else (A, index, vector(9))
+        with pytest.raises(IndexError):
+            function(*[each.copy() for each in arguments])
+        with pytest.raises(
+            SubscriptError, match=r"test_indirection.py:\d+: a subscript of 'A' was out of range"
+        ) as caught:
+            kernel_of(function, False)(*arguments)
+        assert isinstance(caught.value, ArgumentError) and isinstance(caught.value, IndexError)
+        assert "A[index[i]]" in str(caught.value)
+
+
+def test_nothing_outside_of_an_array_is_touched() -> None:
+    memory = np.zeros(300)
+    A = memory[100:107]
+    index = np.array([3, 120, -150, 6])
+    with pytest.raises(SubscriptError):
+        kernel_of(scattered, False)(A, index, np.ones(4))
+    assert not memory[:100].any() and not memory[107:].any()
+    for empty in (memory[50:50], np.zeros(0)):
+        with pytest.raises(SubscriptError):
+            kernel_of(scattered, False)(empty, index, np.ones(4))
+        with pytest.raises(SubscriptError):
+            kernel_of(gathered, False)(empty, index, np.ones(4))
+        kernel_of(gathered, False)(empty, index[:0], np.ones(0))
+
+
+def followed(chain, start, most):
+    """A walk that would never end if a step were left out."""
+    k = start
+    while k != 0:
+        k = chain[k]
+    return k
+
+
+def test_a_while_ends_where_a_subscript_is_out_of_range() -> None:
+    in_every_version(followed, np.array([0, 0, 1, 2]), 3, 5)
+    with pytest.raises(SubscriptError):
+        kernel_of(followed, False)(np.array([0, 0, 9, 2]), 3, 5)
+
+
+def test_empty_calls_with_data_in_bounds() -> None:
+    start = np.zeros(1, np.int64)
+    kernel_of(multiplied, False)(start, np.zeros(0, np.int64), np.zeros(0), np.zeros(0), np.zeros(0))
+
+
+def test_places_in_the_index_array_itself_are_checked_before_anything_is_written() -> None:
+    B = np.zeros(5)
+    with pytest.raises(ArgumentError, match="goes past the end"):
+        kernel_of(gathered, False)(vector(7), positions(6, 7), B)
+    assert not B.any()

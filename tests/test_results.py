@@ -1,0 +1,239 @@
+"""What kernels return: arrays made inside, arguments, numbers, tuples, at the end and before it."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polytune
+from polytune.packaging import build
+
+SIZES = (0, 1, 2, 5, 33)
+
+
+def compared(function: Callable[..., Any], *arguments: Any, strict: bool = False) -> Any:
+    """What a kernel returns, which must be what plain Python does, as must be what both write."""
+    kernel = kernel_of(function, strict)
+    wanted, found = copy.deepcopy(arguments), copy.deepcopy(arguments)
+    right, result = function(*wanted), kernel(*found)
+    same(result, right)
+    for after, before in zip(found, wanted, strict=True):
+        same(after, before)
+    return result
+
+
+def same(found: Any, wanted: Any) -> None:
+    assert isinstance(found, tuple) == isinstance(wanted, tuple)
+    if isinstance(wanted, tuple):
+        assert len(found) == len(wanted)
+        for one, other in zip(found, wanted, strict=True):
+            same(one, other)
+    elif isinstance(wanted, np.ndarray):
+        assert (found.dtype, found.shape) == (wanted.dtype, wanted.shape)
+        np.testing.assert_allclose(found, wanted, rtol=1e-6 if found.dtype == np.float32 else 1e-12)
+    elif wanted is None:
+        assert found is None
+    else:
+        np.testing.assert_allclose(found, wanted, rtol=1e-6)
+
+
+KERNELS: dict[tuple[Any, bool], Any] = {}
+
+
+def kernel_of(function: Callable[..., Any], strict: bool) -> Any:
+    key = function, strict
+    if key not in KERNELS:
+        KERNELS[key] = polytune.kernel(strict=strict, budget=0, background=False)(function)
+    return KERNELS[key]
+
+
+def vector(n: int, dtype: str = "float64") -> np.ndarray:
+    return (np.random.default_rng(n).random(n) * 9).astype(dtype)
+
+
+def doubled(A):
+    n, m = A.shape
+    B = np.empty_like(A)
+    for i in range(n):
+        for j in range(m):
+            B[i, j] = 2 * A[i, j]
+    return B
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "int32"])
+def test_an_array_that_is_made_inside_is_returned(dtype: str) -> None:
+    for n in SIZES:
+        A = vector(n * 3, dtype).reshape(n, 3)
+        for layout in (A, np.asfortranarray(A), vector(n * 6, dtype).reshape(n, 6)[:, ::2], A[::-1]):
+            compared(doubled, layout)
+
+
+def test_each_call_returns_an_array_of_its_own() -> None:
+    kernel = kernel_of(doubled, False)
+    for n in (4, 700):  # the memory of large local arrays is used again by later calls
+        A = np.random.default_rng(n).random((n, n))
+        first = kernel(A)
+        kept = first.copy()
+        others = [kernel(A + k) for k in range(1, 4)]
+        np.testing.assert_array_equal(first, kept)
+        for k, other in enumerate(others, 1):
+            np.testing.assert_array_equal(other, 2 * (A + k))
+            assert not np.shares_memory(first, other)
+        first[:] = -1.0
+        np.testing.assert_array_equal(kernel(A), kept)
+
+
+def sums(A):
+    n = A.shape[0]
+    rows = np.zeros(n)
+    total = 0.0
+    least = np.inf
+    for i in range(n):
+        rows[i] = A[i] * A[i]
+        total += A[i]
+        least = min(least, A[i])
+    return rows, total, (n, least)
+
+
+def test_tuples_of_arrays_and_numbers() -> None:
+    for strict in (False, True):
+        for n in SIZES:
+            compared(sums, vector(n), strict=strict)
+
+
+def test_strict_results_are_pythons_bits() -> None:
+    A = vector(33)
+    rows, total, (_, least) = kernel_of(sums, True)(A)
+    right = sums(A)
+    assert rows.tobytes() == right[0].tobytes() and total == right[1] and least == right[2][1]
+
+
+def filled(out, value):
+    for i in range(len(out)):
+        out[i] = value
+    return out
+
+
+def both_arguments(A, x, n):
+    for i in range(n):
+        A[i] += x
+    return n, A, x
+
+
+def test_arguments_are_returned_as_they_are() -> None:
+    out = np.empty(7)
+    assert kernel_of(filled, False)(out, 2.5) is out
+    assert out.tolist() == [2.5] * 7
+    A = np.zeros(5)
+    n, same_array, x = kernel_of(both_arguments, False)(A, 0.5, 3)
+    assert (n, x) == (3, 0.5) and same_array is A
+
+
+def partly_written(A):
+    out = np.zeros(len(A) + 2)
+    for i in range(0, len(A), 2):
+        out[i] = A[i]
+    return out
+
+
+def test_what_is_not_written_of_zeros_stays_zero() -> None:
+    for n in SIZES:
+        compared(partly_written, vector(n))
+    kernel = kernel_of(partly_written, False)
+    for _ in range(3):
+        assert not kernel(np.ones(300_000))[1::2].any()
+
+
+def mean(A):
+    if len(A) == 0:
+        return 0.0
+    total = 0.0
+    for i in range(len(A)):
+        total += A[i]
+    return total / len(A)
+
+
+def by_size(A, n):
+    if n < 0:
+        return None
+    if n == 0:
+        return 0
+    elif n == 1:
+        return A[0]
+    B = np.empty(n)
+    for i in range(n):
+        B[i] = A[i] + 1.0
+    if n > 4:
+        return B, n
+    return B
+
+
+def by_data(A, limit):
+    total = 0.0
+    for i in range(len(A)):
+        total += A[i]
+    if total > limit:
+        return -1.0
+    for i in range(len(A)):
+        A[i] = A[i] / (total + 1.0)
+    if len(A) > 2:
+        if A[0] > A[1]:
+            return A[0], A[1]
+        A[0] = 7.0
+    return total
+
+
+def test_early_returns() -> None:
+    for n in SIZES:
+        compared(mean, vector(n))
+        compared(by_size, vector(40), n)
+        for limit in (-1.0, 1e9):
+            compared(by_data, vector(n), limit)
+            compared(by_data, vector(n)[::-1].copy(), limit)
+    compared(by_size, vector(3), -2)
+    A = vector(9)
+    assert kernel_of(by_size, False)(A, 1) == A[0]
+
+
+def without_a_result(A, n):
+    if n > 3:
+        return
+    for i in range(len(A)):
+        A[i] = 0.0
+
+
+def test_returns_without_a_result() -> None:
+    for n in (2, 5):
+        assert compared(without_a_result, vector(6), n) is None
+
+
+def test_built_packages_return_what_kernels_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def halves(A):
+        B = np.empty_like(A)
+        total = 0.0
+        for i in range(len(A)):
+            B[i] = A[i] / 2
+            total += B[i]
+        if len(A) > 3:
+            return B, total
+        return A, total
+
+    build([polytune.kernel(halves)], tmp_path / "built_results", devices=False)
+    monkeypatch.syspath_prepend(tmp_path)
+    try:
+        embedded = importlib.import_module("built_results").halves
+        for n in (0, 3, 4, 20):
+            A = vector(n)
+            result = embedded(A)
+            same(result, halves(A.copy()))
+            assert (result[0] is A) == (n <= 3)
+    finally:
+        for name in [name for name in sys.modules if name.startswith("built_results")]:
+            del sys.modules[name]
