@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
@@ -70,13 +71,13 @@ def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.e
     """What is assigned; None where the target has been bound to something else that a call returns."""
     if not isinstance(value, ast.Call):
         return evaluate(frame, value)
+    before = set(frame.kernel.arrays)
     returned = inlined_call(frame, value, alone=True)
     match returned:
         case ArrayBinding(array):
-            is_new = array not in frame.kernel.owners and frame.kernel.arrays[array].role is ArrayRole.LOCAL
-            return whole(frame, value, array, is_new=is_new)
+            return whole(frame, value, array, is_new=array not in before)
         case ViewBinding(view):
-            return view
+            return replace(view, is_new=view.region is not None and view.region.array not in before)
         case ValueBinding(number):
             return number
         case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):

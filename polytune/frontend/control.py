@@ -139,7 +139,11 @@ def lower_sequential(
     variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
     frame.kernel.affine.counters[counter] = known
     names = assigned_names(node.body)
-    inner = frame.inside(
+    around = frame
+    if known:
+        ends = [as_index(bound.expression) for bound in (start, stop)]
+        around = frame.in_sequence(counter, ends[0], ends[1], step)
+    inner = around.inside(
         conditional=True,
         opaque=True,
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),

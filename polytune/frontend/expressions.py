@@ -234,9 +234,12 @@ def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
-    if not is_shape(node.value) and mentions_arrays(frame, node):
+    returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
+    if isinstance(returned, ArrayBinding | ViewBinding):
+        return subscripted(frame, node, evaluate, _array(frame, node, returned))
+    if returned is None and not is_shape(node.value) and mentions_arrays(frame, node):
         return subscripted(frame, node, evaluate)
-    items = _items(frame, node.value)
+    items = _items(frame, node.value) if returned is None else _items_of(returned)
     if items is None:
         return Value(read_element(frame, node, read))
     position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
@@ -250,14 +253,29 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             f"use a constant from 0 to {len(items) - 1}",
         )
     item = items[position]
+    if isinstance(item, ArrayBinding | ViewBinding):
+        return _array(frame, node, item)
     if not isinstance(item, ValueBinding):
         raise frame.source.refusal(
             node,
             f"{frame.source.segment(node)} is used like a number",
-            "at this place the tuple holds an array or a tuple",
+            "at this place the tuple holds a tuple",
             "give it a name of its own, a, b = t, and use its elements",
         )
     return item.value
+
+
+def _array(frame: Frame, node: ast.expr, binding: ArrayBinding | ViewBinding) -> ArrayValue:
+    return whole(frame, node, binding.array) if isinstance(binding, ArrayBinding) else binding.view
+
+
+def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
+    match meaning:
+        case TupleBinding(items):
+            return items
+        case ShapeBinding(extents):
+            return tuple(map(ValueBinding, extents))
+    return None
 
 
 def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
@@ -367,10 +385,8 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
             return shape[0]
     inlined = inlined_call(frame, node)
     if inlined is not None:
-        if isinstance(inlined, ArrayBinding):
-            return whole(frame, node, inlined.array)
-        if isinstance(inlined, ViewBinding):
-            return inlined.view
+        if isinstance(inlined, ArrayBinding | ViewBinding):
+            return _array(frame, node, inlined)
         if not isinstance(inlined, ValueBinding):
             raise frame.source.refusal(
                 node,

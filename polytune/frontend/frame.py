@@ -20,6 +20,7 @@ from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
+from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
@@ -267,15 +268,19 @@ class Frame:
 
     def in_loop(self, iterator: str, start: Expression, stop: Expression, step: int) -> Frame:
         """The same place within a loop, for what is asked of sizes."""
+        inner = self._within(Iterator(iterator), start, stop, step)
+        return replace(inner, iterators=(*self.iterators, iterator))
+
+    def in_sequence(self, counter: str, start: Expression, stop: Expression, step: int) -> Frame:
+        """The same place within a loop inside of a statement."""
+        return self._within(LoopCounter(counter), start, stop, step)
+
+    def _within(self, variable: Iterator | LoopCounter, start: Expression, stop: Expression, step: int) -> Frame:
         low, high = (start, stop) if step > 0 else (stop, start)
         first, last = ("<=", "<") if step > 0 else ("<", "<=")
-        within = Compare(first, low, Iterator(iterator)), Compare(last, Iterator(iterator), high)
-        return replace(
-            self,
-            iterators=(*self.iterators, iterator),
-            ranges=(*self.ranges, LoopRange(iterator, start, stop, step)),
-            holds=(*self.holds, *within),
-        )
+        within = Compare(first, low, variable), Compare(last, variable, high)
+        ranges = (*self.ranges, LoopRange(variable.name, start, stop, step))
+        return replace(self, ranges=ranges, holds=(*self.holds, *within))
 
     def inside(self, **changes: Any) -> Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""

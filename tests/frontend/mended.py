@@ -798,13 +798,13 @@ def nothing_returned(A):
 
 
 @mended(
-    refused.array_of_a_tuple_as_a_number,
+    refused.tuple_of_a_tuple_as_a_number,
     TWO,
     "give it a name of its own, a, b = t, and use its elements",
     is_error=True,
 )
 def array_of_a_tuple(A, B):
-    t = 2.0, B
+    t = 2.0, (B[0], B[1])
     a, b = t
     A[0] = a * b[1]
 

@@ -559,8 +559,8 @@ def function_returned(A):
 
 
 @refused("t[1] is used like a number", "t[1]")
-def array_of_a_tuple_as_a_number(A, B: "float64[::1]"):
-    t = 2.0, B
+def tuple_of_a_tuple_as_a_number(A, B: "float64[::1]"):
+    t = 2.0, (B[0], B[1])
     A[0] = t[0] * t[1]
 
 

@@ -101,13 +101,15 @@ def _is_new(node: ast.expr) -> bool:
     return isinstance(node, ast.Attribute) and node.attr == "newaxis"
 
 
-def subscripted(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue | Value | Selection:
+def subscripted(
+    frame: Frame, node: ast.Subscript, evaluate: Evaluate, array: ArrayValue | None = None
+) -> ArrayValue | Value | Selection:
     """A part of an array, or one element of a part.
 
     Raises:
         UnsupportedSourceError: what is subscripted is no array.
     """
-    base = computed(frame, node, evaluate(frame, node.value))
+    base = array if array is not None else computed(frame, node, evaluate(frame, node.value))
     if isinstance(base, Value):
         raise frame.source.refusal(
             node,

@@ -21,7 +21,17 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 )
 from polytune.frontend.array_expressions.values import Shape
 from polytune.frontend.budget import within_budget
-from polytune.frontend.expression import Binary, Compare, Expression, Extent, Iterator, ParameterValue, Unary, walk
+from polytune.frontend.expression import (
+    Binary,
+    Compare,
+    Counter,
+    Expression,
+    Extent,
+    Iterator,
+    ParameterValue,
+    Unary,
+    walk,
+)
 from polytune.frontend.frame import Frame, Kernel
 from polytune.frontend.scop import SizeCondition
 
@@ -132,7 +142,7 @@ def require(
         return
     kernel = frame.kernel
     violated = violations(frame, condition)
-    for iterator in frame.iterators:
+    for iterator in (*frame.iterators, *kernel.affine.counters):
         position = violated.find_dim_by_name(isl.dim_type.param, iterator)
         if position >= 0:
             violated = violated.project_out(isl.dim_type.param, position, 1)
@@ -148,7 +158,7 @@ def require(
 
 
 def _has_iterator(expression: Expression) -> bool:
-    return any(isinstance(part, Iterator) for part in walk(expression))
+    return any(isinstance(part, Iterator | Counter) for part in walk(expression))
 
 
 def shape_text(kernel: Kernel, shape: Shape) -> str:
@@ -166,7 +176,7 @@ def size_text(kernel: Kernel, expression: Expression) -> str:
             if isinstance(source, Extent) and name not in kernel.source_names:
                 return f"{source.array}.shape[{source.dimension}]"
             return name
-        case Iterator(name):
+        case Iterator(name) | Counter(name):
             return name
         case Unary("-", operand):
             return f"-{size_text(kernel, operand)}"
@@ -190,7 +200,7 @@ def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Ex
     """A bound of an affine expression over all iterations of the loops around: one that depends on sizes alone."""
     expression = normal(expression)
     match expression:
-        case Iterator(name):
+        case Iterator(name) | Counter(name):
             bounds = next((each for each in frame.ranges if each.iterator == name), None)
             assert bounds is not None, f"{name} is the iterator of no loop around"
             if (bounds.step > 0) == least:

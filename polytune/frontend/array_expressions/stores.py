@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.temporaries import (
     summed,
 )
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Region, Shape, Subscripts, Sum
-from polytune.frontend.array_expressions.views import element_of
+from polytune.frontend.array_expressions.views import element_of, moved
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.frame import Frame
@@ -182,8 +182,8 @@ def _unaffected(frame: Frame, node: ast.AST, region: Region, shape: Shape, value
     at_later = replaced(expression, copies)
 
     def at(subscripts: Subscripts) -> Value:
-        moved = dict(zip(later, subscripts, strict=True))
-        return Value(_moved(frame, at_later, moved), weak=value.dtype == "bool")
+        places = dict(zip(later, subscripts, strict=True))
+        return Value(moved(frame.kernel, at_later, places), weak=value.dtype == "bool")
 
     return ArrayValue(shape, value.dtype, at)
 
@@ -201,23 +201,11 @@ def _copy(frame: Frame, node: ast.AST, element: Element, used: Sequence[Iterator
     region = allocate(frame, node, extents, element.dtype, "saved")
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
-        value = _moved(frame, element, dict(zip(used, iterators, strict=True)))
+        value = moved(frame.kernel, element, dict(zip(used, iterators, strict=True)))
         return (perform(frame, node, assigned(frame, region, iterators, Value(value))),)
 
     emit(frame, node, over(frame, node, extents, body))
     return element_of(frame.kernel, region, used)
-
-
-def _moved(frame: Frame, expression: Any, moved: dict[Iterator, Expression]) -> Any:
-    """The expression at other subscripts; its elements stand where they stood in the source."""
-    if isinstance(expression, Iterator) and expression in moved:
-        return moved[expression]
-    result = map_children(expression, lambda child: _moved(frame, child, moved))
-    if isinstance(expression, Element):
-        place = frame.kernel.locations.find(expression)
-        if place is not None:
-            frame.kernel.locations.record(result, place)
-    return result
 
 
 def replaced(expression: Any, by: dict[Element, Expression]) -> Any:

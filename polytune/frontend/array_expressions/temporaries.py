@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, maximum, normal
 from polytune.frontend.array_expressions.sizes import at_least, greatest, loop_bound
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts, Sum
-from polytune.frontend.array_expressions.views import element_of, in_memory
-from polytune.frontend.expression import Assign, Element, Iterator, Operation
+from polytune.frontend.array_expressions.views import element_of, in_memory, moved
+from polytune.frontend.expression import Assign, Counter, Element, Iterator, Loop, Operation
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import For, Node, Perform
 from polytune.frontend.promotion import Value, binary, constant, convert, number, truth
@@ -54,15 +54,25 @@ def emit(frame: Frame, node: ast.AST, nodes: Sequence[Node]) -> None:
             "it is computed by statements that stand before this one and would always run",
             "compute it in a line of its own before, or use an if statement",
         )
-    if frame.opaque and any(isinstance(each, For) for each in nodes):
-        raise frame.source.refusal(
-            node,
-            "an operation on a whole array inside a while loop",
-            "how often a while loop runs depends on data, so that the loops in it cannot be scheduled",
-            "write the outer loop with range, up to the most steps that there may be, and test the condition in it: "
-            "go = 1 if x > 0.1 else 0, and all that the loop does under if go != 0",
-        )
-    frame.nodes.extend(nodes)
+    frame.nodes.extend([_inside_statement(frame, each) for each in nodes] if frame.opaque else nodes)
+
+
+def _inside_statement(frame: Frame, node: Node) -> Node:
+    """A loop as a part of one statement, in whose order its iterations stay."""
+    if not isinstance(node, For):
+        return node
+    operations = [operation for each in node.body for operation in _operations(_inside_statement(frame, each))]
+    counter = frame.kernel.fresh(f"{node.iterator}_inside")
+    frame.kernel.affine.counters[counter] = True
+    counted = {Iterator(node.iterator): Counter(counter)}
+    body = tuple(moved(frame.kernel, operation, counted) for operation in operations)
+    loop = Loop(counter, node.start, moved(frame.kernel, node.stop, counted), node.step, body)
+    return Perform((loop,), node.location, node.location.text.strip())
+
+
+def _operations(node: Node) -> tuple[Operation, ...]:
+    assert isinstance(node, Perform)
+    return node.operations
 
 
 def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = "temporary") -> Region:

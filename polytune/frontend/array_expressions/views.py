@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from polytune.errors import SourceLocation
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts
-from polytune.frontend.expression import Element, Expression
+from polytune.frontend.expression import Element, Expression, Iterator, map_children
 from polytune.frontend.frame import ArrayBinding, Frame, Kernel, ViewBinding
 from polytune.frontend.promotion import Value, compare, constant
 
@@ -37,6 +38,18 @@ def element_of(kernel: Kernel, region: Region, subscripts: Subscripts) -> Elemen
     """The element of a region at the given subscripts."""
     indices = tuple(position(axis, subscripts) for axis in region.axes)
     return kernel.locations.record(Element(region.array, indices, region.dtype), region.location)
+
+
+def moved(kernel: Kernel, expression: Any, to: Mapping[Iterator, Expression]) -> Any:
+    """An expression or operation with iterators replaced; its elements stand where they stood in the source."""
+    if isinstance(expression, Iterator) and expression in to:
+        return to[expression]
+    result = map_children(expression, lambda child: moved(kernel, child, to))
+    if isinstance(expression, Element):
+        place = kernel.locations.find(expression)
+        if place is not None:
+            kernel.locations.record(result, place)
+    return result
 
 
 def position(axis: Axis, subscripts: Subscripts) -> Expression:
