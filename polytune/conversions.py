@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from polytune.signature import DATA_TYPES
-
 
 def array_conversion(name: str, dtype: np.dtype) -> str:
     """What to do with an array of an element type that kernels do not take, as a sentence without its end.
@@ -33,14 +31,6 @@ def array_conversion(name: str, dtype: np.dtype) -> str:
             return f"pass its fields one by one, {fields}, views of {name}: what is written to them is in it"
         case "M" | "m":
             return f"pass {name}.view(numpy.int64), a view that counts its units (NaT is the least number)"
-        case "b":
-            return f"pass {_copied(name, 'numpy.int64')}"
-        case "i" | "u" if dtype.name not in DATA_TYPES:
-            wide = dtype.kind == "u" and dtype.itemsize == 8
-            limit = (
-                "values of 2**63 and more do not fit" if wide else f"which does not wrap round where {dtype.name} does"
-            )
-            return f"pass {_copied(name, 'numpy.int64')} ({limit})"
         case "f" if dtype.itemsize < 4:
             return f"pass {_copied(name, 'numpy.float32')} (which rounds less)"
         case "f" if dtype.itemsize > 8:
@@ -72,8 +62,6 @@ def scalar_conversion(name: str, dtype: np.dtype) -> str:
     match dtype.kind:
         case "c":
             return f"let the kernel compute with real and imaginary parts, and pass {name}.real and {name}.imag"
-        case "b" | "i" | "u":
-            return f"pass int({name})"
         case "f":
             return f"pass float({name})"
         case "M" | "m":

@@ -42,12 +42,12 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
     for name, kind in scop.signature.arguments:
         if isinstance(kind, ArrayType):
             shape = _least_shape(scop, name, kind.ndim, sizes)
-            array = rng.integers(0, 10, shape) if kind.dtype.startswith("int") else rng.random(shape) + 0.5
+            array = rng.random(shape) + 0.5 if kind.dtype.startswith("float") else rng.integers(0, 10, shape)
             values.append(np.asarray(array, kind.dtype, order="F" if kind.layout == "F" else "C"))
         elif name in sizes:
             values.append(int(sizes[name]))
         else:
-            values.append(int(rng.integers(0, 10)) if kind.dtype.startswith("int") else float(rng.random() + 0.5))
+            values.append(float(rng.random() + 0.5) if kind.dtype.startswith("float") else int(rng.integers(0, 10)))
     return tuple(values)
 
 

@@ -16,7 +16,7 @@ from polytune.codegen.programs import generate_program, with_buffers
 from polytune.codegen.registers.accumulation import accumulates
 from polytune.codegen.registers.tiles import packed_name, registers_name, tile_registers
 from polytune.codegen.source_loops import source_program
-from polytune.codegen.target import Target
+from polytune.codegen.target import BYTES, Target
 from polytune.codegen.tiles.outer import outer_tiles
 from polytune.codegen.tiles.windows import Names
 from polytune.codegen.vectors.abreast import run_abreast
@@ -37,6 +37,7 @@ from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
+from polytune.schedule.private_sums import is_scattered, summed_by
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
@@ -309,11 +310,21 @@ def order_plans(plans: tuple[Plan, ...]) -> tuple[Plan, ...]:
     """Plans that start few regions, go through a matrix once, keep sums in registers and tile deeply first; the first
     one is what an untuned call runs."""
 
-    def cost(plan: Plan) -> tuple[bool, int, bool, bool, int]:
+    def cost(plan: Plan) -> tuple[bool, bool, int, bool, bool, int]:
         in_registers = plan.sums or plan.accumulates or plan.expands
-        return (not plan.team, starts_of(plan), not plan.sums, not in_registers, -plan.tile_depth)
+        return (adds_by_index(plan), not plan.team, starts_of(plan), not plan.sums, not in_registers, -plan.tile_depth)
 
     return tuple(sorted(plans, key=cost))
+
+
+def adds_by_index(plan: Plan) -> bool:
+    """Whether workers have copies to add up in through subscripts that depend on data.
+
+    Such versions come last: a copy costs as much as the array has elements, however few are added to.
+    """
+    statements = plan.dependences.scop.statements
+    scattered = frozenset(summed_by(statement) for statement in statements if is_scattered(statement))
+    return any(scattered & region.sums for region in plan.regions)
 
 
 def starts_of(plan: Plan) -> int:
@@ -339,41 +350,57 @@ def make_programs(plans: tuple[Plan, ...], target: Target) -> Attempted[Program]
     """
     found: list[Program] = []
     starts: dict[str, int] = {}
+    last: set[str] = set()
     contiguous: set[str] = set()
     given_up: list[str] = []
     for plan in plans:
         # The same memory, and so the same names, in all of them.
         scop = replace(plan.dependences.scop, arrays=all_arrays(plans))
         loop = Names().loop
+        has_vectors = all(array.dtype in BYTES for array in scop.arrays)
         program = attempt_program(plan, scop)
         if program is None:
             given_up.append(plan.name)
             continue
         tiled = None
-        if not plan.interleaves:  # whose band is not around the loops of its points
+        if has_vectors and not plan.interleaves:  # whose band is not around the loops of its points
             tiled = tile_registers(program, scop, target, loop, accumulations=plan.accumulates or plan.sums)
         versions: list[Program | None]
         if plan.accumulates or plan.sums:
-            packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
+            packed = None
+            if has_vectors:
+                packed = tile_registers(program, scop, target, loop, accumulations=True, packing=True)
             # To go through a matrix once pays without vectors too.
             own = program if tiled is None and plan.sums else tiled
             versions = [own, None if packed is None else with_buffers(packed, packed_name(plan.name))]
         elif plan.expands or plan.begins_early:
             versions = [tiled or program]
         else:
-            abreast = run_abreast(program, scop, target)
-            versions = [program, abreast, jam_program(program, loop), scan_program(program, scop, target)]
+            versions = [program, jam_program(program, loop)]
+            if has_vectors:
+                scanned = scan_program(program, scop, target)
+                versions = [program, run_abreast(program, scop, target), jam_program(program, loop), scanned]
             if tiled is not None and registers_name(plan.name) not in {other.name for other in plans}:
                 versions.append(replace(tiled, name=registers_name(plan.name)))
         for version in versions:
             if version is not None and not any(replace(version, name=other.name) == other for other in found):
                 found.append(version)
                 starts[version.name] = starts_of(plan)
+                if adds_by_index(plan):
+                    last.add(version.name)
                 if version.has_vectors or plan.name.startswith(TRANSPOSED):
                     contiguous.add(version.name)
     # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where only
     # some tiles are computed in vectors, the others take as long as all of these.
-    found.sort(key=lambda each: (not each.team, each.name not in contiguous, starts[each.name], each.has_other_tiles))
+    found.sort(
+        key=lambda each: (
+            each.name in last,
+            not each.team,
+            each.name not in contiguous,
+            starts[each.name],
+            each.has_other_tiles,
+        )
+    )
     return Attempted(with_outer_tiles(found, {plan.name for plan in plans if plan.accumulates}), tuple(given_up))
 
 

@@ -8,7 +8,11 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-DATA_TYPES = ("int32", "int64", "float32", "float64")
+SIGNED_TYPES = ("int8", "int16", "int32", "int64")
+UNSIGNED_TYPES = ("uint8", "uint16", "uint32", "uint64")
+FLOAT_TYPES = ("float32", "float64")
+
+DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES)
 """The element types that kernels may use, by their NumPy names."""
 
 

@@ -196,3 +196,66 @@ def test_places_in_the_index_array_itself_are_checked_before_anything_is_written
     with pytest.raises(ArgumentError, match="goes past the end"):
         kernel_of(gathered, False)(vector(7), positions(6, 7), B)
     assert not B.any()
+
+
+@pytest.mark.parametrize("wrong", [7, -8])
+def test_index_arrays_are_tested_before_anything_is_written(wrong: int) -> None:
+    A, index = vector(7), positions(300_000, 7)
+    index[250_000] = wrong
+    before = A.copy()
+    with pytest.raises(SubscriptError, match="nothing was written"):
+        kernel_of(scattered, False)(A, index, np.ones(300_000))
+    np.testing.assert_array_equal(A, before)
+
+
+def every_second(A, index, B):
+    """What is not read of the index array may be anything."""
+    for i in range(0, len(index), 2):
+        B[i] = A[index[i]]
+
+
+def changed_inside(A, index):
+    for i in range(1, len(index)):
+        A[index[i]] += 1.0
+        index[i] = index[i - 1]
+
+
+def test_only_what_is_read_is_tested() -> None:
+    A, index = vector(7), positions(9, 7)
+    index[1::2] = 10**6
+    in_every_version(every_second, A, index, np.zeros(9))
+    index[4] = 7
+    with pytest.raises(SubscriptError):
+        kernel_of(every_second, False)(A, index, np.zeros(9))
+    sound = positions(9, 7)
+    sound[0] = 10**6  # is not read
+    for n in (0, 1, 2):
+        in_every_version(changed_inside, vector(7), sound[:n].copy())
+    with pytest.raises(SubscriptError):
+        kernel_of(changed_inside, False)(vector(7), np.array([0, 3, 9]))
+
+
+def least_by_label(A, label, w):
+    for i in range(len(label)):
+        A[label[i]] = min(A[label[i]], w[i])
+
+
+def total_by_label(total, count, label, X):
+    for i in range(X.shape[0]):
+        count[label[i]] += 1
+        for j in range(X.shape[1]):
+            total[label[i], j] += X[i, j]
+
+
+def test_updates_through_subscripts_have_versions_with_copies_of_workers() -> None:
+    index = positions(500, 7)
+    for function in (scattered, least_by_label):
+        arguments = (vector(7), index, vector(500))
+        in_every_version(function, *arguments)
+        versions = kernel_of(function, False).space(*arguments)["version"].values
+        assert "summed" in versions and versions[0] != "summed", versions
+        in_every_version(function, *arguments, strict=True)
+        assert "summed" not in kernel_of(function, True).space(*arguments)["version"].values
+    for n in SIZES:
+        X = vector(3 * n).reshape(n, 3)
+        in_every_version(total_by_label, np.zeros((7, 3)), np.zeros(7, np.int64), positions(n, 7), X)

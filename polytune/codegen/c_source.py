@@ -126,8 +126,14 @@ def c_function(
         restrict: whether the text says that arrays do not overlap.
 
     Raises:
-        PolytuneError: the kernel returns something else than a number.
+        PolytuneError: the kernel returns something else than a number, or works on other types than these functions.
     """
+    other = next((array for array in scop.arrays if array.dtype not in TYPES or array.dtype == "bool"), None)
+    if other is not None:
+        raise PolytuneError(
+            f"{scop.name} works on {other.name!r}, an array of {other.dtype}; kernels of int32, int64, "
+            "float32 and float64 can be printed as C"
+        )
     if isinstance(scop.result, ReturnedArray | ReturnedTuple | ReturnedChoice):
         raise PolytuneError(
             f"{scop.name} returns arrays or several values, and functions in C return one number: print it as C with "
@@ -334,7 +340,7 @@ class _FunctionWriter:
                     writer.line("break;")
                 case Continue():
                     writer.line("continue;")
-                case Checked(violation, _, _, body):
+                case Checked(violation, _, _, body, _):
                     with writer.braces(f"if ({_bare(self.value(violation))}) "):
                         writer.line("abort();")
                     with writer.braces("else "):

@@ -13,7 +13,7 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.scop import Scop, SizeCondition
+from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
@@ -119,3 +119,54 @@ def mentions(condition: isl.Set, name: str) -> bool:
     """Whether the value of a parameter matters to a condition on parameters."""
     position = condition.find_dim_by_name(isl.dim_type.param, name)
     return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
+
+
+def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
+    """Write ``check_indexes(<arguments>, <parameters>)``, which raises SubscriptError where a number in an index array
+    is out of range."""
+    if not scop.checks:
+        return
+    arguments = [name for name, _ in scop.signature.arguments]
+    parameters = [parameter.name for parameter in scop.parameters]
+    names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
+    build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
+
+    def text(function: isl.PwAff) -> str:
+        return expression_text(convert_expression(build.expr_from_pw_aff(function)), compiled=False)
+
+    with writer.indented(f"def check_indexes({names}):"):
+        writer.line('"""Raise unless all numbers in index arrays are in range."""')
+        for check in scop.checks:
+            test = convert_expression(build.expr_from_set(check.executed))
+            box = ", ".join(f"{text(low)}:{text(high)} + 1" for low, high in zip(check.low, check.high, strict=True))
+            extent = expression_text(check.extent, compiled=False)
+            with writer.indented(f"if {expression_text(test, compiled=False)}:"):
+                writer.line(
+                    f"{MARK}require_range({check.array}[{box}], {extent}, {literal(report_text(check.report))})"
+                )
+    writer.line()
+    writer.line()
+
+
+def report_text(report: Report, *, before: bool = True) -> str:
+    """What is said of a subscript that is out of range.
+
+    Args:
+        report: where it stands.
+        before: whether nothing has been written.
+    """
+    arrays = " or ".join(repr(name) for name in report.arrays)
+    references = ", ".join(report.references)
+    written = (
+        "some number that is read for it is below -n, or not below n, for an axis of n elements; nothing was written"
+        if before
+        else "a subscript that depends on data is only known while the kernel runs; from then on nothing that needs it "
+        "was computed, and what had been written until then is"
+    )
+    lines = [
+        f"{report.location}: a subscript of {arrays} was out of range, in {references}",
+        report.location.caret(),
+        f"why: {written}",
+        "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
+    ]
+    return "\n".join(line for line in lines if line)

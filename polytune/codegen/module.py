@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polytune.codegen.checks import write_checks
+from polytune.codegen.checks import report_text, write_checks, write_index_checks
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.names import Namespace, builtin_names, literal, module_namespace
 from polytune.codegen.numba_source import write_version
@@ -16,7 +16,7 @@ from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, st
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Call, Constant, Expression, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
-from polytune.frontend.scop import Array, ArrayRole, Report, Scop
+from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
 from polytune.version import __version__
@@ -62,6 +62,7 @@ def write_module(
     _write_preconditions(writer, scop)
     _write_parameters(writer, scop)
     write_checks(writer, scop, conditions)
+    write_index_checks(writer, scop)
     _write_constants(writer, scop)
     _write_scratch(writer, scop)
     _write_words(writer, scop)
@@ -114,6 +115,11 @@ def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
+def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
+    """The import of what tests index arrays."""
+    return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
+
+
 def _write_header(
     writer: SourceWriter,
     scop: Scop,
@@ -144,7 +150,7 @@ from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop)
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
 {_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
-{parts}{of_versions}from polytune.runtime.threads import current_threads
+{parts}{_of_index_checks(scop, namespace)}{of_versions}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
@@ -248,7 +254,7 @@ def _write_words(writer: SourceWriter, scop: Scop) -> None:
         value = name if name in storage.arrays else scratch_name(name)
         words.append(f'{value}.__array_interface__["data"][0]')
         words += [f"{value}.strides[{axis}]" for axis in dynamic_axes(kind)]
-    words += storage.scalars
+    words += [f"{name} * 1" if scop.signature[name].dtype == "bool" else name for name in storage.scalars]
     names = [*_arguments(scop), *map(scratch_name, storage.scratch)]
     with writer.indented(f"def words({', '.join(names)}):"):
         writer.line('"""Addresses and strides of the arrays, and the scalars, as versions take them."""')
@@ -287,24 +293,10 @@ def _write_verification(writer: SourceWriter, scop: Scop) -> None:
     writer.line()
     with writer.indented(f"{MARK}REPORTS = ("):
         for report in scop.reports:
-            writer.line(f"{literal(_report_text(report))},")
+            writer.line(f"{literal(report_text(report, before=False))},")
     writer.line(")")
     writer.line()
     writer.line()
-
-
-def _report_text(report: Report) -> str:
-    """What is said of a subscript that was out of range."""
-    arrays = " or ".join(repr(name) for name in report.arrays)
-    references = ", ".join(report.references)
-    lines = [
-        f"{report.location}: a subscript of {arrays} was out of range, in {references}",
-        report.location.caret(),
-        "why: a subscript that depends on data is only known while the kernel runs; from then on nothing that needs "
-        "it was computed, and what had been written until then is",
-        "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
-    ]
-    return "\n".join(line for line in lines if line)
 
 
 def _memory_name(scop: Scop, name: str) -> str:
@@ -338,6 +330,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     kinds = array_types(storage, scop)
     writer.line(f"MEMORY = {tuple(str(kinds[name]) for name in storage.memory)!r}")
     writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
+    writer.line(f"INDEXES = {tuple(dict.fromkeys(check.array for check in scop.checks))!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
     kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)

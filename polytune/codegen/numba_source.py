@@ -45,6 +45,7 @@ from polytune.frontend.expression import (
     Branch,
     Break,
     Checked,
+    Constant,
     Continue,
     Element,
     Expression,
@@ -191,7 +192,7 @@ class _VersionWriter:
         for name, member in self.expansions.items():
             # So many copies as fit into a cache: what the first loop over them computes is there for the next one.
             size = " * ".join(f"({extent})" for extent in self.extents(name))
-            most = f"$quotient({BYTES_OF_COPIES // BYTES[self.scop.array(name).dtype]}, $greatest(1, {size}))"
+            most = f"$quotient({BYTES_OF_COPIES // BYTES.get(self.scop.array(name).dtype, 1)}, $greatest(1, {size}))"
             writer.line(f"$tile_{member} = $least($tile_{member}, $greatest(1, {most}))")
         for name, member in self.expansions.items():
             copies, points = copies_name(name), expanded_name(name)
@@ -309,9 +310,14 @@ class _VersionWriter:
                 self.writer.line("break")
             case Continue():
                 self.writer.line("continue")
-            case Checked(violation, report, site, body):
+            case Checked(Constant(False), body=body):
+                for part in body:
+                    self.operation(part, place)
+            case Checked(violation, report, site, body, leaves):
                 with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
                     self.writer.line(f"{place.text(report)} = {site}")
+                    if leaves:
+                        self.writer.line("break")
                 with self.writer.indented("else:"):
                     for part in body:
                         self.operation(part, place)

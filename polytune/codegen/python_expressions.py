@@ -37,6 +37,7 @@ from polytune.frontend.expression import (
     Unary,
 )
 from polytune.frontend.generated_names import MARK
+from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
 
@@ -57,6 +58,9 @@ _PRECEDENCE = {
 _ATOM = 10
 
 _DIVISIONS = {"//": "quotient", "%": "remainder"}
+
+_WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
+"""Integers of which Numba computes with wider ones."""
 
 _NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc")
 """Calls that are NumPy's: those that ``math`` or Numba's ``math`` lacks, and those that keep a float a float."""
@@ -128,7 +132,7 @@ class _Printer:
             case Call(function, arguments, dtype):
                 name = f"{MARK}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
-                return (f"{MARK}np.{dtype}({call})", _ATOM) if dtype in ("float32", "int32", "int64") else (call, _ATOM)
+                return (f"{MARK}np.{dtype}({call})", _ATOM) if dtype != "float64" else (call, _ATOM)
         raise AssertionError(f"no such expression: {expression!r}")
 
     def unary(self, node: Unary) -> tuple[str, int]:
@@ -136,9 +140,9 @@ class _Printer:
             return f"not {self.operand(node.operand, _PRECEDENCE['not'])}", _PRECEDENCE["not"]
         if node.operator == "abs":
             text = f"{MARK}abs({self.text(node.operand)})"
-            return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype == "int32" else (text, _ATOM)
+            return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype in _WRAPPED else (text, _ATOM)
         text = f"{node.operator}{self.operand(node.operand, _PRECEDENCE['unary'])}"
-        return (f"{MARK}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, _PRECEDENCE["unary"])
+        return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype in _WRAPPED else (text, _PRECEDENCE["unary"])
 
     def binary(self, node: Binary) -> tuple[str, int]:
         if node.operator in ("min", "max"):
@@ -153,8 +157,8 @@ class _Printer:
         left = self.operand(node.left, level + 1 if node.operator == "**" else level)
         right = self.operand(node.right, level + 1)
         text = f"{left} {node.operator} {right}"
-        # Numba computes with 64-bit integers at least; NumPy's int32 wraps round.
-        return (f"{MARK}np.int32({text})", _ATOM) if node.dtype == "int32" else (text, level)
+        # Numba computes with 64-bit integers at least; NumPy's smaller ones wrap round.
+        return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype in _WRAPPED else (text, level)
 
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
@@ -164,10 +168,10 @@ class _Printer:
 def _constant(value: float, dtype: str) -> tuple[str, int]:
     if dtype == "bool":
         return str(bool(value)), _ATOM
-    if dtype in ("int32", "int64"):
+    if dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES):
         text = str(int(value))
-        if dtype == "int32":
-            return f"{MARK}np.int32({text})", _ATOM
+        if dtype != "int64":
+            return f"{MARK}np.{dtype}({text})", _ATOM
         return text, _ATOM if value >= 0 else _PRECEDENCE["unary"]
     if math.isnan(value) or math.isinf(value):
         name = "nan" if math.isnan(value) else "inf"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+"""The types of numbers that vectors are written of; loops over others are left to compilers."""
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from polytune.frontend.expression import (
     Unary,
     While,
     children,
+    counted_from_either_end,
 )
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations
@@ -75,7 +76,8 @@ class _Collector:
                 case Assign(target, value):
                     yield from self.expression(value, guard, assigned, certain)
                     for subscript in target.subscripts:
-                        yield from self.expression(subscript, guard, assigned, certain)
+                        index = counted_from_either_end(subscript) or subscript
+                        yield from self.expression(index, guard, assigned, certain)
                     certain_target = certain and all(map(self.is_known, target.subscripts))
                     yield Reference(
                         target, AccessKind.MUST_WRITE if certain_target else AccessKind.MAY_WRITE, guard, certain
@@ -106,7 +108,8 @@ class _Collector:
         match expression:
             case Element(array):
                 for subscript in expression.subscripts:
-                    yield from self.expression(subscript, guard, assigned, certain)
+                    index = counted_from_either_end(subscript) or subscript
+                    yield from self.expression(index, guard, assigned, certain)
                 if array not in assigned and array != REPORT:
                     yield Reference(expression, AccessKind.READ, guard, certain)
             case Select(condition, then, otherwise):

@@ -7,11 +7,12 @@ from typing import Any
 
 from polytune.frontend.affine import as_index
 from polytune.frontend.build import ModelBuilder
-from polytune.frontend.checked import check_subscripts
+from polytune.frontend.checked import check_subscripts, has_tests
 from polytune.frontend.frame import Kernel
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import check_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
+from polytune.frontend.prechecked import check_before
 from polytune.frontend.prune import (
     checked,
     choose_parameters,
@@ -21,7 +22,7 @@ from polytune.frontend.prune import (
     simplified,
     without_parameters,
 )
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import ArrayRole, Scop
 from polytune.frontend.source import read_source
 from polytune.signature import Signature
 
@@ -59,13 +60,17 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     context = context_of(parameters, kernel.affine.context)
     size_conditions = simplified(kernel.size_conditions, context)
     replaced = replacements(kernel, parameters)
+    statements, checks = check_before(
+        model.statements, kernel.arrays.values(), reports, extents, kernel.affine, context
+    )
+    is_tested = has_tests(statements)
     return Scop(
         name=source.name,
         signature=signature,
         parameters=parameters,
         context=checked(context, size_conditions),
-        arrays=tuple(kernel.arrays.values()),
-        statements=tuple(without_parameters(statement, replaced) for statement in model.statements),
+        arrays=tuple(each for each in kernel.arrays.values() if is_tested or each.role is not ArrayRole.REPORT),
+        statements=tuple(without_parameters(statement, replaced) for statement in statements),
         schedule=order.schedule,
         nodes=nodes_without_parameters(order.nodes, replaced),
         loops=tuple(model.loops),
@@ -73,7 +78,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         location=source.location(source.tree),
         source=source.text,
         strict=strict,
-        reports=reports,
+        reports=reports if is_tested else (),
+        checks=checks,
         preconditions=kernel.preconditions,
         result_location=source.location(source.tree.body[-1]),
         size_conditions=size_conditions,

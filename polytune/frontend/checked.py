@@ -29,12 +29,13 @@ from polytune.frontend.expression import (
     Unary,
     While,
     children,
+    counted_from_either_end,
     walk,
 )
 from polytune.frontend.frame import Kernel
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
-from polytune.frontend.scop import Array, ArrayRole, Report
+from polytune.frontend.scop import Array, ArrayRole, Report, Statement
 
 Extents = Mapping[tuple[str, int], Expression]
 
@@ -91,10 +92,7 @@ class _Checker:
         violation = self.any_of(self.violation(each) for each in tested)
         if violation is None:
             return (operation,)
-        checked_operation = Checked(violation, self.report, self.place(tested, location), (operation,))
-        if not inside:
-            return (checked_operation,)
-        return checked_operation, Branch(self.has_failed("!="), (Break(),))
+        return (Checked(violation, self.report, self.place(tested, location), (operation,), leaves=inside),)
 
     def endless(self, condition: Expression, body: tuple[Operation, ...], location: SourceLocation) -> Operation:
         """A ``while``; it ends where a subscript was out of range, as its condition might never change then."""
@@ -102,8 +100,8 @@ class _Checker:
         if violation is not None:
             site = self.place([condition], location)
             ended = Branch(Unary("not", condition, "bool"), (Break(),))
-            test = Checked(violation, self.report, site, (ended,))
-            return While(self.has_failed("=="), (test, Branch(self.has_failed("!="), (Break(),)), *body))
+            test = Checked(violation, self.report, site, (ended,), leaves=True)
+            return While(self.has_failed("=="), (test, *body))
         if any(isinstance(part, Checked) for operation in body for part in walk(operation)):
             return While(Logical("and", (self.has_failed("=="), condition)), body)
         return While(condition, body)
@@ -132,7 +130,7 @@ class _Checker:
         """
         match expression:
             case Element(_, subscripts):
-                inner = [self.violation(subscript) for subscript in subscripts]
+                inner = [self.violation(counted_from_either_end(each) or each) for each in subscripts]
                 return self.any_of([*inner, self.own_violation(expression)])
             case Select(condition, then, otherwise):
                 sides = self.violation(then), self.violation(otherwise)
@@ -152,13 +150,25 @@ class _Checker:
     def own_violation(self, element: Element) -> Expression | None:
         """When a subscript of an element itself is out of range."""
         found: list[Expression] = []
+        least: Expression
         for dimension, subscript in enumerate(element.subscripts):
-            if not self.affine.is_function(subscript):
-                found.append(Compare("<", subscript, Constant(0, "int64")))
-                found.append(Compare(">=", subscript, self.extents[element.array, dimension]))
+            if self.affine.is_function(subscript):
+                continue
+            extent, least = self.extents[element.array, dimension], Constant(0, "int64")
+            index = counted_from_either_end(subscript)
+            if index is not None:
+                subscript, least = index, Unary("-", extent, "int64")
+            found += [Compare("<", subscript, least), Compare(">=", subscript, extent)]
         return self.any_of(found)
 
     @staticmethod
     def any_of(conditions: Iterable[Expression | None]) -> Expression | None:
-        found = tuple(condition for condition in conditions if condition is not None)
+        found = tuple(dict.fromkeys(condition for condition in conditions if condition is not None))
         return found[0] if len(found) == 1 else Logical("or", found) if found else None
+
+
+def has_tests(statements: Iterable[Statement]) -> bool:
+    """Whether subscripts are tested while statements run."""
+    operations = (operation for statement in statements for operation in statement.operations)
+    tests = (part for operation in operations for part in walk(operation) if isinstance(part, Checked))
+    return any(not isinstance(test.violation, Constant) for test in tests)

@@ -22,8 +22,10 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | While(condition, body)                        -- only in opaque statements
                | Loop(counter, start, stop, step, body)        -- ``for counter in range(...)`` in opaque statements
                | Break() | Continue()                          -- in the body of a While or a Loop
-               | Checked(violation, report, site, body)        -- body, unless a subscript in it is out of range: then
-                                                                  the site is written to the scalar that reports it
+               | Checked(violation, report, site, body, leaves)
+                                                               -- body, unless a subscript in it is out of range: then
+                                                                  the site is written to the scalar that reports it, and
+                                                                  the loop inside of the statement is left
 
 Types are explicit: both operands of a Binary have the node's dtype (a Cast stands where the source mixes types by
 NumPy's promotion, NEP 50), and an Assign's value has its target's dtype.
@@ -215,6 +217,7 @@ class Checked:
     report: Element
     site: int
     body: tuple[Operation, ...]
+    leaves: bool = False
 
 
 Operation = Assign | Branch | While | Loop | Break | Continue | Checked
@@ -234,6 +237,15 @@ def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
         if changed != value:
             new[field.name] = changed
     return replace(node, **new) if new else node
+
+
+def counted_from_either_end(subscript: Expression) -> Expression | None:
+    """The number that a subscript is where it is not negative, and from which it counts from the end where it is; None
+    for a subscript of any other form."""
+    match subscript:
+        case Select(Compare("<", index, Constant(0)), Binary("+", same), other) if index == same == other:
+            return index
+    return None
 
 
 def children(expression: Expression) -> Iteration[Expression]:

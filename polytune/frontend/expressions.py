@@ -162,7 +162,7 @@ def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
         return promotion.constant(value)
     if isinstance(value, int):
         raise frame.source.refusal(
-            node, "an integer of more than 64 bits", "integers are int32 or int64", "use a float or a smaller integer"
+            node, "an integer of more than 64 bits", "integers have 64 bits at most", "use a float or a smaller integer"
         )
     if isinstance(value, complex):
         remedy = (
@@ -173,7 +173,7 @@ def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
     raise frame.source.refusal(
         node,
         f"a value of type {type(value).__name__} in an expression",
-        "expressions work on integers and real floating-point numbers (int32, int64, float32, float64)",
+        "expressions work on integers and real floating-point numbers of 64 bits at most",
         remedy,
     )
 

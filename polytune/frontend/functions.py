@@ -29,6 +29,7 @@ from polytune.frontend.promotion import (
     truth,
 )
 from polytune.frontend.refusals import counted
+from polytune.signature import DATA_TYPES
 
 CALLS = (
     "sqrt",
@@ -113,7 +114,7 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     if not least <= len(arguments) <= most:
         wanted = counted(most, "number") if least == most else f"{least} to {most} numbers"
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
-    return build([number(argument) if function is not bool else argument for argument in arguments])
+    return build([number(argument) if function not in (bool, np.bool_) else argument for argument in arguments])
 
 
 def _function(name: str, python: bool, arguments: list[Value]) -> Value:
@@ -256,8 +257,10 @@ def _table() -> dict[Any, _Rule]:
         table[module.isnan] = (1, 1, _is_nan)
         table[module.isinf] = (1, 1, partial(_against_infinity, "=="))
         table[module.isfinite] = (1, 1, partial(_against_infinity, "<"))
-    for dtype in (np.int32, np.int64, np.float32, np.float64):
-        table[dtype] = (1, 1, partial(_convert, dtype.__name__, False))
+    for name in DATA_TYPES:
+        if name != "bool":
+            table[np.dtype(name).type] = (1, 1, partial(_convert, name, False))
+    table[np.bool_] = (1, 1, lambda arguments: truth(arguments[0]))
     for name in CALLS:
         arity = 2 if name in _BINARY else 1
         in_math = getattr(math, name, None)

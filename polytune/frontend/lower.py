@@ -43,7 +43,7 @@ def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowe
         UnsupportedSourceError: something is outside the language.
     """
     integers = (
-        name for name, kind in signature.arguments if isinstance(kind, ScalarType) and kind.dtype.startswith("int")
+        name for name, kind in signature.arguments if isinstance(kind, ScalarType) and kind.dtype in ("int32", "int64")
     )
     affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
     while True:

@@ -28,9 +28,12 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
+from polytune.signature import FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
-INTEGERS = ("int32", "int64")
-FLOATS = ("float32", "float64")
+INTEGERS = (*SIGNED_TYPES, *UNSIGNED_TYPES)
+FLOATS = FLOAT_TYPES
+
+_LESS_THAN_A_WORD = tuple(dtype for dtype in INTEGERS if np.dtype(dtype).itemsize < 8)
 
 
 @dataclass(frozen=True)
@@ -92,6 +95,8 @@ def convert(value: Value, dtype: str) -> Expression:
     for ``unconvertible`` to find, as types may still grow.
     """
     expression = value.expression
+    if dtype == "bool" and isinstance(expression, Cast) and expression.operand.dtype == "bool":
+        return expression.operand
     if isinstance(expression, Constant):
         number = _as_python(expression.value, dtype)
         return Cast(expression, dtype) if number is None else Constant(number, dtype)
@@ -126,8 +131,8 @@ def _as_python(value: int | float | bool, dtype: str) -> int | float | bool | No
     if dtype in INTEGERS:
         if not math.isfinite(value):
             return None
-        bound = 2 ** (31 if dtype == "int32" else 63)
-        return int(value) if -bound <= int(value) < bound else None
+        limits = np.iinfo(dtype)
+        return int(value) if limits.min <= int(value) <= limits.max else None
     with np.errstate(over="ignore"):
         return float(np.float32(value)) if dtype == "float32" else float(value)
 
@@ -209,9 +214,36 @@ def compare(symbol: str, left: Value, right: Value) -> Value:
     if left.constant is not None and right.constant is not None:
         return constant(_COMPARE[symbol](left.constant, right.constant))
     dtype = join(kind_of(left), kind_of(right)).dtype
-    if dtype == "int32" and any(_as_python(side.constant or 0, dtype) is None for side in (left, right)):
-        dtype = "int64"  # in which NumPy compares with a Python integer of any size
+    if left.is_integer and right.is_integer:
+        # NumPy compares integers by their values, whatever their types.
+        unsigned = [side.dtype == "uint64" and not side.weak for side in (left, right)]
+        if any(unsigned) and not all(unsigned):
+            return _compare_with_unsigned(symbol, left, right, is_left=unsigned[0])
+        is_wider = any(
+            side.weak and (side.constant is None or _as_python(side.constant, dtype) is None) for side in (left, right)
+        )
+        if dtype in _LESS_THAN_A_WORD and is_wider and (dtype != "int32" or _has_wide_constant(left, right)):
+            dtype = "int64"
     return Value(Compare(symbol, convert(left, dtype), convert(right, dtype)), weak=True)
+
+
+def _has_wide_constant(left: Value, right: Value) -> bool:
+    return any(side.constant is not None and _as_python(side.constant, "int32") is None for side in (left, right))
+
+
+def _compare_with_unsigned(symbol: str, left: Value, right: Value, *, is_left: bool) -> Value:
+    """A comparison of a uint64, which may have no equal among signed integers, and an integer of another type."""
+    signed = cast(right if is_left else left, "int64")
+    whole = (left, cast(signed, "uint64")) if is_left else (cast(signed, "uint64"), right)
+    plain = Value(Compare(symbol, whole[0].expression, whole[1].expression), weak=True)
+    if signed.dtype in UNSIGNED_TYPES:
+        return plain
+    # A negative number is less than any that is unsigned.
+    at_negative = _COMPARE[symbol](0, -1) if is_left else _COMPARE[symbol](-1, 0)
+    if signed.constant is not None:
+        return plain if signed.constant >= 0 else constant(at_negative)
+    negative = Value(Compare("<", signed.expression, Constant(0, "int64")), weak=True)
+    return select(negative, constant(at_negative), plain)
 
 
 def logical(symbol: str, operands: list[Value]) -> Value:
@@ -266,7 +298,7 @@ def call(function: str, arguments: list[Value], *, python: bool) -> Value:
         kind = kind_of(arguments[0])
         for argument in arguments[1:]:
             kind = join(kind, kind_of(argument))
-        dtype = kind.dtype if kind.dtype in FLOATS else "float64"
+        dtype = kind.dtype if kind.dtype in FLOATS else "float32" if kind.dtype in ("int16", "uint16") else "float64"
     if python:
         folded = _fold_call(function, arguments)
         if folded is not None:

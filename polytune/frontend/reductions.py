@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from polytune.frontend.expression import Assign, Binary, Element, Expression, Operation
+from polytune.frontend.expression import Assign, Binary, Checked, Element, Expression, Operation
 from polytune.frontend.scop import Access, Reduction
 
 _GROUPS = {"+": ("+", "-"), "*": ("*",), "min": ("min",), "max": ("max",)}
@@ -22,6 +22,8 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
         operations: those of the statement.
         accesses: its accesses in evaluation order, so that the reads come in the order of their elements.
     """
+    if len(operations) == 1 and isinstance(operations[0], Checked) and not operations[0].leaves:
+        operations = operations[0].body  # an update that is left out changes nothing
     if len(operations) != 1 or not isinstance(operations[0], Assign):
         return None
     target, value = operations[0].target, operations[0].value

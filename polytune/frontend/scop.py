@@ -161,6 +161,26 @@ class Report:
 
 
 @dataclass(frozen=True)
+class IndexCheck:
+    """A box of an index array whose numbers have to be in range.
+
+    Attributes:
+        array: the index array.
+        executed: ``[p] -> { : ... }``, for which parameters any of it is read.
+        low, high: per dimension the first and the last index of the box.
+        extent: how many elements the axis has that it selects from; numbers go from ``-extent`` to ``extent - 1``.
+        report: where it is used.
+    """
+
+    array: str
+    executed: isl.Set
+    low: tuple[isl.PwAff, ...]
+    high: tuple[isl.PwAff, ...]
+    extent: Expression
+    report: Report
+
+
+@dataclass(frozen=True)
 class Loop:
     """A loop of the source: the statements in it, the dimension it is of their domains, and where it stands."""
 
@@ -188,6 +208,7 @@ class Scop:
         result_location: where what is returned stands.
         size_conditions: what each call is checked for, in source order, beside the bounds of accesses.
         reports: by number, from 1, the places where subscripts are tested while the kernel runs.
+        checks: the numbers in index arrays that are tested before the kernel runs.
         preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
     """
 
@@ -207,6 +228,7 @@ class Scop:
     result_location: SourceLocation | None = None
     size_conditions: tuple[SizeCondition, ...] = ()
     reports: tuple[Report, ...] = ()
+    checks: tuple[IndexCheck, ...] = ()
     preconditions: tuple[str, ...] = ()
 
     def array(self, name: str) -> Array:

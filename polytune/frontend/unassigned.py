@@ -41,7 +41,7 @@ class UnassignedRead:
     @property
     def remedy(self) -> str:
         """What to write instead."""
-        return f"assign it before the loops: {self.variable} = {'0' if self.dtype.startswith('int') else '0.0'}"
+        return f"assign it before the loops: {self.variable} = {'0.0' if self.dtype.startswith('float') else '0'}"
 
 
 def unassigned_reads(scop: Scop) -> tuple[UnassignedRead, ...]:

@@ -24,8 +24,10 @@ def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.
     """``second if second <relation> first else first``."""
     if isinstance(getattr(number, "dtype", number), types.Float):
         better = builder.fcmp_ordered(relation, second, first)
-    else:
+    elif getattr(number, "signed", True):
         better = builder.icmp_signed(relation, second, first)
+    else:
+        better = builder.icmp_unsigned(relation, second, first)
     return builder.select(better, second, first)
 
 

@@ -20,12 +20,12 @@ from numba.extending import intrinsic
 
 from polytune.runtime.memory import View
 from polytune.runtime.team import STATE_LENGTH
-from polytune.signature import ArrayType, parse_type
+from polytune.signature import DATA_TYPES, ArrayType, parse_type
 
 __all__ = ["STATE_LENGTH", "array_words", "attach", "call_version", "integer", "number"]
 
 _WORD = ir.IntType(64)
-_NUMBERS = {"float32": types.float32, "float64": types.float64, "int32": types.int32, "int64": types.int64}
+_NUMBERS = {dtype: types.boolean if dtype == "bool" else getattr(types, dtype) for dtype in DATA_TYPES}
 
 
 def array_words(kind: ArrayType) -> int:
@@ -87,7 +87,7 @@ def number(typing_context, context_address, position, dtype):
     def emit(context, builder, sig, args):
         position = context.cast(builder, args[1], sig.args[1], types.int64)
         word = _load(builder, args[0], position)
-        if isinstance(wanted, types.Integer):
+        if not isinstance(wanted, types.Float):
             return context.cast(builder, word, types.int64, wanted)
         return context.cast(builder, builder.bitcast(word, ir.DoubleType()), types.float64, wanted)
 

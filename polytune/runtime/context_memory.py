@@ -98,5 +98,6 @@ def _format(module: ModuleType, more: int) -> str:
     integers more than the parameters."""
     arrays = [kind for kind in map(parse_type, module.MEMORY) if isinstance(kind, ArrayType)]
     kinds = [module.SIGNATURE[name] for name in module.SCALARS]
-    scalars = "".join("q" if kind.dtype.startswith("int") else "d" for kind in kinds)
+    formats = {"b": "q", "i": "q", "u": "Q", "f": "d"}
+    scalars = "".join(formats[np.dtype(kind.dtype).kind] for kind in kinds)
     return f"={8 * STATE_LENGTH}x{sum(map(array_words, arrays))}q{scalars}{len(module.PARAMETERS) + more}q"

@@ -127,6 +127,8 @@ def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             and wanted.layout in (given.layout, "A")
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
-    if wanted.dtype.startswith("int"):
-        return given.dtype.startswith("int")
+    if wanted.dtype in ("int32", "int64"):
+        return given.dtype in ("int32", "int64")
+    if not wanted.dtype.startswith("float"):
+        return given.dtype == wanted.dtype
     return given.weak or given.dtype == wanted.dtype

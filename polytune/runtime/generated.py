@@ -169,7 +169,19 @@ class GeneratedKernel:
         if at_home:
             check_device_arrays(at_home, module.WRITTEN)
             residences |= at_home
+        if module.INDEXES:
+            self._check_indexes(values, parameters, residences)
         return Invocation(values, parameters, residences, beside)
+
+    def _check_indexes(
+        self, values: tuple[Any, ...], parameters: tuple[int, ...], residences: Mapping[str, Residence]
+    ) -> None:
+        """Test the numbers in index arrays, the newest of which a device may have."""
+        kept = {name: residences[name] for name in self.module.INDEXES if name in residences}
+        with in_use(list(kept.values())):
+            for name, residence in kept.items():
+                residence.bring_home(name)
+            self.module.check_indexes(*values, *[parameters[k] for k in self._extra])
 
     def compile(self, name: str) -> float:
         """Have a version ready to run; the seconds that took, 0 where it already was.

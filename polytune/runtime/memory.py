@@ -91,7 +91,7 @@ def view(typing_context, array, name, names):
     """
     if not isinstance(array, types.Array) or array.ndim == 0:
         raise TypingError(f"view() takes an array of one or more dimensions, not {array}")
-    if not isinstance(array.dtype, types.Integer | types.Float):
+    if not isinstance(array.dtype, types.Integer | types.Float | types.Boolean):
         raise TypingError(f"view() takes an array of integers or floats, not of {array.dtype}")
     if not (isinstance(name, types.StringLiteral) and isinstance(names, types.StringLiteral)):
         raise TypingError("view() takes its array's name and the names of all arrays as literal strings")

@@ -54,7 +54,8 @@ def _is_summable(array: str, inside: list[Statement], node: isl.ScheduleNode, sc
         if summed_by(statement) != array or len([a for a in statement.accesses if a.array == array]) != 2:
             return False
         # An execution has to do more than what copies cost: inside serial loops, more than one loop.
-        if len(statement.iterators) - around <= (max(dimensions, 1) if around else dimensions):
+        least = max(dimensions, 1) if around else dimensions
+        if len(statement.iterators) - around <= least and not (is_scattered(statement) and not around):
             return False
     return dimensions == 0 or (dimensions <= MOST_DIMENSIONS and _is_interval(array, touching, node, scop))
 
@@ -66,7 +67,14 @@ def summed_by(statement: Statement) -> str | None:
     if own is None or own.operator not in SUMS:
         return None
     write = next(access for access in statement.accesses if access.reference == own.write)
-    return write.array if write.kind is AccessKind.MUST_WRITE else None
+    return write.array if write.kind is AccessKind.MUST_WRITE or write.certain else None
+
+
+def is_scattered(statement: Statement) -> bool:
+    """Whether what a statement adds to depends on data: it may be any element of an array."""
+    own = statement.reduction
+    writes = (access for access in statement.accesses if own is not None and access.reference == own.write)
+    return any(write.certain and write.kind is AccessKind.MAY_WRITE for write in writes)
 
 
 def _is_interval(array: str, touching: list[Statement], node: isl.ScheduleNode, scop: Scop) -> bool:

@@ -43,8 +43,9 @@ OF_MODULES = frozenset(
     words(
         """ArrayType ScalarType Signature
     Integer Is Nominal Space Version DeviceCode Part Partitioned current_threads keeps_code
-    NAME STRICT SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN SCALARS SCRATCH KEPT PARAMETERS VERSIONS PARTITIONED
-    parameters require check scratch words result verify compute memory space __file__ dict True False None"""
+    NAME STRICT SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH KEPT PARAMETERS VERSIONS PARTITIONED
+    parameters require check check_indexes scratch words result verify compute memory space __file__ dict
+    True False None"""
     )
 )
 """What every module has outside its functions, where no name of a kernel is: what it is asked for, and what it takes to

@@ -143,10 +143,12 @@ class Run:
                     raise _BreakError
                 case ir.Continue():
                     raise _ContinueError
-                case ir.Checked(violation, report, site, body):
+                case ir.Checked(violation, report, site, body, leaves):
                     reads = set(self.reads)
                     if self._value(violation):
                         self.memory[report.array][()] = site
+                        if leaves:
+                            raise _BreakError
                     else:
                         self.reads = reads
                         self._perform(body)

@@ -142,12 +142,12 @@ def negative_power_of_a_float(A):
 
 
 @mended(
-    refused.annotated_as_bytes,
-    lambda: (np.zeros(5, dtype=np.uint8),),
+    refused.annotated_as_halves,
+    lambda: (np.zeros(5, dtype=np.float16),),
     "annotate it with one of these types, and pass arguments of it",
-    lambda kernel, A: (converted := A.astype(np.int64), kernel(converted), A.__setitem__(..., converted))[1],
+    lambda kernel, A: (converted := A.astype(np.float32), kernel(converted), A.__setitem__(..., converted))[1],
 )
-def annotated_as_integers(A: "int64[::1]"):
+def annotated_as_floats(A: "float32[::1]"):
     for i in range(len(A)):
         A[i] = 1
 

@@ -48,8 +48,8 @@ def negative_power_of_an_integer(A: "int64[::1]"):
         A[i] = A[i] ** -2
 
 
-@refused('an argument is annotated as "uint8[::1]"', '"uint8[::1]"')
-def annotated_as_bytes(A: "uint8[::1]"):
+@refused('an argument is annotated as "float16[::1]"', '"float16[::1]"')
+def annotated_as_halves(A: "float16[::1]"):
     for i in range(len(A)):
         A[i] = 1
 

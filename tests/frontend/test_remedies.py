@@ -203,7 +203,7 @@ def test_a_lambda() -> None:
         (ArrayType("float16", 1), "A.astype(numpy.float32), and after the call write A[...] = converted"),
         (ArrayType("complex128", 1), "pass A.real and A.imag, views of A"),
         (ArrayType("float64", 0), "pass A[()], its value, or A.reshape(1), a view that has one dimension"),
-        (ScalarType("uint8", weak=False), "pass int(A)"),
+        (ScalarType("float16", weak=False), "pass float(A)"),
         (ArrayType("quaternion", 1), "annotate it with one of these types"),
     ],
     ids=str,

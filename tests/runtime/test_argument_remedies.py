@@ -114,15 +114,6 @@ def test_arrays_of_real_numbers(dtype):
     np.testing.assert_array_equal(x, wanted)
 
 
-@pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_integers_that_wrap_round_do_so_when_they_are_copied_back():
-    x = np.array([200, 255], np.uint8)
-    message = refusal(increased, x)
-    follow(message, x, increased)
-    assert x.tolist() == [145, 255]
-    assert "which does not wrap round where uint8 does" in message
-
-
 def test_objects():
     x = np.array([1, 2.5, 3], object)
     follow(refusal(increased, x), x, increased)
@@ -161,9 +152,7 @@ def test_text_and_raw_bytes_are_nothing_to_compute_with():
         assert "pass numbers in its place" in refusal(increased, x)
 
 
-@pytest.mark.parametrize(
-    "a", [np.float16(1.5), np.longdouble(1.5), np.int8(3), np.uint16(3), np.uint64(3), np.bool_(True)]
-)
+@pytest.mark.parametrize("a", [np.float16(1.5), np.longdouble(1.5)])
 def test_scalars(a):
     x = np.array([1.0, 2.0])
     message = refusal(scaled, a, x)
@@ -327,23 +316,21 @@ def test_subscripts_past_the_end():
 
 
 @kernel
-def with_a_break(x, y, z):
+def with_a_list(x, y, z):
     for i in range(len(x)):
-        if x[i] > z:
-            break
-        x[i] = y[i]
+        x[i] = [y[i], z][0]
 
 
 def test_all_obstacles_are_told_at_once():
-    message = refusal(with_a_break, np.zeros(3, np.uint8), np.zeros(3, complex), np.float16(1))
+    message = refusal(with_a_list, np.zeros(3, np.float16), np.zeros(3, complex), np.float16(1))
     assert [line for line in message.splitlines() if line.startswith("argument")] == [
         line for line in message.splitlines() if re.match(r"argument '[xyz]': ", line)
     ]
     assert len(re.findall(r"^argument '[xyz]': ", message, re.MULTILINE)) == 3
     assert "and, where the types are right:\n" in message
-    assert re.search(r"test_argument_remedies\.py:\d+: break\n", message)
+    assert re.search(r"test_argument_remedies\.py:\d+: \[y\[i\], z\] is subscripted\n", message)
     assert "^^^^^" in message
 
 
 def test_a_source_that_is_accepted_is_not_mentioned():
-    assert "\n" not in refusal(increased, np.zeros(3, np.uint8))
+    assert "\n" not in refusal(increased, np.zeros(3, np.float16))

@@ -6,6 +6,8 @@ from polytune.errors import SourceLocation
 from polytune.frontend.expression import Checked, Element, Loop, Operation, walk
 from polytune.frontend.scop import Scop
 
+_TYPES = ("int32", "int64", "float32", "float64")
+
 
 def obstacle_to_devices(scop: Scop) -> tuple[SourceLocation, str] | None:
     """The first place with something of which there is no code for devices, and what it is; None where there is none.
@@ -13,6 +15,9 @@ def obstacle_to_devices(scop: Scop) -> tuple[SourceLocation, str] | None:
     Loops inside of statements would leave most threads of a device idle, and which elements a subscript that depends on
     data selects, and so what has to be copied to a device, is not known before.
     """
+    for array in scop.arrays:
+        if array.dtype not in _TYPES:
+            return array.location or scop.location, f"{array.name!r}, an array of {array.dtype}"
     for statement in scop.statements:
         for operation in statement.operations:
             what = _obstacle(operation)

@@ -33,7 +33,7 @@ from polytune.schedule.analysis.bands import (
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal, violation
 from polytune.schedule.grouping import is_parallel, parts_of, swept
-from polytune.schedule.private_sums import MOST_DIMENSIONS, analyse_with_sums, summed_by, sums_across
+from polytune.schedule.private_sums import MOST_DIMENSIONS, analyse_with_sums, is_scattered, summed_by, sums_across
 from polytune.schedule.tiles.distribution import distributed_over, order_of_statements
 from polytune.schedule.tiles.interchange import point_order, reorder_band
 from polytune.schedule.tree import has_band
@@ -167,7 +167,7 @@ def row_schedule(scop: Scop, dependences: Dependences, fuse: Schedule, divide: S
         fuse: schedules instances in one band.
         divide: schedules instances with as little fusion as possible.
     """
-    if not any(_adds_to_rows(statement, scop) for statement in scop.statements):
+    if not any(_adds_to_rows(statement, scop) or is_scattered(statement) for statement in scop.statements):
         return None
     parts: list[tuple[isl.Schedule, bool]] = []
     for own in parts_of(scop.schedule):

@@ -1,0 +1,139 @@
+"""Integers of every width, with and without a sign, and bools, in compiled kernels against NumPy."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
+from tests.test_control import in_every_version
+from tests.test_results import compared, kernel_of
+
+INTEGERS = (*SIGNED_TYPES, *UNSIGNED_TYPES)
+SIZES = (0, 1, 5, 33)
+
+pytestmark = pytest.mark.filterwarnings("ignore:overflow encountered", "ignore:divide by zero", "ignore:invalid value")
+
+
+def numbers(n: int, dtype: str, seed: int = 0) -> np.ndarray:
+    """Numbers from all over a type, its ends among them."""
+    limits = np.iinfo(dtype)
+    made = np.random.default_rng((n, seed)).integers(limits.min, limits.max, n, dtype=dtype, endpoint=True)
+    made[: 2 - seed] = ([limits.max, limits.min][seed:])[: len(made)]
+    return made
+
+
+def arithmetic(A, B, C, x):
+    for i in range(len(A)):
+        C[i] = A[i] + B[i]
+        C[i] -= A[i] * B[i]
+        if A[i] < B[i]:
+            C[i] = C[i] + 3
+        if A[i] > x:
+            C[i] = max(A[i], B[i])
+        C[i] += -A[i]
+        C[i] = C[i] // 3 + C[i] % 7
+        C[i] *= C[i] ** 2
+        C[i] = min(C[i], abs(B[i]))
+
+
+def halves(A, out):
+    for i in range(len(A)):
+        out[i] = A[i] / 2 + A[i] * np.float32(0.5)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_integers_wrap_round_and_compare_as_numpys(dtype: str) -> None:
+    for n in SIZES:
+        A, B = numbers(n, dtype), numbers(n, dtype, 1)
+        for x in (2, 300, -5):
+            compared(arithmetic, A, B, np.zeros(n, dtype), x)
+        compared(halves, A, np.zeros(n))
+    strided = numbers(66, dtype)[::2]
+    in_every_version(arithmetic, strided, numbers(33, dtype, 1)[::-1], np.zeros(33, dtype), 2, strict=True)
+
+
+def first_and_sum(A):
+    total = A[0]
+    for i in range(1, len(A)):
+        total += A[i]
+    return total, A[0]
+
+
+def counts(image, histogram):
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            histogram[image[i, j]] += 1
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_sums_and_subscripts_of_every_integer(dtype: str) -> None:
+    for n in SIZES[1:]:
+        compared(first_and_sum, numbers(n, dtype))
+    image = np.random.default_rng(1).integers(0, 100, (9, 11)).astype(dtype)
+    in_every_version(counts, image, np.zeros(256, np.int64))
+
+
+def test_unsigned_subscripts_never_count_from_the_end() -> None:
+    histogram = np.zeros(256, np.int64)
+    kernel_of(counts, False)(np.full((2, 3), 255, np.uint8), histogram)
+    assert histogram[255] == 6
+    with pytest.raises(IndexError):
+        kernel_of(counts, False)(np.full((2, 3), 200, np.uint8), np.zeros(100, np.int64))
+
+
+def selected(A, mask, out):
+    count = 0
+    for i in range(len(A)):
+        if mask[i]:
+            out[i] = A[i]
+            count += 1
+        mask[i] = not mask[i] and A[i] > 3.0
+    return count
+
+
+def marked(A):
+    prime = np.zeros(len(A), dtype=np.bool_)
+    for i in range(2, len(A)):
+        prime[i] = A[i] > 0
+        for k in range(2, i):
+            if i % k == 0:
+                prime[i] = False
+                break
+    return prime
+
+
+def test_bools() -> None:
+    for n in SIZES:
+        rng = np.random.default_rng(n)
+        A, mask = rng.random(n) * 6, rng.random(n) < 0.5
+        for strict in (False, True):
+            compared(selected, A, mask, np.zeros(n), strict=strict)
+        in_every_version(selected, A, mask[::-1], np.zeros(n))
+        compared(marked, np.ones(n))
+
+
+def scaled(A, factor, flag):
+    for i in range(len(A)):
+        A[i] = A[i] * factor if flag else A[i] + factor
+
+
+@pytest.mark.parametrize("factor", [np.uint8(200), np.int16(-3), np.uint64(2**63 + 5), np.float32(0.5)])
+def test_scalars_of_every_type(factor: Any) -> None:
+    for flag in (np.bool_(True), np.bool_(False), True):
+        compared(scaled, np.arange(5.0), factor, flag)
+    compared(scaled, np.arange(5, dtype=np.uint64), np.uint64(2**63 + 5), np.bool_(True))
+
+
+def clipped(image, low, high):
+    for i in range(image.shape[0]):
+        for j in range(image.shape[1]):
+            image[i, j] = min(max(image[i, j], low), high)
+
+
+def test_images_in_both_layouts() -> None:
+    image = np.random.default_rng(0).integers(0, 256, (7, 9)).astype(np.uint8)
+    for layout in (image, np.asfortranarray(image), image[:, ::2]):
+        in_every_version(clipped, layout, np.uint8(50), np.uint8(200))
