@@ -120,7 +120,7 @@ def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
     kernel = frame.kernel
     extents = tuple(kernel.extents[region.array, place].expression for place in range(len(region.axes)))
     is_whole = region.axes == tuple(Axis(ZERO, place) for place in range(len(region.axes)))
-    if is_whole and not region.truth and value.shape == extents:
+    if is_whole and value.shape == extents:
         return ArrayBinding(region.array)
     return ViewBinding(in_memory(kernel, region, value.shape))
 

@@ -26,15 +26,8 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
     """A copy of a part of an array, which a kernel can return.
 
     Raises:
-        UnsupportedSourceError: its elements are truth values, or its shape depends on loop variables.
+        UnsupportedSourceError: its shape depends on loop variables.
     """
-    if view.dtype == "bool":
-        raise frame.source.refusal(
-            node,
-            "an array of truth values is returned",
-            "arrays have elements of numbers",
-            "return integers: (A > 0).astype(np.int64)",
-        )
     if any(isinstance(part, Iterator) for extent in view.shape for part in walk(extent)):
         raise frame.source.refusal(
             node,

@@ -242,7 +242,7 @@ def _finished(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Op
     total, other = (left, right) if isinstance(left, Sum) else (right, left)
     if not isinstance(total, Sum) or isinstance(other, Sum) or not _may_start(frame, node, total, other):
         return None
-    if symbol == "**" or (symbol == "/" and total.dtype.startswith("int")):
+    if symbol == "**" or (symbol == "/" and not total.dtype.startswith("float")):
         return None  # the type may be another one
     fitted = _fitted(frame, node, other, total.shape)
     before, total_is_left = total.finish, total is left

@@ -92,7 +92,7 @@ def total(reduced: Reduced, dtype: str) -> Sum:
 
 def sum_type(dtype: str) -> str:
     """The type of sums and products of elements of a type."""
-    return dtype if dtype.startswith("float") else "int64"
+    return dtype if dtype.startswith("float") else "uint64" if dtype.startswith("uint") else "int64"
 
 
 @compiles(np.sum, *_COMMON)
@@ -207,12 +207,12 @@ class _Place:
         return element_of(self.frame.kernel, self.region, subscripts)
 
     def value(self, subscripts: Subscripts) -> Value:
-        value = Value(self.element(subscripts))
-        return promotion.compare("!=", value, constant(0)) if self.dtype == "bool" else value
+        return Value(self.element(subscripts))
 
     def assign(self, subscripts: Subscripts, value: Value) -> Assign:
         element = self.element(subscripts)
-        return Assign(element, promotion.convert(promotion.number(value), element.dtype))
+        value = promotion.truth(value) if self.dtype == "bool" else promotion.number(value)
+        return Assign(element, promotion.convert(value, element.dtype))
 
     def result(self) -> ArrayValue | Value:
         if self.region is None:

@@ -86,27 +86,24 @@ def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = 
     for extent in shape:
         bound = normal(greatest(frame, extent))
         bounds.append(bound if at_least(frame, bound, ZERO) else maximum(ZERO, bound))
-    stored = "int32" if dtype == "bool" else dtype
     location = frame.source.location(node)
-    kernel.arrays[array] = Array(array, stored, ArrayRole.LOCAL, tuple(bounds), location=location)
+    kernel.arrays[array] = Array(array, dtype, ArrayRole.LOCAL, tuple(bounds), location=location)
     kernel.extents.update({(array, place): Value(bound, weak=True) for place, bound in enumerate(bounds)})
     axes = tuple(Axis(ZERO, dimension) for dimension in range(len(shape)))
-    return Region(array, stored, axes, location, truth=dtype == "bool")
+    return Region(array, dtype, axes, location)
 
 
 def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Element:
     """A new variable of a type."""
     variable = frame.kernel.fresh(name)
     location = frame.source.location(node)
-    stored = "int32" if dtype == "bool" else dtype
-    frame.kernel.arrays[variable] = Array(variable, stored, ArrayRole.SCALAR, location=location)
-    return frame.kernel.locations.record(Element(variable, (), stored), location)
+    frame.kernel.arrays[variable] = Array(variable, dtype, ArrayRole.SCALAR, location=location)
+    return frame.kernel.locations.record(Element(variable, (), dtype), location)
 
 
 def assigned(frame: Frame, region: Region, subscripts: Subscripts, value: Value) -> Assign:
     """The assignment of a value to an element of a region."""
-    if region.truth:
-        value = number(truth(value))
+    value = truth(value) if region.dtype == "bool" else number(value)
     return Assign(element_of(frame.kernel, region, subscripts), convert(value, region.dtype))
 
 

@@ -37,14 +37,12 @@ class Region:
         dtype: the type of its elements in memory.
         axes: the array's subscripts.
         location: where in the source it stands.
-        truth: whether its elements are truth values, which are kept as integers.
     """
 
     array: str
     dtype: str
     axes: tuple[Axis, ...]
     location: SourceLocation
-    truth: bool = False
 
 
 @dataclass(frozen=True)

@@ -11,16 +11,16 @@ from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts
 from polytune.frontend.expression import Element, Expression, Iterator, map_children
 from polytune.frontend.frame import ArrayBinding, Frame, Kernel, ViewBinding
-from polytune.frontend.promotion import Value, compare, constant
+from polytune.frontend.promotion import Value
 
 
-def whole(frame: Frame, node: ast.AST, array: str, *, truth: bool = False, is_new: bool = False) -> ArrayValue:
+def whole(frame: Frame, node: ast.AST, array: str, *, is_new: bool = False) -> ArrayValue:
     """All of an array."""
     kernel = frame.kernel
     declared = kernel.arrays[array]
     shape = tuple(kernel.extents[array, dimension].expression for dimension in range(declared.ndim))
     axes = tuple(Axis(ZERO, dimension) for dimension in range(declared.ndim))
-    region = Region(array, declared.dtype, axes, frame.source.location(node), truth)
+    region = Region(array, declared.dtype, axes, frame.source.location(node))
     return in_memory(kernel, region, shape, is_new=is_new)
 
 
@@ -28,10 +28,9 @@ def in_memory(kernel: Kernel, region: Region, shape: Shape, *, is_new: bool = Fa
     """The elements of a region as an array value."""
 
     def at(subscripts: Subscripts) -> Value:
-        value = Value(element_of(kernel, region, subscripts))
-        return compare("!=", value, constant(0)) if region.truth else value
+        return Value(element_of(kernel, region, subscripts))
 
-    return ArrayValue(shape, "bool" if region.truth else region.dtype, at, region, is_new)
+    return ArrayValue(shape, region.dtype, at, region, is_new)
 
 
 def element_of(kernel: Kernel, region: Region, subscripts: Subscripts) -> Element:
@@ -73,7 +72,7 @@ def rearranged(
             is_costly=value.is_costly,
         )
     composed = tuple(_composed(axis, axes) for axis in region.axes)
-    part = Region(region.array, region.dtype, composed, location or region.location, region.truth)
+    part = Region(region.array, region.dtype, composed, location or region.location)
     return in_memory(kernel, part, shape)
 
 
