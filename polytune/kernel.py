@@ -26,13 +26,14 @@ from polytune.errors import (
 )
 from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
 from polytune.runtime.arguments import usable_signature
+from polytune.runtime.background.compiler import background
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.machine import vector_registers
+from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
@@ -288,16 +289,32 @@ class Kernel(CallableKernel, Generic[P, R]):
                 module = _cache().load(identity)
                 forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
                 if module is None:
+                    if self.background and machine().cores > 1:
+                        background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
                     source = self.module_text(signature, devices=with_devices, places=places)
                     if self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
-                of_history = "\n".join((*described, str(signature), str(self.is_strict)))
-                history_name = hashlib.sha256(of_history.encode()).hexdigest()
-                name = f"{self.__name__} {history_name[:16]}"
+                name = self._name_in_history(signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+
+    def name_in_history(self, signature: Signature | None = None) -> str:
+        """What the kernel is called in the history, for arguments of some types: its name, and a hash of what its
+        source says.
+
+        Args:
+            signature: the types; those of the annotations and the source where not given.
+        """
+        if self._outside is None:
+            self._surroundings = surroundings_of(self.__wrapped__)
+            self._outside = self._surroundings.values
+        return self._name_in_history(signature or self.stages().signature)
+
+    def _name_in_history(self, signature: Signature) -> str:
+        parts = (self._text, self._surroundings.text, str(signature), str(self.is_strict))
+        return f"{self.__name__} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
     @functools.cached_property
     def _text(self) -> str:

@@ -17,6 +17,7 @@ from polytune.codegen.registers.tiles import PACKED, POINTS, REGISTERS
 from polytune.codegen.target import Target
 from polytune.codegen.tiles.outer import OUTER
 from polytune.codegen.vectors.abreast import ABREAST
+from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
 from polytune.codegen.verify import verified
 from polytune.errors import PolytuneError, SourceLocation, UnprovenError
@@ -101,7 +102,7 @@ ORDERS = (
 
 TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
-    of_loops=(REGISTERS, PACKED, ABREAST, JAMMED, SCANNED, POINTS, OUTER),
+    of_loops=(REGISTERS, PACKED, ABREAST, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
 """What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
 

@@ -210,8 +210,8 @@ class _Version:
         # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where
         # only some tiles are computed in vectors, the others take as long as all of these.
         is_contiguous = program.has_vectors or program.recipe.along_rows
-        is_last = adds_by_index(self.plan)
-        return (is_last, not program.team, not is_contiguous, starts_of(self.plan), program.has_other_tiles)
+        last = adds_by_index(self.plan)
+        return (last, not program.team, not is_contiguous, starts_of(self.plan), program.has_other_tiles)
 
 
 def _rewritten(version: _Version, target: Target, transforms: Transforms) -> list[_Version]:

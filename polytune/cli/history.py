@@ -111,11 +111,11 @@ def history(
         if as_json:
             print_json({"path": str(store.path), "forgotten": count})
         else:
-            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"))
+            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"), soft_wrap=True)
     elif as_json:
         print_json({"path": str(store.path), "entries": [entry.to_json() for entry in entries]})
     elif not entries:
-        results.print(Text(f"{store.path}: nothing has been measured yet"))
+        results.print(Text(f"{store.path}: nothing has been measured yet"), soft_wrap=True)
     elif kernel is None:
         print_table(_overview(entries))
     else:

@@ -46,7 +46,7 @@ def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json
             {"action": action, "path": str(output or (store.path if action == "import" else files[0])), "count": count}
         )
     else:
-        results.print(Text(said))
+        results.print(Text(said), soft_wrap=True)
 
 
 def _counted(count: int) -> str:

@@ -14,7 +14,7 @@ from polytune.errors import SourceLocation
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.scop import Report, Scop
+from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
@@ -31,9 +31,11 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
-    if conditions:
+    # The bounds of accesses are simplified for sizes that fit, which are looked at first.
+    checked = (*scop.size_conditions, *conditions)
+    if checked:
         with writer.indented(f"{MARK}PLACES = ("):
-            for condition in conditions:
+            for condition in checked:
                 writer.line(f"{_location_text(condition.location)},")
         writer.line(")")
     else:
@@ -47,11 +49,13 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
-        for number, condition in enumerate(conditions):
+        for number, condition in enumerate(checked):
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
-                if isinstance(condition, UnassignedRead):
+                if isinstance(condition, SizeCondition):
+                    writer.line(f"raise {MARK}ArgumentError({_size_text(condition, scop, number)})")
+                elif isinstance(condition, UnassignedRead):
                     writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
                     writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments, number)})")
@@ -79,22 +83,45 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str], number: i
     return f'{array} f"{{{place}}} {{{place}.segment}} " {why} f"{shape}{sizes}" {literal(remedy)}'
 
 
-def _unassigned_text(read: UnassignedRead, scop: Scop, number: int) -> str:
-    """The literal of what is said of a variable that is read unassigned, with the source line and a caret."""
+def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
+    """The literal of what is said of sizes that do not fit, with the source line and a caret."""
     place = f"{MARK}places[{number}]"
-    read_text = literal(f": the variable {read.variable!r} is read, and nothing has assigned it")
-    why = literal("\nwhy: no iteration before has assigned it, for ")
+    parts = "".join(
+        _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
+        for part in condition.parts or (condition.what,)
+    )
+    values = _parameter_values(condition.violated, scop)
+    after = literal(f"\ninstead: {condition.remedy}")
+    return f'f"{{{place}}}: {parts}{{{place}.caret_below}}" {literal(chr(10) + "for ")} f"{values}" {after}'
+
+
+def _quoted(text: str) -> str:
+    """Text as a part of an f-string."""
+    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}")
+
+
+def _parameter_values(violated: isl.Set, scop: Scop) -> str:
+    """The values of the parameters that a condition depends on, as a part of an f-string."""
     values = []
     for parameter in scop.parameters:
-        if mentions(read.violated, parameter.name):
+        if mentions(violated, parameter.name):
             match parameter.source:
                 case Extent(array, dimension):
                     what = f"{array}.shape[{dimension}]"
                 case _:
                     what = parameter.name
             values.append(f"{what} = {{{parameter.name}}}")
+    return ", ".join(values)
+
+
+def _unassigned_text(read: UnassignedRead, scop: Scop, number: int) -> str:
+    """The literal of what is said of a variable that is read unassigned, with the source line and a caret."""
+    place = f"{MARK}places[{number}]"
+    read_text = literal(f": the variable {read.variable!r} is read, and nothing has assigned it")
+    why = literal("\nwhy: no iteration before has assigned it, for ")
+    values = _parameter_values(read.violated, scop)
     after = f"; Python raises UnboundLocalError here\ninstead: {read.remedy}"
-    return f'f"{{{place}}}" {read_text} f"{{{place}.caret_below}}" {why} f"{", ".join(values)}" {literal(after)}'
+    return f'f"{{{place}}}" {read_text} f"{{{place}.caret_below}}" {why} f"{values}" {literal(after)}'
 
 
 def _location_text(location: SourceLocation) -> str:

@@ -6,10 +6,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from polytune.codegen.loops import Program
-from polytune.codegen.target import Target
+from polytune.codegen.target import BYTES, Target
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import Need
 from polytune.schedule.recipe import Recipe, RecipePart
+
+VECTOR_TYPES = Need(
+    "arrays of numbers of which the processor has vectors",
+    lambda dependences: all(array.dtype in BYTES for array in dependences.scop.arrays),
+)
 
 
 @dataclass(frozen=True, kw_only=True)

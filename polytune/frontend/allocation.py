@@ -28,28 +28,14 @@ def is_allocation(frame: Frame, node: ast.expr) -> bool:
 
 
 def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
-    """Declare the array that ``target = np.empty(...)`` makes; its name in the SCoP.
+    """Declare the array that ``target = np.empty(...)`` makes outside all loops; its name in the SCoP.
 
     Raises:
-        UnsupportedSourceError: it is made in a loop, or its shape or type is not known beforehand.
+        UnsupportedSourceError: its shape or type is not known beforehand.
     """
     assert isinstance(node, ast.Call)
     kernel, source = frame.kernel, frame.source
-    if frame.iterators or frame.opaque:
-        raise source.refusal(
-            node,
-            "an array is made inside a loop",
-            "every iteration would need an array of its own",
-            "make it once, before the loops, and fill it in them; threads get copies of their own where they can",
-        )
     name = frame.unique(target.id)
-    if isinstance(frame.bindings.get(target.id), ArrayBinding) or name in kernel.knowledge.in_memory:
-        raise source.refusal(
-            target,
-            f"{target.id!r} is an array here and is assigned elsewhere too",
-            "which array a name means must not change while the kernel runs",
-            "use a name of its own for the array",
-        )
     maker = outside_object(frame, node.func)
     arguments = _arguments(frame, node)
     like = maker in (np.empty_like, np.zeros_like)

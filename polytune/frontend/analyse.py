@@ -14,10 +14,12 @@ from polytune.frontend.parameters import check_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
 from polytune.frontend.prechecked import check_before
 from polytune.frontend.prune import (
+    checked,
     choose_parameters,
     context_of,
     nodes_without_parameters,
     replacements,
+    simplified,
     without_parameters,
 )
 from polytune.frontend.scop import ArrayRole, Scop
@@ -41,7 +43,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     """
     source = read_source(function)
     check_arguments(source, signature)
-    lowered = lower(source, signature)
+    lowered = lower(source, signature, strict=strict)
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
@@ -55,8 +57,9 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
             "assign elements of its array arguments",
         )
     parameters = choose_parameters(kernel, model.statements)
-    replaced = replacements(kernel, parameters)
     context = context_of(parameters, kernel.affine.context)
+    size_conditions = simplified(kernel.size_conditions, context)
+    replaced = replacements(kernel, parameters)
     statements, checks = check_before(
         model.statements, kernel.arrays.values(), reports, extents, kernel.affine, context
     )
@@ -65,7 +68,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         name=source.name,
         signature=signature,
         parameters=parameters,
-        context=context,
+        context=checked(context, size_conditions),
         arrays=tuple(each for each in kernel.arrays.values() if is_tested or each.role is not ArrayRole.REPORT),
         statements=tuple(without_parameters(statement, replaced) for statement in statements),
         schedule=order.schedule,
@@ -79,6 +82,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         checks=checks,
         preconditions=kernel.preconditions,
         result_location=source.location(source.tree.body[-1]),
+        size_conditions=size_conditions,
     )
 
 

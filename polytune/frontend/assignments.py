@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import ast
+from dataclasses import replace
 
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
+from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.stores import element_target, store, store_in_all, update
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
+from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import inlined_call, item_of, number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import evaluate, inlined_call, item_of, number, operator_symbol, read, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -17,15 +24,18 @@ from polytune.frontend.frame import (
     ObjectBinding,
     ReconsiderError,
     ScalarBinding,
+    SelectionBinding,
     ShapeBinding,
     Stale,
     TupleBinding,
     ValueBinding,
+    ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
 from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
 
@@ -38,9 +48,13 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         return
     if isinstance(targets[0], ast.Name) and len(targets) == 1 and _bind(frame, node, targets[0], value, shape):
         return
-    result = _value(frame, targets[0], value)
-    if result is None:
+    operand = _operand(frame, node, targets, value)
+    if operand is None:
         return
+    if not isinstance(operand, Value) or any(is_part(frame, target) for target in targets):
+        _assign_arrays(frame, node, targets, operand)
+        return
+    result = promotion.number(operand)
     if len(targets) > 1 and _reads_memory(result):
         scalar = frame.unique(targets[0].id) if isinstance(targets[0], ast.Name) else None
         if scalar is not None and frame.kernel.knowledge.kinds.get(scalar) == kind_of(result):
@@ -53,17 +67,80 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
         _assign(frame, node, target, result)
 
 
-def _value(frame: Frame, target: ast.expr, value: ast.expr) -> Value | None:
-    """The number that is assigned; None where the target has been bound to something else that a call returns."""
+def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
+    """What is assigned; None where the target has been bound to something else that a call returns."""
     if not isinstance(value, ast.Call):
-        return number(frame, value)
+        return evaluate(frame, value)
+    before = set(frame.kernel.arrays)
     returned = inlined_call(frame, value, alone=True)
-    if isinstance(returned, ArrayBinding | ShapeBinding | TupleBinding) and isinstance(target, ast.Name):
-        _bind_name(frame, target, target, returned)
-        return None
-    if isinstance(returned, ValueBinding):
-        return promotion.number(returned.value)
-    return number(frame, value)
+    match returned:
+        case ArrayBinding(array):
+            return whole(frame, value, array, is_new=array not in before)
+        case ViewBinding(view):
+            return replace(view, is_new=view.region is not None and view.region.array not in before)
+        case ValueBinding(number):
+            return number
+        case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):
+            _bind_name(frame, node, targets[0], returned)
+            return None
+    return evaluate(frame, value)
+
+
+def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operand: Operand) -> None:
+    """``target = target = value`` where the value, or what it is assigned to, has dimensions."""
+    if len(targets) > 1:
+        parts = parts_of(frame, targets, evaluate)
+        if parts is not None:
+            store_in_all(frame, node, parts, operand)
+            return
+        value = computed(frame, node, operand)
+        if isinstance(value, ArrayValue):
+            operand = value if value.region is not None else kept(frame, node, value)
+        else:
+            operand = keep(frame, node, promotion.number(value))
+    for target in targets:
+        match target:
+            case ast.Name() if not isinstance(operand, Value):
+                if isinstance(operand, Sum) and not operand.shape:
+                    total = computed(frame, node, operand)
+                    assert isinstance(total, Value)
+                    _assign(frame, node, target, total)
+                    continue
+                _refuse_number(frame, node, target)
+                assign_name(frame, node, target, operand)
+            case ast.Subscript() if is_part(frame, target):
+                assign_part(frame, node, target, operand, evaluate)
+            case ast.Subscript() if not isinstance(operand, Value):
+                if operand.shape:
+                    raise frame.source.refusal(
+                        node,
+                        f"an array of {counted(len(operand.shape), 'dimension')} is assigned to a single element",
+                        "an element holds one number",
+                        "assign to as many elements, A[i, :] = ..., or reduce the array to a number: np.sum(...)",
+                    )
+                store(frame, node, element_target(frame, target, read_element(frame, target, read)), operand)
+            case _ if isinstance(operand, Value):
+                _assign(frame, node, target, promotion.number(operand))
+            case _:
+                raise frame.source.refusal(
+                    target,
+                    f"an array is assigned to {frame.source.segment(target)}",
+                    "an array is assigned to a name, or to a part of an array",
+                    "assign it to a name, and what is needed of it from there",
+                )
+
+
+def _refuse_number(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
+    """Refuse an array for a name that is a number elsewhere."""
+    name = frame.unique(target.id)
+    is_number = isinstance(frame.bindings.get(target.id), ScalarBinding | ValueBinding)
+    if is_number or name in frame.kernel.knowledge.in_memory or name in frame.kernel.by_value:
+        raise frame.source.refusal(
+            node,
+            f"{target.id!r} is a number, and an array is assigned to it",
+            "what a name means must not change while the kernel runs",
+            "use a new name for the array",
+        )
 
 
 def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape: tuple[Value, ...] | None) -> bool:
@@ -71,13 +148,15 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
     binding: Binding
     if shape is not None:
         binding = ShapeBinding(shape)
-    elif is_allocation(frame, value):
-        binding = ArrayBinding(allocate(frame, target, value))
+    elif is_allocation(frame, value) and frame.is_top_level and frame.assigned[target.id] == 1:
+        array = allocate(frame, target, value)
+        frame.kernel.owners[array] = (id(frame.names), target.id)
+        binding = ArrayBinding(array)
     elif isinstance(value, ast.Tuple | ast.List):
         binding = meaning_of(frame, value)
     else:
         named = lookup(frame, value) if isinstance(value, ast.Name) else None
-        if isinstance(named, TupleBinding) or (isinstance(named, ArrayBinding) and frame.assigned[target.id] == 1):
+        if isinstance(named, TupleBinding):
             binding = named
         else:
             thing = outside_object(frame, value) if isinstance(value, ast.Name | ast.Attribute) else None
@@ -155,6 +234,10 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
     match target, meaning:
         case _, ValueBinding(value):
             _assign(frame, node, target, value)
+        case _, ArrayBinding(array):
+            _assign_arrays(frame, node, [target], whole(frame, node, array))
+        case _, ViewBinding(view):
+            _assign_arrays(frame, node, [target], view)
         case ast.Name(), _:
             _bind_name(frame, node, target, meaning)
         case ast.Tuple(targets) | ast.List(targets), _ if items is not None and len(items) == len(targets):
@@ -219,6 +302,8 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
     match target:
         case ast.Name():
             _assign_name(frame, node, target, value)
+        case ast.Subscript() if is_part(frame, target):
+            assign_part(frame, node, target, value, evaluate)
         case ast.Subscript():
             element = read_element(frame, target, read)
             if frame.kernel.arrays[element.array].role is ArrayRole.CONSTANT:
@@ -240,14 +325,14 @@ def _assign(frame: Frame, node: ast.stmt, target: ast.expr, value: Value) -> Non
 
 
 def _refuse_rebinding(frame: Frame, node: ast.AST, target: ast.Name) -> None:
-    """Refuse to give another meaning to a name that is an array."""
-    if isinstance(frame.bindings.get(target.id), ArrayBinding):
+    """Refuse to make something else of a name that is an array."""
+    if isinstance(frame.bindings.get(target.id), ArrayBinding | ViewBinding | SelectionBinding):
         raise frame.source.refusal(
             node,
             f"the array name {target.id!r} is assigned",
-            "which array a name means must not change while the kernel runs, and whole arrays are not assigned",
-            f"use a new name for what is assigned; to change the array itself, assign its elements in a loop: "
-            f"{target.id}[i] = ...",
+            "a name that means an array must not be a number later",
+            f"use a new name for what is assigned; to change the array itself, assign its elements: "
+            f"{target.id}[:] = ...",
         )
 
 
@@ -276,12 +361,32 @@ def _assign_name(frame: Frame, node: ast.stmt, target: ast.Name, value: Value) -
 
 def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
     """``target op= value``."""
-    symbol = operator_symbol(frame, node, node.op)
     if isinstance(node.target, ast.Name):
+        array = bound_array(frame, node.target)
+        if array is not None:
+            update(frame, node, operator_symbol(frame, node, node.op), array, evaluate(frame, node.value))
+            return
         _refuse_rebinding(frame, node, node.target)
+    if isinstance(node.target, ast.Subscript) and is_part(frame, node.target):
+        symbol = operator_symbol(frame, node, node.op)
+        assign_part(frame, node, node.target, evaluate(frame, node.value), evaluate, symbol)
+        return
+    operand = evaluate(frame, node.value)
+    symbol = operator_symbol(frame, node, node.op)
+    if isinstance(operand, Sum) and not operand.shape and isinstance(node.target, ast.Subscript):
+        update(frame, node, symbol, element_target(frame, node.target, read_element(frame, node.target, read)), operand)
+        return
+    value = computed(frame, node, operand)
+    if isinstance(value, ArrayValue):
+        raise frame.source.refusal(
+            node,
+            f"an array is combined with the number {frame.source.segment(node.target)}, which would become an array",
+            "what a name means must not change while the kernel runs",
+            f"give the result a name of its own: result = {frame.source.segment(node.target)} + ...",
+        )
     readable = ast.copy_location(_loaded(node.target), node.target)
     old = number(frame, readable)
-    _assign(frame, node, node.target, binary(symbol, old, number(frame, node.value)))
+    _assign(frame, node, node.target, binary(symbol, old, promotion.number(value)))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

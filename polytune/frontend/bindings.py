@@ -5,15 +5,20 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 
-from polytune.frontend.expressions import inlined_call, item_of, read, read_shape
+from polytune.frontend.array_expressions.calling import array_meaning
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.expressions import evaluate, inlined_call, item_of, read_shape
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     Meaning,
     ObjectBinding,
+    SelectionBinding,
     ShapeBinding,
     TupleBinding,
     ValueBinding,
+    ViewBinding,
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.promotion import Value
@@ -33,7 +38,7 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
     """
     if isinstance(node, ast.Name):
         binding = lookup(frame, node)
-        if isinstance(binding, ArrayBinding | ShapeBinding | TupleBinding):
+        if isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding | ShapeBinding | TupleBinding):
             return binding
         if isinstance(binding, ObjectBinding) and isinstance(binding.value, NestedFunction):
             return binding
@@ -53,7 +58,10 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
         returned = inlined_call(frame, node, alone=alone)
         if returned is not None:
             return returned
-    return ValueBinding(read(frame, node))
+    value = computed(frame, node, evaluate(frame, node))
+    if isinstance(value, ArrayValue) and value.shape:
+        return array_meaning(frame, node, value)
+    return ValueBinding(value if isinstance(value, Value) else value.at(()))
 
 
 def items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
@@ -75,4 +83,14 @@ def map_values(meaning: Meaning, change: Callable[[Value], Value]) -> Meaning:
             return TupleBinding(tuple(map_values(item, change) for item in items))
         case ShapeBinding(extents):
             return TupleBinding(tuple(ValueBinding(change(extent)) for extent in extents))
+    return meaning
+
+
+def map_arrays(meaning: Meaning, change: Callable[[ArrayValue], Meaning]) -> Meaning:
+    """A meaning with each part of an array in it changed."""
+    match meaning:
+        case ViewBinding(view):
+            return change(view)
+        case TupleBinding(items):
+            return TupleBinding(tuple(map_arrays(item, change) for item in items))
     return meaning

@@ -20,12 +20,22 @@ from polytune.frontend.expression import (
     While,
 )
 from polytune.frontend.expressions import condition, number
-from polytune.frontend.frame import Binding, Frame, ScalarBinding, Stale, ValueBinding, assigned_names
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Binding,
+    Frame,
+    ScalarBinding,
+    SelectionBinding,
+    Stale,
+    ValueBinding,
+    ViewBinding,
+    assigned_names,
+)
 from polytune.frontend.iteration import counted, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import For, Guard, Perform
-from polytune.frontend.promotion import Value, compare, constant, convert, select
+from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
@@ -55,11 +65,10 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     variable = node.target.id
     iterator = _iterator_name(frame, variable)
     body_names = assigned_names(node.body)
-    inner = frame.inside(
-        iterators=(*frame.iterators, iterator),
+    inner = frame.in_loop(iterator, first, last, step).inside(
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, body_names.keys())
+    _forget(inner, body_names.keys(), node.body)
     changes = variable in body_names
     _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
@@ -130,12 +139,16 @@ def lower_sequential(
     variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
     frame.kernel.affine.counters[counter] = known
     names = assigned_names(node.body)
-    inner = frame.inside(
+    around = frame
+    if known:
+        ends = [as_index(bound.expression) for bound in (start, stop)]
+        around = frame.in_sequence(counter, ends[0], ends[1], step)
+    inner = around.inside(
         conditional=True,
         opaque=True,
         carried=frame.carried | assigned_names(node.body, loop_variables=False).keys(),
     )
-    _forget(inner, names.keys())
+    _forget(inner, names.keys(), node.body)
     name = frame.unique(variable)
     is_kept = name in frame.kernel.knowledge.in_memory
     value = Value(Counter(counter), weak=True)
@@ -200,7 +213,10 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     if chosen.constant is not None:
         lower(frame, node.body if chosen.constant else node.orelse)
         return
-    then, otherwise = frame.inside(conditional=True), frame.inside(conditional=True)
+    then, otherwise = (
+        frame.inside(conditional=True, holds=(*frame.holds, *_affine_parts(frame, test)))
+        for test in (chosen, negation(chosen))
+    )
     lower(then, node.body)
     lower(otherwise, node.orelse)
     names = assigned_names([*node.body, *node.orelse])
@@ -228,6 +244,12 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
             frame.bindings[name] = binding
 
 
+def _affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
+    """What a condition says of sizes and loop variables, where it holds."""
+    affine, _ = _split(frame, test.expression, False)
+    return () if affine is None else (as_condition(affine),)
+
+
 def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression | None, Expression | None]:
     """The affine part of a condition and the part on data, so that both together are the condition.
 
@@ -251,6 +273,13 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
         return then
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
+    arrays = [side for side in (then, otherwise) if isinstance(side, ArrayBinding | ViewBinding | SelectionBinding)]
+    if (
+        len(arrays) == 2
+        or (arrays and None in (then, otherwise))
+        or any(isinstance(side, Stale) and side.array for side in (then, otherwise))
+    ):
+        return Stale(array=True)
     stale = [side for side in (then, otherwise) if isinstance(side, Stale)]
     others = [side for side in (then, otherwise) if not isinstance(side, Stale | ScalarBinding | ValueBinding | None)]
     if stale or others:
@@ -265,7 +294,7 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     inner = frame.inside(
         conditional=True, opaque=True, carried=frame.carried | assigned_names(node.body, loop_variables=False).keys()
     )
-    _forget(inner, names.keys())
+    _forget(inner, names.keys(), node.body)
     test = condition(replace(inner, pure=True), node.test)
     if isinstance(test.expression, Constant) and not test.expression.value:
         return
@@ -275,11 +304,32 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     _leave(frame, inner, names.keys())
 
 
-def _forget(frame: Frame, names: Iterable[str]) -> None:
-    """At a loop's start: values that the loop's body assigns may be those of the iteration before."""
+def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:
+    """At a loop's start: values that the loop's body assigns may be those of the iteration before.
+
+    So may arrays be, unless the body gives the name a new one before it does anything else with it.
+    """
+    pinned = set()
     for name in names:
-        if isinstance(frame.bindings.get(name), ValueBinding):
-            frame.bindings[name] = Stale()
+        binding = inner.bindings.get(name)
+        if isinstance(binding, ValueBinding):
+            inner.bindings[name] = Stale()
+        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
+            if _is_replaced_first(name, body):
+                inner.bindings[name] = Stale(array=True)
+            else:
+                pinned.add(name)
+    inner.pinned |= pinned
+
+
+def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
+    """Whether the first statement with a name in it assigns the name, and does not read it."""
+    for statement in body:
+        found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
+        if found:
+            is_plain = isinstance(statement, ast.Assign) and all(isinstance(t, ast.Name) for t in statement.targets)
+            return is_plain and all(isinstance(node.ctx, ast.Store) for node in found)
+    return False
 
 
 def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
@@ -288,5 +338,7 @@ def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):
             frame.bindings[name] = Stale()
+        elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and binding != frame.bindings.get(name):
+            frame.bindings[name] = Stale(array=True)
         elif binding is not None:
             frame.bindings[name] = binding

@@ -4,22 +4,29 @@ from __future__ import annotations
 
 import ast
 from dataclasses import replace
-from functools import partial, reduce
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.elementwise import compared, computed
+from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
+from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
+from polytune.frontend.array_expressions.reading import call as call_of_arrays
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     Meaning,
     ObjectBinding,
     ScalarBinding,
+    SelectionBinding,
     ShapeBinding,
     TupleBinding,
     ValueBinding,
+    ViewBinding,
 )
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.names import lookup, outside_object
@@ -49,7 +56,26 @@ COMPARISONS: dict[type[ast.cmpop], str] = {
 
 
 def read(frame: Frame, node: ast.expr) -> Value:
-    """The typed value of an expression.
+    """The typed value of an expression that is a number.
+
+    Raises:
+        UnsupportedSourceError: it is outside the language, or an array.
+    """
+    value = computed(frame, node, evaluate(frame, node))
+    if isinstance(value, ArrayValue):
+        if not value.shape:
+            return value.at(())
+        raise frame.source.refusal(
+            node,
+            f"the array {frame.source.segment(node)!r} is used like a number",
+            f"it has {counted(value.ndim, 'dimension')}, and a number is wanted here",
+            f"access an element, with {counted(value.ndim, 'subscript')}, or assign to a whole array: A[:] = ...",
+        )
+    return value
+
+
+def evaluate(frame: Frame, node: ast.expr) -> Operand:
+    """What an expression is: a number, an array, or sums that are still to be computed.
 
     Raises:
         UnsupportedSourceError: it is outside the language.
@@ -64,9 +90,11 @@ def read(frame: Frame, node: ast.expr) -> Value:
         case ast.Attribute():
             return _attribute(frame, node)
         case ast.BinOp():
+            left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+            if not (isinstance(left, Value) and isinstance(right, Value)):
+                return operation(frame, node, node.op, left, right)
             symbol = operator_symbol(frame, node, node.op)
-            left, right = number(frame, node.left), number(frame, node.right)
-            return promotion.binary(symbol, left, right)
+            return promotion.binary(symbol, promotion.number(left), promotion.number(right))
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
@@ -77,11 +105,11 @@ def read(frame: Frame, node: ast.expr) -> Value:
             operands += [condition(later, operand, strict=True) for operand in node.values[1:]]
             return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
         case ast.IfExp():
-            chosen = condition(frame, node.test)
-            if chosen.constant is not None:
-                return read(frame, node.body if chosen.constant else node.orelse)
+            test = condition(frame, node.test)
+            if test.constant is not None:
+                return evaluate(frame, node.body if test.constant else node.orelse)
             branch = replace(frame, pure=True)
-            return promotion.select(chosen, read(branch, node.body), read(branch, node.orelse), evaluated=True)
+            return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
         case ast.Call():
             return _call(frame, node)
     raise refuse_expression(frame.source, node)
@@ -113,9 +141,9 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
     if isinstance(operator, ast.MatMult):
         raise frame.source.refusal(
             node,
-            "a matrix product (@)",
-            "it works on whole arrays and hides the loops that are to be scheduled",
-            "write the loops of the product: C[i, j] += A[i, k] * B[k, j], or s += x[i] * y[i]",
+            "a matrix product (@) of numbers",
+            "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
+            "write * for a product of numbers, or pass arrays",
         )
     raise frame.source.refusal(
         node,
@@ -150,7 +178,7 @@ def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
     )
 
 
-def _name(frame: Frame, node: ast.Name) -> Value:
+def _name(frame: Frame, node: ast.Name) -> Operand:
     match lookup(frame, node):
         case ValueBinding(value):
             return value
@@ -159,13 +187,11 @@ def _name(frame: Frame, node: ast.Name) -> Value:
             frame.kernel.locations.record(value.expression, frame.source.location(node))  # type: ignore[arg-type]
             return value
         case ArrayBinding(array):
-            raise frame.source.refusal(
-                node,
-                f"the array {node.id!r} is used like a number",
-                "an operation on a whole array hides the loop that is to be scheduled",
-                f"access an element, as {node.id}[...] with "
-                f"{counted(frame.kernel.arrays[array].ndim, 'subscript')}, in a loop",
-            )
+            return whole(frame, node, array)
+        case ViewBinding(view):
+            return view
+        case SelectionBinding(selection):
+            return selection
         case ShapeBinding() | TupleBinding():
             raise frame.source.refusal(
                 node,
@@ -189,6 +215,8 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
         if isinstance(binding, ArrayBinding):
             ndim = frame.kernel.arrays[binding.array].ndim
             return tuple(frame.kernel.extents[binding.array, dimension] for dimension in range(ndim))
+        if isinstance(binding, ViewBinding):
+            return tuple(Value(extent, weak=True) for extent in binding.view.shape)
     return None
 
 
@@ -205,8 +233,13 @@ def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[
     return whole[slice(*bounds)]
 
 
-def _subscript(frame: Frame, node: ast.Subscript) -> Value:
-    items = _items(frame, node.value)
+def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
+    returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
+    if isinstance(returned, ArrayBinding | ViewBinding):
+        return subscripted(frame, node, evaluate, _array(frame, node, returned))
+    if returned is None and not is_shape(node.value) and mentions_arrays(frame, node):
+        return subscripted(frame, node, evaluate)
+    items = _items(frame, node.value) if returned is None else _items_of(returned)
     if items is None:
         return Value(read_element(frame, node, read))
     position = read(frame, node.slice).constant if not isinstance(node.slice, ast.Slice | ast.Tuple) else None
@@ -220,14 +253,29 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Value:
             f"use a constant from 0 to {len(items) - 1}",
         )
     item = items[position]
+    if isinstance(item, ArrayBinding | ViewBinding):
+        return _array(frame, node, item)
     if not isinstance(item, ValueBinding):
         raise frame.source.refusal(
             node,
             f"{frame.source.segment(node)} is used like a number",
-            "at this place the tuple holds an array or a tuple",
+            "at this place the tuple holds a tuple",
             "give it a name of its own, a, b = t, and use its elements",
         )
     return item.value
+
+
+def _array(frame: Frame, node: ast.expr, binding: ArrayBinding | ViewBinding) -> ArrayValue:
+    return whole(frame, node, binding.array) if isinstance(binding, ArrayBinding) else binding.view
+
+
+def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
+    match meaning:
+        case TupleBinding(items):
+            return items
+        case ShapeBinding(extents):
+            return tuple(map(ValueBinding, extents))
+    return None
 
 
 def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
@@ -254,22 +302,10 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     return meaning.items if isinstance(meaning, TupleBinding) else None
 
 
-def _attribute(frame: Frame, node: ast.Attribute) -> Value:
-    if isinstance(node.value, ast.Name):
-        binding = lookup(frame, node.value)
-        if isinstance(binding, ArrayBinding):
-            if node.attr == "ndim":
-                return promotion.constant(frame.kernel.arrays[binding.array].ndim)
-            if node.attr == "size":
-                ndim = frame.kernel.arrays[binding.array].ndim
-                extents = [frame.kernel.extents[binding.array, dimension] for dimension in range(ndim)]
-                return reduce(partial(promotion.binary, "*"), extents)
-            raise frame.source.refusal(
-                node,
-                f"the attribute .{node.attr} of an array",
-                "of an array, a kernel may use elements, .shape, .ndim, .size and .dtype",
-                instead_of(node.attr, "compute what is needed from these, or outside the kernel"),
-            )
+def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
+    found = attribute(frame, node, evaluate)
+    if found is not None:
+        return found
     value = outside_object(frame, node)
     if value is None:
         raise frame.source.refusal(
@@ -281,20 +317,23 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Value:
     return _constant(frame, node, value)
 
 
-def _unary(frame: Frame, node: ast.UnaryOp) -> Value:
+def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
+    operand = evaluate(frame, node.operand)
+    if not isinstance(operand, Value):
+        return unary(frame, node, operand)
     match node.op:
         case ast.USub():
-            return promotion.negate(number(frame, node.operand))
+            return promotion.negate(promotion.number(operand))
         case ast.UAdd():
-            return number(frame, node.operand)
+            return promotion.number(operand)
         case ast.Not():
-            return promotion.negation(condition(frame, node.operand))
+            return promotion.negation(promotion.truth(operand))
     raise frame.source.refusal(
         node, "the operator ~ on bits", "only + - and not are compiled", "use arithmetic: -x - 1 for ~x"
     )
 
 
-def _comparison(frame: Frame, node: ast.Compare) -> Value:
+def _comparison(frame: Frame, node: ast.Compare) -> Operand:
     if any(type(operator) not in COMPARISONS for operator in node.ops):
         raise frame.source.refusal(
             node,
@@ -310,8 +349,13 @@ def _comparison(frame: Frame, node: ast.Compare) -> Value:
         and shapes[1] is not None
     ):
         return _same_tuples(shapes[0], shapes[1], isinstance(node.ops[0], ast.Eq))
-    operands = [number(frame, operand) for operand in (node.left, *node.comparators)]
+    found = [evaluate(frame, operand) for operand in (node.left, *node.comparators)]
     symbols = [COMPARISONS[type(operator)] for operator in node.ops]
+    if not all(isinstance(operand, Value) for operand in found):
+        if len(symbols) > 1:
+            raise ambiguous(frame, node)
+        return compared(frame, node, symbols[0], *found)
+    operands = [promotion.number(operand) for operand in found if isinstance(operand, Value)]
     pairs = zip(symbols, operands, operands[1:], strict=False)
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
@@ -329,9 +373,9 @@ def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool)
     return same if equal else promotion.negation(same)
 
 
-def _call(frame: Frame, node: ast.Call) -> Value:
+def _call(frame: Frame, node: ast.Call) -> Operand:
     name = frame.source.segment(node.func)
-    function = outside_object(frame, node.func)
+    function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     if function is len and len(node.args) == 1:
         items = _items(frame, node.args[0])
         if items is not None:
@@ -341,6 +385,8 @@ def _call(frame: Frame, node: ast.Call) -> Value:
             return shape[0]
     inlined = inlined_call(frame, node)
     if inlined is not None:
+        if isinstance(inlined, ArrayBinding | ViewBinding):
+            return _array(frame, node, inlined)
         if not isinstance(inlined, ValueBinding):
             raise frame.source.refusal(
                 node,
@@ -353,6 +399,9 @@ def _call(frame: Frame, node: ast.Call) -> Value:
         named = _read_text(frame, node, function)
         if named is not None:
             return named
+    of_arrays = call_of_arrays(frame, node, function, evaluate, read_shape)
+    if of_arrays is not None:
+        return of_arrays
     if not is_known(function):
         raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
     plain_arguments(frame, node)
@@ -373,7 +422,7 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
-    inlined = inlinable(outside_object(frame, node.func))
+    inlined = None if is_method(frame, node.func) else inlinable(outside_object(frame, node.func))
     if inlined is None:
         return None
     returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
@@ -386,6 +435,11 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
             f"call {name} in a line of its own, or let it return a number",
         )
     return returned
+
+
+def is_method(frame: Frame, node: ast.expr) -> bool:
+    """Whether what is called is a method of an array."""
+    return isinstance(node, ast.Attribute) and mentions_arrays(frame, node.value)
 
 
 def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:

@@ -14,13 +14,17 @@ from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import Any
 
+import islpy as isl
+
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.expression import Element, Expression
+from polytune.frontend.array_expressions.values import ArrayValue, Selection
+from polytune.frontend.expression import Compare, Element, Expression, Iterator
+from polytune.frontend.expression import Counter as LoopCounter
 from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
-from polytune.frontend.scop import Array, Parameter
+from polytune.frontend.scop import Array, Parameter, SizeCondition
 from polytune.frontend.source import NestedFunction, Source
 from polytune.frontend.syntax import nodes_inside
 from polytune.signature import Signature
@@ -75,12 +79,47 @@ class ObjectBinding:
 
 
 @dataclass(frozen=True)
+class ViewBinding:
+    """The name stands for a part of an array, or for truth values in one."""
+
+    view: ArrayValue
+
+
+@dataclass(frozen=True)
+class SelectionBinding:
+    """The name stands for the elements that a mask selects."""
+
+    selection: Selection
+
+
+@dataclass(frozen=True)
 class Stale:
     """The name's value differs between the ways that lead here."""
 
+    array: bool = False
 
-Meaning = ArrayBinding | ValueBinding | ScalarBinding | ShapeBinding | TupleBinding | ObjectBinding
+
+Meaning = (
+    ArrayBinding
+    | ValueBinding
+    | ScalarBinding
+    | ShapeBinding
+    | TupleBinding
+    | ObjectBinding
+    | ViewBinding
+    | SelectionBinding
+)
 Binding = Meaning | Stale
+
+
+@dataclass(frozen=True)
+class LoopRange:
+    """The values of a loop's iterator: ``range(start, stop, step)``."""
+
+    iterator: str
+    start: Expression
+    stop: Expression
+    step: int
 
 
 @dataclass
@@ -120,6 +159,11 @@ class Kernel:
         preconditions: what Python tests of the arguments, as text.
         constants: the constant arrays that stand for objects from outside, and these, by their identities.
         inline: inlines a call of another function of the user's and gives what it returns, see ``inline_call``.
+        strict: whether sums keep their source order.
+        source_names: the names that the source itself has for parameters.
+        owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
+        size_conditions: what each call is checked for because it could not be proven.
+        known: what has been found to hold at places of the program.
     """
 
     signature: Signature
@@ -140,6 +184,16 @@ class Kernel:
     result: Result | None = None
     preconditions: tuple[str, ...] = ()
     constants: dict[Any, tuple[str, Any]] = field(default_factory=dict)
+    strict: bool = False
+    source_names: set[str] = field(default_factory=set)
+    owners: dict[str, tuple[int, str]] = field(default_factory=dict)
+    size_conditions: list[SizeCondition] = field(default_factory=list)
+    known: dict[Any, isl.Set] = field(default_factory=dict)
+
+    @property
+    def signature_names(self) -> set[str]:
+        """The names of the arguments."""
+        return {name for name, _ in self.signature.arguments}
 
     def fresh(self, name: str) -> str:
         """A name like ``name`` that nothing else has."""
@@ -181,6 +235,9 @@ class Frame:
         opaque: whether a ``while`` stands around, in which no loop may be.
         pure: whether what is being read may not be evaluated at all, so that no statement may be made for it.
         is_kernel: whether this is the kernel itself.
+        pinned: the names of arrays that later iterations of loops around may read as they are left.
+        ranges: the values of the iterators, outermost first.
+        holds: the affine conditions that hold here.
         exits: what it returns, and where.
     """
 
@@ -196,6 +253,9 @@ class Frame:
     opaque: bool = False
     pure: bool = False
     is_kernel: bool = True
+    pinned: frozenset[str] = frozenset()
+    ranges: tuple[LoopRange, ...] = ()
+    holds: tuple[Expression, ...] = ()
     exits: Exits = field(default_factory=Exits)
 
     def unique(self, name: str) -> str:
@@ -205,6 +265,22 @@ class Frame:
         if name not in self.names:
             self.names[name] = self.kernel.fresh(f"{self.source.name}_{name}")
         return self.names[name]
+
+    def in_loop(self, iterator: str, start: Expression, stop: Expression, step: int) -> Frame:
+        """The same place within a loop, for what is asked of sizes."""
+        inner = self._within(Iterator(iterator), start, stop, step)
+        return replace(inner, iterators=(*self.iterators, iterator))
+
+    def in_sequence(self, counter: str, start: Expression, stop: Expression, step: int) -> Frame:
+        """The same place within a loop inside of a statement."""
+        return self._within(LoopCounter(counter), start, stop, step)
+
+    def _within(self, variable: Iterator | LoopCounter, start: Expression, stop: Expression, step: int) -> Frame:
+        low, high = (start, stop) if step > 0 else (stop, start)
+        first, last = ("<=", "<") if step > 0 else ("<", "<=")
+        within = Compare(first, low, variable), Compare(last, variable, high)
+        ranges = (*self.ranges, LoopRange(variable.name, start, stop, step))
+        return replace(self, ranges=ranges, holds=(*self.holds, *within))
 
     def inside(self, **changes: Any) -> Frame:
         """The same function within a loop or branch: its own nodes and its own copy of the bindings."""

@@ -13,7 +13,21 @@ from typing import Any
 
 import numpy as np
 
-from polytune.frontend.promotion import Value, absolute, binary, call, cast, compare, constant, number, truth
+from polytune.frontend.promotion import (
+    Value,
+    absolute,
+    binary,
+    call,
+    cast,
+    compare,
+    constant,
+    logical,
+    negate,
+    negation,
+    number,
+    select,
+    truth,
+)
 from polytune.frontend.refusals import counted
 from polytune.signature import DATA_TYPES
 
@@ -65,6 +79,16 @@ _NUMPY_NAMES = {
     "acosh": "arccosh",
     "atanh": "arctanh",
     "atan2": "arctan2",
+}
+
+
+_COMPARISONS = {
+    np.less: "<",
+    np.less_equal: "<=",
+    np.greater: ">",
+    np.greater_equal: ">=",
+    np.equal: "==",
+    np.not_equal: "!=",
 }
 
 
@@ -150,6 +174,34 @@ def _clipped(arguments: list[Value]) -> Value:
     return _extremum("min", "minimum", [high, _extremum("max", "maximum", [value, low])])
 
 
+def _to_even(arguments: list[Value]) -> Value:
+    """``np.rint``: the nearest integer, of two the even one, with the sign of the number."""
+    argument = arguments[0]
+    if argument.is_integer:
+        return argument
+    below = call("floor", [argument], python=False)
+    above = binary("+", below, constant(1.0))
+    distance = binary("-", argument, below)
+    half = constant(0.5)
+    is_even = compare("==", binary("%", below, constant(2.0)), constant(0.0))
+    down = logical("or", [compare("<", distance, half), logical("and", [compare("==", distance, half), is_even])])
+    return call("copysign", [select(down, below, above), argument], python=False)
+
+
+def _scaled(factor: float, arguments: list[Value]) -> Value:
+    """A number times a constant, as floating point."""
+    argument = arguments[0]
+    return binary("*", cast(argument, "float64") if argument.is_integer else argument, constant(factor))
+
+
+def _compared(symbol: str, arguments: list[Value]) -> Value:
+    return compare(symbol, *arguments)
+
+
+def _logical(symbol: str, arguments: list[Value]) -> Value:
+    return logical(symbol, [truth(argument) for argument in arguments])
+
+
 def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
     return cast(arguments[0], dtype, weak)
 
@@ -172,6 +224,18 @@ def _table() -> dict[Any, _Rule]:
         math.fabs: (1, 1, partial(_fabs, True)),
         np.fabs: (1, 1, partial(_fabs, False)),
         np.abs: (1, 1, lambda arguments: absolute(arguments[0])),
+        np.add: (2, 2, partial(_fold, "+")),
+        np.subtract: (2, 2, partial(_fold, "-")),
+        np.multiply: (2, 2, partial(_fold, "*")),
+        np.divide: (2, 2, partial(_fold, "/")),
+        np.floor_divide: (2, 2, partial(_fold, "//")),
+        np.negative: (1, 1, lambda arguments: negate(arguments[0])),
+        np.positive: (1, 1, lambda arguments: arguments[0]),
+        np.reciprocal: (1, 1, lambda arguments: binary("/", constant(1.0), arguments[0])),
+        np.degrees: (1, 1, partial(_scaled, 180.0 / math.pi)),
+        np.radians: (1, 1, partial(_scaled, math.pi / 180.0)),
+        np.rint: (1, 1, _to_even),
+        np.round: (1, 1, _to_even),
         np.square: (1, 1, lambda arguments: binary("*", arguments[0], arguments[0])),
         np.power: (2, 2, partial(_fold, "**")),
         np.mod: (2, 2, partial(_fold, "%")),
@@ -182,6 +246,13 @@ def _table() -> dict[Any, _Rule]:
         np.sign: (1, 1, partial(_function, "sign", False)),
         np.clip: (3, 3, _clipped),
     }
+    for function, symbol in _COMPARISONS.items():
+        table[function] = (2, 2, partial(_compared, symbol))
+    table[np.logical_and] = (2, 2, partial(_logical, "and"))
+    table[np.logical_or] = (2, 2, partial(_logical, "or"))
+    table[np.logical_not] = (1, 1, lambda arguments: negation(truth(arguments[0])))
+    table[np.logical_xor] = (2, 2, lambda arguments: compare("!=", *(number(truth(each)) for each in arguments)))
+    table[np.deg2rad], table[np.rad2deg] = table[np.radians], table[np.degrees]
     for module in (math, np):
         table[module.isnan] = (1, 1, _is_nan)
         table[module.isinf] = (1, 1, partial(_against_infinity, "=="))

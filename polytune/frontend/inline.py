@@ -15,6 +15,7 @@ from types import FunctionType
 import numpy as np
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.assignments import keep, store_scalar
 from polytune.frontend.bindings import map_values, meaning_of
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
@@ -69,7 +70,12 @@ def inline_call(
     local = _local_names(callee)
     outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
-    if value_used and is_expression(callee.tree.body) and not _returns_argument(callee, meanings):
+    if (
+        value_used
+        and is_expression(callee.tree.body)
+        and not _returns_argument(callee, meanings)
+        and not computes_arrays(callee.tree.body, meanings)
+    ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
         value = evaluate(inner, callee.tree.body)
@@ -86,7 +92,7 @@ def inline_call(
     inner.bindings |= outer
     for name, meaning in meanings.items():
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
-    first = len(frame.nodes)
+    first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
     body = structured(callee.tree.body, inner.fresh)
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
@@ -96,7 +102,7 @@ def inline_call(
         return None
     returned = result_of_call(inner, frame, node)
     if returned is not None and not alone:
-        _refuse_writes(frame, node, callee.name, frame.nodes[first:])
+        _refuse_writes(frame, node, callee.name, frame.nodes[first:], before)
     return returned
 
 
@@ -178,14 +184,14 @@ def _argument(frame: Frame, argument: ast.expr | Value) -> Meaning:
     return ValueBinding(argument) if isinstance(argument, Value) else meaning_of(frame, argument)
 
 
-def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node]) -> None:
-    """Refuse statements that write arrays, made of a call inside an expression."""
+def _refuse_writes(frame: Frame, node: ast.Call, name: str, nodes: Sequence[Node], arrays: set[str]) -> None:
+    """Refuse statements that write arrays which were there before, made of a call inside an expression."""
     written = {
         part.target.array
         for perform in performed(nodes)
         for operation in perform.operations
         for part in walk(operation)
-        if isinstance(part, Assign) and part.target.array in frame.kernel.arrays
+        if isinstance(part, Assign) and part.target.array in arrays
     }
     if written:
         raise frame.source.refusal(

@@ -34,7 +34,7 @@ class Lowered:
     nodes: tuple[Node, ...]
 
 
-def lower(source: Source, signature: Signature) -> Lowered:
+def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowered:
     """Walk the kernel until a walk learns nothing new.
 
     A variable only ever moves to memory, and types only grow by promotion, so that this ends.
@@ -48,7 +48,7 @@ def lower(source: Source, signature: Signature) -> Lowered:
     affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
     while True:
         affine.forget_counters()
-        kernel = Kernel(signature, affine, knowledge, inline_call)
+        kernel = Kernel(signature, affine, knowledge, inline_call, strict=strict)
         try:
             nodes = _walk(kernel, source)
         except ReconsiderError as found:

@@ -8,7 +8,16 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.constants import constant_array, tuple_of
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ReconsiderError, ScalarBinding, Stale
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    Meaning,
+    ObjectBinding,
+    ReconsiderError,
+    ScalarBinding,
+    Stale,
+    ViewBinding,
+)
 
 
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
@@ -20,6 +29,14 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
     """
     name, binding = node.id, frame.bindings.get(node.id)
     if isinstance(binding, Stale):
+        if binding.array:
+            raise frame.source.refusal(
+                node,
+                f"the array {name!r} is read where it may be one of several",
+                "it is assigned in a loop or a branch that ends before, and which array a name means must not depend "
+                "on what has run",
+                f"make the array before, and assign its elements there: {name}[:] = ...",
+            )
         if frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(
                 node,
@@ -80,4 +97,6 @@ def element_type(frame: Frame, node: ast.expr) -> Any:
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
             return frame.kernel.arrays[binding.array].dtype
+        if isinstance(binding, ViewBinding):
+            return binding.view.dtype
     return outside_object(frame, node)

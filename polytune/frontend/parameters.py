@@ -92,6 +92,8 @@ def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
             kernel.arrays[name] = Array(name, kind.dtype, ArrayRole.ARGUMENT, shape, location=location)
             for extent in shape:
                 parameter = aliases.get(extent) or kernel.fresh(f"{name}_{extent.dimension}")
+                if extent in aliases:
+                    kernel.source_names.add(parameter)
                 kernel.parameters[parameter] = Parameter(parameter, extent, nonnegative=True)
                 kernel.extents[name, extent.dimension] = Value(ParameterValue(parameter), weak=True)
             bindings[name] = ArrayBinding(name)

@@ -59,5 +59,10 @@ class ElementLocations:
         self._known[id(element)] = (element, location)
         return element
 
+    def find(self, element: Element) -> SourceLocation | None:
+        """Where a reference stands, if that has been recorded."""
+        found = self._known.get(id(element))
+        return None if found is None else found[1]
+
     def of(self, element: Element, default: SourceLocation) -> SourceLocation:
         return self._known.get(id(element), (element, default))[1]

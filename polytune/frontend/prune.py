@@ -10,7 +10,7 @@ import islpy as isl
 from polytune.frontend.expression import Expression, Extent, ParameterValue, walk
 from polytune.frontend.frame import Kernel
 from polytune.frontend.parameters import needed_parameters, replace_parameters
-from polytune.frontend.scop import Parameter, Statement
+from polytune.frontend.scop import Parameter, SizeCondition, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
@@ -26,6 +26,10 @@ def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[
     of_extents = _of_extents(kernel)
     operations = (node for statement in statements for operation in statement.operations for node in walk(operation))
     names |= {node.name for node in operations if isinstance(node, ParameterValue) and node.name in of_extents}
+    for condition in kernel.size_conditions:
+        names |= _parameter_names(condition.violated)
+        expressions = (part for part in condition.parts if not isinstance(part, str))
+        names |= {n.name for part in expressions for n in walk(part) if isinstance(n, ParameterValue)}
     shapes = (extent for array in kernel.arrays.values() for extent in array.shape)
     names |= {node.name for extent in shapes for node in walk(extent) if isinstance(node, ParameterValue)}
     return needed_parameters(kernel.parameters, names)
@@ -81,6 +85,15 @@ def nodes_without_parameters(nodes: tuple[SourceNode, ...], replaced: dict[str, 
     return tuple(change(node) for node in nodes)
 
 
+def simplified(conditions: Sequence[SizeCondition], context: isl.Set) -> tuple[SizeCondition, ...]:
+    """Conditions in the space of the parameters, without what the context says."""
+    space = context.get_space()
+    return tuple(
+        replace(condition, violated=condition.violated.align_params(space).gist(context).coalesce())
+        for condition in conditions
+    )
+
+
 def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set:
     """``[p] -> { : every extent of an array >= 0 }``."""
     space = isl.Space.params_alloc(context, len(parameters))
@@ -91,3 +104,12 @@ def context_of(parameters: Sequence[Parameter], context: isl.Context) -> isl.Set
         if parameter.nonnegative:
             result = result.lower_bound_val(isl.dim_type.param, position, isl.Val(0, context))
     return result
+
+
+def checked(context: isl.Set, conditions: Sequence[SizeCondition]) -> isl.Set:
+    """The context with what each call is checked for, where that is convex."""
+    for condition in conditions:
+        narrowed = context.subtract(condition.violated).coalesce()
+        if narrowed.n_basic_set() == 1:
+            context = narrowed
+    return context

@@ -73,25 +73,13 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
 )
 
 
-_LOOP = (
-    "write the loop: s += A[i] adds up, s = max(s, A[i]) finds the greatest (where elements may be NaN, "
-    "s = np.maximum(s, A[i]))"
-)
-_FILL = "make an array with np.empty at the top of the kernel and fill it in a loop, or pass it as an argument"
-
 _ROUND = (
     "write r = np.floor(x), and r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0, which rounds "
     "halves to even numbers"
 )
 
 _INSTEAD: dict[str, str] = {
-    **dict.fromkeys(("sum", "mean", "prod", "min", "max", "amin", "amax", "dot", "vdot", "matmul", "einsum"), _LOOP),
-    **dict.fromkeys(("cumsum", "cumprod", "var", "std", "all", "any", "outer", "inner", "fill"), "write the loop"),
-    **dict.fromkeys(("argmin", "argmax"), "write the loop: if A[i] < least: least = A[i] and where = i, in two lines"),
-    **dict.fromkeys(("ones", "full", "ones_like", "full_like", "array", "arange", "linspace", "copy", "eye"), _FILL),
     **dict.fromkeys(("round", "rint", "around"), _ROUND),
-    "where": "write a conditional expression: a if condition else b",
-    "T": "swap the subscripts: A[j, i]",
 }
 """What to write in place of functions and attributes, by the last part of their names."""
 

@@ -6,11 +6,12 @@ import ast
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
 
+from polytune.frontend.array_expressions.calling import array_of_its_own
 from polytune.frontend.assignments import store_scalar
-from polytune.frontend.bindings import map_values, meaning_of
+from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.expression import Counter, Element, Iterator, walk
 from polytune.frontend.expressions import read
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ShapeBinding, TupleBinding, ValueBinding
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ShapeBinding, TupleBinding, ValueBinding, ViewBinding
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
     Result,
@@ -35,7 +36,8 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
     meaning = meaning_of(frame, node.value, alone=True)
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
-        exits.sites[site] = map_values(meaning, lambda value: _kept(frame, node, value))
+        whole = map_arrays(meaning, lambda view: array_of_its_own(frame, node, view))
+        exits.sites[site] = map_values(whole, lambda value: _kept(frame, node, value))
     elif exits.returned is not None:
         exits.sites[site] = _in_slots(frame, node, meaning)
     else:
@@ -47,7 +49,7 @@ def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
         case TupleBinding(items):
             for item in items:
                 _refuse_objects(frame, node, item)
-        case ValueBinding() | ShapeBinding() | ArrayBinding():
+        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding():
             pass
         case _:
             raise frame.source.refusal(
@@ -140,6 +142,8 @@ def _kind(meaning: Meaning | None) -> object:
     match meaning:
         case ArrayBinding(array):
             return array
+        case ViewBinding(view):
+            return view.region
         case TupleBinding(items):
             return tuple(_kind(item) for item in items)
         case None:

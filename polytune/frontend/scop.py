@@ -51,6 +51,26 @@ class Parameter:
 
 
 @dataclass(frozen=True)
+class SizeCondition:
+    """A set of parameter values for which a call must be refused, as shapes in it do not fit.
+
+    Attributes:
+        violated: ``[p] -> { : ... }``.
+        what: what is wrong then, in terms of the source.
+        parts: the same with the numbers of the call, texts and expressions of parameters in turn; empty where it needs
+            loop variables.
+        location: where in the source.
+        remedy: what to do about it.
+    """
+
+    violated: isl.Set
+    what: str
+    parts: tuple[str | Expression, ...]
+    location: SourceLocation
+    remedy: str
+
+
+@dataclass(frozen=True)
 class Array:
     """An array or scalar variable that statements access.
 
@@ -186,6 +206,7 @@ class Scop:
         loops: the source's loops, outermost first in source order.
         strict: whether sums keep their source order.
         result_location: where what is returned stands.
+        size_conditions: what each call is checked for, in source order, beside the bounds of accesses.
         reports: by number, from 1, the places where subscripts are tested while the kernel runs.
         checks: the numbers in index arrays that are tested before the kernel runs.
         preconditions: lines of Python on the arguments, which raise what the kernel raises before anything runs.
@@ -205,6 +226,7 @@ class Scop:
     source: str
     strict: bool = False
     result_location: SourceLocation | None = None
+    size_conditions: tuple[SizeCondition, ...] = ()
     reports: tuple[Report, ...] = ()
     checks: tuple[IndexCheck, ...] = ()
     preconditions: tuple[str, ...] = ()

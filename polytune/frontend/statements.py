@@ -6,9 +6,11 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import control
+from polytune.frontend.array_expressions.calling import evaluate_statement
+from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue
-from polytune.frontend.expressions import number, plain_arguments
+from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.program import Perform
@@ -60,10 +62,12 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
 
 
 def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
-    function = outside_object(frame, call.func)
+    function = None if is_method(frame, call.func) else outside_object(frame, call.func)
     plain = inlinable(function)
     if plain is not None:
         frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
+        return
+    if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
         return
     plain_arguments(frame, call)
     raise frame.source.refusal(

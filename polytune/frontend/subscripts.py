@@ -12,7 +12,6 @@ from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, TupleBin
 from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
-from polytune.frontend.refusals import counted
 
 Reader = Callable[[Frame, ast.expr], Value]
 
@@ -21,7 +20,7 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
     """The element that ``A[i, j]`` or ``A[i][j]`` refers to.
 
     Raises:
-        UnsupportedSourceError: not one affine subscript for each dimension of an array.
+        UnsupportedSourceError: a subscript is no integer, or what is subscripted is no array.
     """
     base, subscripts = _flatten(node)
     while isinstance(base, ast.Attribute) and base.attr == "T":  # the element of the array with its axes swapped
@@ -52,16 +51,6 @@ def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
             "pass a NumPy array for it, or use it without a subscript",
         )
     array = frame.kernel.arrays[binding.array]
-    for subscript in subscripts:
-        _refuse_slices(frame, subscript)
-    if len(subscripts) != array.ndim:
-        raise frame.source.refusal(
-            node,
-            f"{base.id} has {counted(array.ndim, 'dimension')} and is accessed with "
-            f"{counted(len(subscripts), 'subscript')}",
-            "a statement works on single elements",
-            f"write {base.id}[{', '.join('ijklmnpq'[: array.ndim])}] with one subscript for each dimension, in loops",
-        )
     indices = tuple(
         _index(frame, subscript, array.name, dimension, read) for dimension, subscript in enumerate(subscripts)
     )
@@ -89,17 +78,6 @@ def _flatten(node: ast.Subscript) -> tuple[ast.expr, list[ast.expr]]:
         chain = [*(base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]), *chain]
         base = base.value
     return base, chain
-
-
-def _refuse_slices(frame: Frame, subscript: ast.expr) -> None:
-    ellipsis = isinstance(subscript, ast.Constant) and (subscript.value is ... or subscript.value is None)
-    if isinstance(subscript, ast.Slice | ast.Starred) or ellipsis:
-        raise frame.source.refusal(
-            subscript,
-            "a slice of an array",
-            "work on whole rows hides the loop that is to be scheduled",
-            "write the loop over the elements: for j in range(...)",
-        )
 
 
 def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reader) -> Expression:

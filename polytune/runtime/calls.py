@@ -23,6 +23,7 @@ from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
+from polytune.runtime.settled import SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import current_mode
@@ -95,6 +96,7 @@ class CallableKernel(TunableKernel):
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._outside: OutsideValues | None = None
+        self._settled = SettledCalls()
         self._is_frozen = False
         self._loaded = {}
         self._given = set()
@@ -112,6 +114,11 @@ class CallableKernel(TunableKernel):
             ArgumentError: the arguments do not fit; nothing has been written.
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
+        if not (keywords or self._is_frozen) and current_mode() == "on":
+            if self._outside and (changed := self._outside.changed()) is not None:
+                self._reconsider(changed)
+            if self._settled.make(arguments):
+                return None
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
@@ -152,6 +159,8 @@ class CallableKernel(TunableKernel):
             self._learn(
                 case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
             )
+            if tuner.settled is configuration and not disturbed:
+                self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
     def _learn(
@@ -290,6 +299,7 @@ class CallableKernel(TunableKernel):
         """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
         with self._lock:
             tuners = list(self._tuners.values())
+            self._settled.clear()
             for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
         for tuner in tuners:
@@ -312,6 +322,7 @@ class CallableKernel(TunableKernel):
             if newest is not generated:  # another thread was here before
                 return newest
             newest = generated.again()
+            self._settled.clear()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dis
+import functools
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +17,7 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, Source
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for, is_on_disk
-from polytune.runtime.context_memory import Contexts
+from polytune.runtime.context_memory import ContextMemory, Contexts
 from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
@@ -49,7 +51,7 @@ _COMPILING_ANY = 0.07  # seconds, of any function
 _BYTES_A_SECOND = 7000.0  # of Python's bytecode
 
 # When a first call runs another version than the first choice.
-_QUICK = 0.4  # seconds of compiling for which nothing else is compiled first
+_QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
 _FRACTION = 0.5  # of the time that compiling the first choice takes
 _SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
 _TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
@@ -275,11 +277,13 @@ class GeneratedKernel:
 
         Where it cannot, compiling it begins in the background.
         """
-        return background.provides(
+        missing = [
             (function, _words(team))
             for function, team in self._functions(configuration)
             if function.__name__ not in self._addresses
-        )
+        ]
+        is_first = configuration["version"] == next(iter(self._versions), None)
+        return background.provides(missing, urgent=is_first)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
         """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
@@ -424,6 +428,48 @@ class GeneratedKernel:
         local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
+    def can_bind(self, configuration: Mapping[str, Any]) -> bool:
+        """Whether nothing but a context is needed to run a configuration: it runs on the processor, and there are
+        neither local arrays nor a result."""
+        name = configuration["version"]
+        return name != PARTITIONED and name in self._addresses and not self.module.SCRATCH and self._result is None
+
+    def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun:
+        """A configuration and a checked call, to be run again and again; see `can_bind`."""
+        name = configuration["version"]
+        tiles = [configuration[size] for size in self._sizes[name]]
+        filled = self._contexts.filled(invocation.values, (), invocation.parameters, tiles)
+        workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
+        function = self._addresses[name] if workers else self._versions[name].function
+        return BoundRun(self._contexts, bytes(filled.memory), function, workers)
+
+    @property
+    def array_positions(self) -> Sequence[int]:
+        """Which of the arguments are arrays."""
+        return self._array_positions
+
+    @functools.cached_property
+    def checked_positions(self) -> frozenset[int]:
+        """The arguments, but for arrays, whose values the checks of a call look at, or the sizes follow from."""
+        loaded = {
+            instruction.argval
+            for function in (self.module.parameters, self.module.check)
+            for instruction in dis.get_instructions(function)
+            if instruction.opname.startswith("LOAD_FAST")
+        }
+        names = self.module.ARGUMENTS
+        return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
+
+    @functools.cached_property
+    def scalar_offsets(self) -> Mapping[int, int]:
+        """Where the arguments that are no integers, nor arrays, are in a context, in bytes, by their positions."""
+        module = self.module
+        return {
+            module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
+            for number, name in enumerate(module.SCALARS)
+            if module.SIGNATURE[name].dtype.startswith("float")
+        }
+
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run the version that is shared among platforms."""
         execution = self._execution
@@ -493,6 +539,35 @@ class GeneratedKernel:
         if not self.module.SCRATCH:
             return ()
         return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
+
+
+class BoundRun:
+    """A run whose context is known.
+
+    Args:
+        contexts: where contexts are from.
+        content: what the context holds before the run.
+        function: the version, for a team the address of its C entry.
+        workers: how many may work; 0 for a version without a team.
+    """
+
+    __slots__ = ("_content", "_contexts", "_function", "_workers")
+
+    def __init__(self, contexts: Contexts, content: bytes, function: Any, workers: int):
+        self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
+
+    def context(self) -> ContextMemory:
+        """The context of this thread, filled."""
+        context = self._contexts.memory()
+        context.memory[:] = self._content
+        return context
+
+    def run(self, context: ContextMemory) -> None:
+        """Run it once."""
+        if self._workers:
+            run_team(self._function, context, self._workers)
+        else:
+            self._function(context.address)
 
 
 def _words(team: bool) -> int:

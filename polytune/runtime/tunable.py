@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from polytune.errors import PolytuneError
+from polytune.runtime.settled import SettledCalls
 from polytune.runtime.tuned_files import Entry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
@@ -46,6 +47,7 @@ class TunableKernel:
     _lock: threading.RLock
     _tuners: dict[Case, OnlineTuner]
     _is_frozen: bool
+    _settled: SettledCalls
     _loaded: dict[tuple[str, str], Mapping[str, Any]]
     """The best configurations by files, by the kernel and the sizes."""
     _given: set[Case]
@@ -139,6 +141,7 @@ class TunableKernel:
             self._loaded = {(each.kernel, each.shape): each.configuration for each in entries}
             tuners = [self._tuners.pop(case) for case in list(self._tuners)]
             self._given.clear()
+            self._settled.clear()
         for tuner in tuners:
             tuner.save()
         return len(entries)

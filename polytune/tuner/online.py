@@ -13,11 +13,11 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
-from polytune.tuner.disturbance import Disturbance
-from polytune.tuner.drift import DriftDetector
+from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.hierarchy.subspace import SIMPLEX
-from polytune.tuner.ledger import Ledger, Statistics
+from polytune.tuner.learning import Learning
+from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.prospects import Prospects
@@ -25,17 +25,15 @@ from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
-from polytune.tuner.trials import OnlineTrial, TrialLog
+from polytune.tuner.trials import OnlineTrial
 
 Result = TypeVar("Result")
 
-_PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
-_SEEDS_AFTER_DRIFT = 8
 _LONG_PROPOSAL = 1e-3  # seconds
 _LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
 
 
-class OnlineTuner:
+class OnlineTuner(Choosing, Learning):
     """Chooses a configuration for each call and learns from the time that the call took.
 
     >>> from polytune.tuner import Nominal, OnlineTuner, Space
@@ -77,6 +75,10 @@ class OnlineTuner:
             `is_ready`; they teach nothing.  Without it the first call waits.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
+
+    Attributes:
+        space: what is chosen from.
+        key: what the store keeps the measurements under; None without one.
     """
 
     def __init__(
@@ -102,25 +104,6 @@ class OnlineTuner:
     ):
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
-        self.space = space
-        self._default = space.default()
-        self._opening = opening
-        self._prospects = Prospects(space, risk, preparation, compilation)
-        self._disturbance = Disturbance()
-        self._log = TrialLog()
-        self._budget = Budget.of(budget)
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._ledger = Ledger()
-        self._drift = DriftDetector()
-        self._settled: Configuration | None = None
-        self._reference = 0.0
-        self._trial: Configuration | None = None
-        self._choices_since_trial = 0
-        self._previous: Configuration | None = None
-        self._awaited: Configuration | None = None  # to be tried as soon as it is ready
-        self._is_after_trial = False
-        self._refused_for_now = ""  # why what was proposed last is not tried
 
         def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
@@ -136,10 +119,12 @@ class OnlineTuner:
                 numeric=self._numeric_method,
             )
 
+        prospects = Prospects(space, risk, preparation, compilation)
+        super().__init__(space, Budget.of(budget), prospects, search, opening)
+        self._clock = clock
+        self._lock = threading.Lock()
         self._hints = tuple(starts)
-        self._new_search = search
         self.key = None if key is None else Key(*key)
-        self._persistence: Persistence | None = None
         if store is not None and key is not None:
             self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
@@ -178,133 +163,6 @@ class OnlineTuner:
                 # What a model takes is a cost of tuning like any other.
                 self._ledger.lost_seconds += proposing
             return configuration
-
-    def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        search = self._search
-        if self._opening is not None:
-            first = self._opening_call(self._opening, is_ready)
-            if first is not None:
-                return first
-        best = search.best
-        if self._trial is not None:
-            self._choices_since_trial += 1
-            if self._choices_since_trial < _PATIENCE:
-                return best[0] if best is not None else self._trial
-        elif best is not None and (self._objection() is not None or self._is_to_show_the_slowdown()):
-            return self._pause(best[0])
-        configuration = self._proposal(is_ready)
-        if search.converged:
-            self._settle()
-            return self._settled or configuration
-        if best is not None:
-            is_beside = is_ready is not None
-            wait = 0.0 if is_beside else self._prospects.preparation(configuration, self._ledger)[0]
-            objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
-            if objection is not None and (configuration != best[0] or search.is_racing):
-                self._refused_for_now = objection
-                return self._pause(best[0])
-            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
-                return configuration  # its turn in a race, or nothing else may be tried for now
-            if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
-                return self._pause(best[0])
-        self._refused_for_now = ""
-        self._trial, self._choices_since_trial = configuration, 0
-        return configuration
-
-    def _opening_call(
-        self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
-    ) -> Configuration | None:
-        """What is run while the first choice is compiled beside the program; None where nothing is waited for."""
-        best = self._search.best
-        first = best[0] if best is not None else self._search.ask()
-        if is_ready is None or first == opening or is_ready(first):
-            self._opening = self._awaited = None
-            return None
-        self._awaited = first
-        return opening
-
-    def _is_to_show_the_slowdown(self) -> bool:
-        """Whether the best configuration is run, as something slows calls down, and nobody knows by how much: every
-        other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
-        disturbance = self._disturbance
-        return disturbance.is_on and (
-            self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
-        )
-
-    def _pause(self, best: Configuration) -> Configuration:
-        """Run the best, whatever was asked for."""
-        self._search.interrupt()
-        return best
-
-    def _proposal(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        """What the search asks for next, without what would be too dear if it were as slow as it may be, and without
-        what has to be compiled first: that is set aside until it is ready, and what is ready is tried meanwhile."""
-        search = self._search
-        held = None if search.is_racing else self._next_of_postponed()
-        if held is not None and not self._is_too_dear(held) and not self._must_wait(held, is_ready):
-            search.resume(held)
-        configuration = search.ask()
-        while self._is_too_dear(configuration) or self._must_wait(configuration, is_ready):
-            if not search.postpone():
-                break
-            configuration = search.ask()
-        return configuration
-
-    def _next_of_postponed(self) -> Configuration | None:
-        """Of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
-        postponed = self._search.postponed
-        if len(postponed) < 2 or self._awaited in postponed:
-            return self._awaited if self._awaited in postponed else next(iter(postponed), None)
-        return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
-
-    def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
-        """Whether a configuration is not ready to be run; where it may be, compiling it begins."""
-        best, prospects, ledger = self._search.best, self._prospects, self._ledger
-        if best is None or configuration == best[0]:
-            return False
-        if is_ready is None:
-            return self._would_wait_too_long(configuration)
-        kind = prospects.kind(configuration)
-        begun = self._awaited is not None and prospects.kind(self._awaited) == kind
-        if not begun and self._awaited is not None and kind not in prospects.run:
-            return True  # one after the other
-        if not begun and prospects.needs_compiler(configuration, ledger):
-            objection = self._budget.objection_to_disturbance(ledger, prospects.disturbance(configuration, ledger))
-            objection = objection or self._objection(self._loss(configuration, is_beside=True))
-            if objection is not None:
-                self._refused_for_now = objection
-                return True
-        if is_ready(configuration):
-            if begun:
-                self._awaited = None
-            return False
-        if not begun and self._awaited is None:
-            self._awaited = configuration
-            self._disturbance.is_on = True  # from this call on
-        return True
-
-    def _would_wait_too_long(self, configuration: Configuration) -> bool:
-        """Whether a call that waits for a compiler would wait longer than it may by now, and something else is tried;
-        a budget that saves up for what it may lose waits."""
-        if self._budget.reserves:
-            return False
-        wait, _ = self._prospects.preparation(configuration, self._ledger)
-        objection = self._budget.objection_to_wait(self._ledger, wait)
-        if objection is not None:
-            self._refused_for_now = objection
-        return objection is not None
-
-    def _is_too_dear(self, configuration: Configuration) -> bool:
-        return self._prospects.is_too_dear(configuration, self._search, self._ledger, self._budget)
-
-    def _loss(self, configuration: Configuration, *, is_beside: bool) -> float:
-        """How many seconds it may lose to try a configuration."""
-        return self._prospects.loss(
-            configuration, self._search, self._ledger, self._budget, is_beside=is_beside, awaited=self._awaited
-        )
-
-    def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
-        return self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
 
     def report(
         self,
@@ -367,107 +225,25 @@ class OnlineTuner:
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
-    def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
-        search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
-        best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
-        search.tell(configuration, seconds)
-        is_best = best is not None and configuration == best[0]
-        # A call of the best after one of something else finds the caches as that has left them.
-        is_settled_in = is_best and self._previous == configuration
-        lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
-        ledger.lost_seconds += lost
-        if configuration == self._trial:
-            is_first = kind not in self._prospects.measured
-            counts = best is not None and not is_best and not is_defending
-            self._end_trial(lost, compile_seconds, is_weighed=not is_racing, is_first=is_first, counts=counts)
-        self._prospects.measured.add(kind)
-        if not is_best:
-            self._changed(configuration)
-        now = search.best
-        if now is not None:
-            if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
-                self._compare_default(now)
-            ledger.compare(None if is_best else seconds, now[1])
+    def report_settled(self, configuration: Configuration, seconds: float) -> None:
+        """As `report` for an undisturbed call of the configuration that was settled on, in less time.
 
-    def _compare_default(self, best: tuple[Configuration, float]) -> None:
-        """Note how many times longer than the best the default takes, as both have been measured now."""
-        default = self._search.measurements.get(self._default)
-        if default is not None and best[1] > 0:
-            self._ledger.gain = default.estimate / best[1]
-
-    def _take_disturbed(
-        self, configuration: Configuration, seconds: float, compile_seconds: float, *, goes_on: bool
-    ) -> None:
-        """Learn from a call that was disturbed what can be told: of a trial, where it is known by how much calls are
-        longer for now; of the best, just that."""
-        search, ledger, disturbance = self._search, self._ledger, self._disturbance
-        best, is_trial = search.best, configuration == self._trial
-        if best is None or self._settled is not None or goes_on:
-            self._set_aside(configuration, seconds, goes_on=goes_on)
-            return
-        disturbance.is_on = True
-        if configuration == best[0]:
-            disturbance.note(seconds, best[1])
-        slowdown = disturbance.slowdown
-        if configuration == best[0] or not is_trial or slowdown is None or search.is_racing:
-            self._set_aside(configuration, seconds, goes_on=False)
-            return
-        undisturbed = seconds / slowdown
-        ledger.lost_seconds += seconds - undisturbed
-        ledger.disturbed_seconds += seconds - undisturbed
-        self._learn(configuration, undisturbed, compile_seconds)
-
-    def _note_in_log(self, configuration: Configuration, seconds: float, *, is_opening: bool) -> None:
-        """Enter a call in the log, if it runs something other than the best."""
-        best = self._search.best
-        is_best = best is not None and configuration == best[0]
-        self._is_after_trial = not is_best
-        if is_opening:
-            if not self._log:
-                self._log.add(configuration, seconds, "compiled in no time, while the first choice is compiled")
-        elif not is_best:
-            self._log.add(configuration, seconds, self._why(configuration))
-
-    def _why(self, configuration: Configuration) -> str:
-        """Why something other than the best is run."""
-        search, prospects = self._search, self._prospects
-        if search.best is None:
-            return "the first choice"
-        if search.is_racing:
-            return "against the default, which may be faster" if search.is_defending else "in a race for the best"
-        if configuration in search.measurements:
-            return "measured again, as it may be the best"
-        if prospects.kind(configuration) in prospects.measured:
-            return "other numbers"
-        return "code that has not been run before"
-
-    def _set_aside(self, configuration: Configuration, seconds: float, *, goes_on: bool) -> None:
-        """Count a call that was disturbed, and learn nothing from it."""
-        best, ledger = self._search.best, self._ledger
-        self._search.interrupt()
-        ledger.disturbed_calls += 1
-        if best is not None:
-            lost = max(0.0, seconds - best[1])
-            ledger.lost_seconds += lost
-            ledger.disturbed_seconds += lost
-            ledger.compare(None, best[1])
-        if configuration == self._trial and not goes_on:
-            self._trial = None
-
-    def _end_trial(
-        self,
-        lost: float,
-        compile_seconds: float,
-        *,
-        is_weighed: bool = True,
-        is_first: bool = False,
-        counts: bool = True,
-    ) -> None:
-        self._trial = None
-        best = self._search.best
-        if counts:
-            known = best[1] if best is not None and is_weighed else None
-            self._ledger.add_trial(lost, compile_seconds, known, is_first=is_first)
+        Args:
+            configuration: what `settled` is.
+            seconds: its run time.
+        """
+        with self._lock:
+            if configuration is self._settled and self._previous is configuration:
+                self._disturbance.is_on = False
+                ledger = self._ledger
+                ledger.compare(None, self._reference)
+                if self._drift.observe(seconds, self._reference):
+                    self._reopen()
+                self._log.count()
+                ledger.calls += 1
+                ledger.total_seconds += seconds
+                return
+        self.report(configuration, seconds)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.
@@ -512,26 +288,7 @@ class OnlineTuner:
         self.report(configuration, self._clock() - started)
         return result
 
-    # ---- settling and starting again
-
-    def _settle(self) -> None:
-        best = self._search.best
-        if best is not None:
-            self._settled, self._reference = best
-            self._changed(best[0])
-
-    def _reopen(self) -> None:
-        """Measure again, from the best configurations known; what failed stays failed."""
-        previous = self._search
-        ranked = sorted(previous.measurements, key=lambda c: previous.measurements[c].estimate)
-        # What runs goes on first: while nothing else may be tried, it is what has won against the default.
-        first = [] if self._settled is None else [self._settled]
-        seeds = dict.fromkeys([*first, self._default, *ranked[:_SEEDS_AFTER_DRIFT]])
-        self._search = self._new_search([each for each in seeds if each not in previous.failures])
-        for configuration, reason in previous.failures.items():
-            self._search.fail(configuration, reason)
-        self._settled, self._trial = None, None
-        self._ledger.reopened += 1
+    # ---- the store
 
     def _take_over(self, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:
         """Learn what other processes have measured."""
@@ -540,10 +297,6 @@ class OnlineTuner:
             best = self._search.best
             if self._settled is not None and best is not None and best[0] != self._settled:
                 self._settled, self._reference = best
-
-    def _changed(self, configuration: Configuration) -> None:
-        if self._persistence is not None:
-            self._persistence.note(configuration)
 
     def _snapshot(self, configurations: Sequence[Configuration]) -> Snapshot:
         with self._lock:
@@ -590,6 +343,11 @@ class OnlineTuner:
         """What was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
             return list(self._log)
+
+    @property
+    def settled(self) -> Configuration | None:
+        """The configuration that every call runs; None while the tuner has not settled."""
+        return self._settled
 
     @property
     def converged(self) -> bool:

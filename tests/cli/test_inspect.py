@@ -59,7 +59,7 @@ def test_cpu_stage_is_a_python_module_that_depends_on_the_signature(run, kernels
 def test_refusal_points_at_the_line(run, tmp_path):
     file = tmp_path / "refused.py"
     file.write_text(
-        "import polytune\n\n@polytune.kernel\ndef square(n, A):\n    for i in range(n):\n        A[i / 2] = 0.0\n"
+        "import polytune\n\n@polytune.kernel\ndef square(n, A):\n    for i in range(n):\n        A[i] = {n: 1.0}[n]\n"
     )
     ran = run("inspect", f"{file}:square")
     assert (ran.code, ran.out) == (1, "")

@@ -72,7 +72,7 @@ class Run:
                 continue
             shape = tuple(int(self._value(extent)) for extent in array.shape)
             content = 0 if array.zeroed else -777
-            self.memory[array.name] = np.full(shape, content, dtype=array.dtype)
+            self.memory[array.name] = np.full(shape, content).astype(array.dtype)
             if array.role is ArrayRole.CONSTANT:
                 self.memory[array.name].flat[:] = array.values
             if array.initial is not None:

@@ -302,47 +302,20 @@ def rounded_roots(A, B):
         B[i] = A[int(np.sqrt(i))]
 
 
-@mended(refused.wrong_rank, lambda: (matrix(3, 4),), "write A[i, j] with one subscript for each dimension, in loops")
-def right_rank(A):
-    for i in range(3):
-        for j in range(A.shape[1]):
-            A[i, j] = 1.0
-
-
 # ---- whole arrays
 
 
-@mended(refused.slice_assignment, VECTOR, "write the loop over the elements: for j in range(...)")
-def loop_for_a_slice(A):
-    for j in range(len(A)):
-        A[j] = 0.0
-
-
-@mended(refused.slice_in_an_expression, lambda: (matrix(), vector(), 3), "write the loop over the elements",
+@mended(refused.slice_in_an_expression, lambda: (matrix(), vector(), 3), "A[i, :] = ..., or reduce the array",
         is_error=True)  # fmt: skip
 def loop_for_a_slice_in_an_expression(A, B, n: int):
     for i in range(n):
-        for j in range(1, n):
-            B[i] += A[i, j]
+        B[i] = np.sum(A[i, 1:n])
 
 
-@mended(refused.array_as_a_number, TWO, "access an element, as A[...] with 1 subscript, in a loop", is_error=True)
+@mended(refused.array_as_a_number, TWO, "access an element, with 1 subscript", is_error=True)
 def element_for_an_array(A, B):
     for i in range(len(B)):
-        B[i] = A[0] + A[i]
-
-
-@mended(
-    refused.whole_array_expression,
-    lambda: (vector(), vector(), vector()),
-    "access an element, as A[...] with 1 subscript, in a loop",
-)
-def loop_for_an_array_expression(A, B, C):
-    C[0] = 1.0
-    D = np.empty(len(A))
-    for i in range(len(A)):
-        D[i] = A[i] + B[i]
-    A[0] = B[0]
+        B[i] = min(1.0, B[i]) if A[0] else 0.0 + A[i]
 
 
 @mended(refused.rebound_array, VECTOR, "use a new name for what is assigned")
@@ -356,27 +329,9 @@ def number_without_subscript(A, x: float):
     A[0] = x
 
 
-@mended(
-    refused.subscripted_expression,
-    TWO,
-    "give the array a name of its own, as an argument of the kernel",
-    lambda kernel, A, B: kernel(A, A + B),
-)
-def expression_as_an_argument(A, S):
-    A[1] = S[0]
-
-
-@mended(refused.transposed, SQUARE, "swap the subscripts: A[j, i]", is_error=True)
-def subscripts_swapped(A):
-    A[0, 1] = A[1, 0]
-
-
-@mended(refused.matrix_product, lambda: (vector(), vector(), vector(1)), "s += x[i] * y[i]")
-def loop_of_a_product(A, B, C):
-    s = 0.0
-    for i in range(len(A)):
-        s += A[i] * B[i]
-    C[0] = s
+@mended(refused.matrix_product, lambda: (2.0, 3.0, vector(1)), "write * for a product of numbers", is_error=True)
+def product_of_numbers(A: float, B: float, C):
+    C[0] = A * B
 
 
 @mended(refused.unpacked_array, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]")
@@ -416,63 +371,6 @@ def extent_of_a_tuple(A):
     A[0] = s[0] + 1.0
 
 
-@mended(refused.numpy_function_on_an_array, TWO, "write the loop: s += A[i] adds up")
-def loop_for_a_sum(A, B):
-    for i in range(len(B)):
-        s = 0.0
-        for k in range(len(A)):
-            s += A[k]
-        B[i] = s + A[i]
-
-
-@mended(refused.greatest_element, lambda: (vector(), vector(1)), "s = max(s, A[i]) finds the greatest")
-def loop_for_the_greatest(A, B):
-    s = A[0]
-    for i in range(len(A)):
-        s = max(s, A[i])
-    B[0] = s
-
-
-@mended(
-    refused.greatest_element,
-    lambda: (np.array([1.0, np.nan, 2.0]), vector(1)),
-    "s = np.maximum(s, A[i])",
-)
-def loop_for_the_greatest_or_nan(A, B):
-    s = A[0]
-    for i in range(len(A)):
-        s = np.maximum(s, A[i])
-    B[0] = s
-
-
-@mended(refused.running_sum, TWO, "write the loop")
-def loop_for_a_running_sum(A, B):
-    s = 0.0
-    for i in range(len(A)):
-        s += A[i]
-        B[i] = s
-
-
-@mended(refused.place_of_the_least, lambda: (vector(), vector(1)), "if A[i] < least: least = A[i] and where = i")
-def loop_for_the_place(A, B):
-    least = A[0]
-    where = 0
-    for i in range(len(A)):
-        if A[i] < least:
-            least = A[i]
-            where = i
-    B[0] = where
-
-
-@mended(refused.array_of_ones, VECTOR, "make an array with np.empty at the top of the kernel and fill it in a loop")
-def filled_in_a_loop(A):
-    t = np.empty(len(A))
-    for i in range(len(A)):
-        t[i] = 1.0
-    for i in range(len(A)):
-        A[i] += t[i]
-
-
 HALVES = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 0.49999999999999994, -0.3, 7.0, 4503599627370497.0, -1e-30])
 
 
@@ -482,12 +380,6 @@ def rounded_by_floor(A):
         x = A[i]
         r = np.floor(x)
         A[i] = r if x - r < 0.5 or (x - r == 0.5 and r % 2.0 == 0.0) else r + 1.0
-
-
-@mended(refused.chosen_by_where, VECTOR, "write a conditional expression: a if condition else b")
-def chosen_by_a_conditional_expression(A):
-    for i in range(len(A)):
-        A[i] = 1.0 if A[i] > 0.5 else 0.0
 
 
 @mended(refused.bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
@@ -735,14 +627,6 @@ def defined_attribute(A, x: float):
 # ---- local arrays
 
 
-@mended(refused.allocation_in_a_loop, VECTOR, "make it once, before the loops, and fill it in them")
-def allocation_before_the_loop(A):
-    t = np.empty(3)
-    for i in range(len(A)):
-        t[0] = A[i]
-        A[i] = t[0]
-
-
 @mended(refused.unsupported_local_type, VECTOR, "as dtype=np.float64")
 def supported_local_type(A):
     t = np.zeros(3, dtype=np.float64)
@@ -766,13 +650,6 @@ def supported_order(A):
     t[0] = A[0]
 
 
-@mended(refused.array_name_reused, VECTOR, "use a name of its own for the array")
-def name_of_its_own(A):
-    t = np.zeros(3)
-    t[0] = A[0]
-    u = np.zeros(4)
-
-
 # ---- arguments of the kernel
 
 
@@ -791,6 +668,44 @@ def by_position(A, x: float):
     A[0] = x
 
 
+# ---- whole arrays
+
+
+@mended(refused.array_for_a_number, VECTOR, "use a new name for the array")
+def array_with_a_name_of_its_own(A):
+    s = 1.0
+    A[0] = s
+    t = A * 2.0
+    A[1] = t[0]
+
+
+@mended(refused.number_that_becomes_an_array, VECTOR, "give the result a name of its own")
+def result_with_a_name_of_its_own(A):
+    s = A[0] * 1.0
+    result = s + A
+    A[0] = result[1]
+
+
+@mended(refused.array_in_an_attribute, VECTOR, "assign it to a name")
+def array_in_a_name(A):
+    A[0] = 2.0
+    doubled = A * 2.0
+
+
+@mended(refused.array_of_the_last_iteration, VECTOR, "make the array before, and assign its elements there")
+def array_from_before(A):
+    t = A * 2.0
+    for i in range(len(A)):
+        t[:] = A * 2.0
+        A[i] = t[i]
+    A[0] = t[0]
+
+
+@mended(refused.subscripted_expression, lambda: (vector(), 2.0), "give the array a name of its own", is_error=True)
+def expression_as_an_argument(A, x: float):
+    A[1] = x + 1.0
+
+
 # ---- tuples and what calls return
 
 
@@ -802,7 +717,7 @@ def tuple_of_its_own(A):
     A[3] = u[0] - u[1]
 
 
-@mended(refused.array_in_an_element, TWO, "unpack the values: x, y = a, b", is_error=True)
+@mended(refused.tuple_in_an_element, TWO, "unpack the values: x, y = a, b", is_error=True)
 def number_in_an_element(A, B):
     x, A[2] = B[0], B[1]
     A[0] = x
@@ -883,13 +798,13 @@ def nothing_returned(A):
 
 
 @mended(
-    refused.array_of_a_tuple_as_a_number,
+    refused.tuple_of_a_tuple_as_a_number,
     TWO,
     "give it a name of its own, a, b = t, and use its elements",
     is_error=True,
 )
 def array_of_a_tuple(A, B):
-    t = 2.0, B
+    t = 2.0, (B[0], B[1])
     a, b = t
     A[0] = a * b[1]
 

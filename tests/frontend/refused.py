@@ -109,12 +109,7 @@ def call_in_a_subscript(A, B):
         B[i] = A[np.sqrt(i)]
 
 
-@refused("a slice of an array", ":")
-def slice_assignment(A):
-    A[:] = 0.0
-
-
-@refused("a slice of an array", "1:n")
+@refused("an array of 1 dimension is assigned to a single element", "B[i] = A[i, 1:n]")
 def slice_in_an_expression(A, B, n: int):
     for i in range(n):
         B[i] = A[i, 1:n]
@@ -215,29 +210,16 @@ def wide_integer(A):
     A[0] = 99999999999999999999
 
 
-@refused("A has 2 dimensions and is accessed with 1 subscript", "A[i]")
-def wrong_rank(A: "float64[:, ::1]"):
-    for i in range(3):
-        A[i] = 1.0
-
-
 @refused("the array 'A' is used like a number", "A")
 def array_as_a_number(A, B):
     for i in range(len(B)):
-        B[i] = A + A[i]
+        B[i] = min(1.0, B[i]) if A else 0.0 + A[i]
 
 
 @refused("the array name 'A' is assigned", "A = 0.0")
 def rebound_array(A):
     A[0] = 1.0
     A = 0.0
-
-
-@refused("the array 'A' is used like a number", "A")
-def whole_array_expression(A, B, C):
-    C[0] = 1.0
-    D = A + B
-    A[0] = B[0]
 
 
 @refused("'x' is subscripted but is not an array", "x")
@@ -249,18 +231,8 @@ WEIGHTS = np.array([0.5, 0.25, 0.25])
 TABLE = [1.0, 2.0, 3.0]
 
 
-@refused("A + B is subscripted", "(A + B)[0]")
-def subscripted_expression(A, B):
-    A[1] = (A + B)[0]
-
-
-@refused("the attribute .T of an array", "A.T")
-def transposed(A):
-    A[0] = A.T
-
-
-@refused("a matrix product (@)", "A @ B")
-def matrix_product(A, B, C):
+@refused("a matrix product (@) of numbers", "A @ B")
+def matrix_product(A: float, B: float, C):
     C[0] = A @ B
 
 
@@ -313,14 +285,6 @@ def empty_range(A):
         A[i] = 1.0
 
 
-@refused("an array is made inside a loop", "np.empty(3)")
-def allocation_in_a_loop(A):
-    for i in range(len(A)):
-        t = np.empty(3)
-        t[0] = A[i]
-        A[i] = t[0]
-
-
 @refused("the element type np.float16", "np.float16")
 def unsupported_local_type(A):
     t = np.zeros(3, dtype=np.float16)
@@ -337,13 +301,6 @@ def shape_from_data(A):
 def unsupported_order(A):
     t = np.zeros(3, order='F')  # fmt: skip
     t[0] = A[0]
-
-
-@refused("'t' is an array here and is assigned elsewhere too", "t")
-def array_name_reused(A):
-    t = np.zeros(3)
-    t[0] = A[0]
-    t = np.zeros(4)
 
 
 @refused("'x' is read before it is assigned", "x")
@@ -481,49 +438,49 @@ def nothing(A):
         A[i] = 1.0
 
 
-@refused("np.sum is called", "np.sum(A)")
-def numpy_function_on_an_array(A, B):
-    for i in range(len(B)):
-        B[i] = np.sum(A) + A[i]
-
-
-@refused("np.max is called", "np.max(A)")
-def greatest_element(A, B):
-    B[0] = np.max(A)
-
-
-@refused("np.cumsum is called", "np.cumsum(A)")
-def running_sum(A, B):
-    B[:] = np.cumsum(A)
-
-
-@refused("np.argmin is called", "np.argmin(A)")
-def place_of_the_least(A, B):
-    B[0] = np.argmin(A)
-
-
-@refused("np.ones is called", "np.ones(len(A))")
-def array_of_ones(A):
-    t = np.ones(len(A))
-    for i in range(len(A)):
-        A[i] += t[i]
-
-
-@refused("np.rint is called", "np.rint(A[i])")
+@refused("round is called", "round(A[i])")
 def rounded(A):
     for i in range(len(A)):
-        A[i] = np.rint(A[i])
-
-
-@refused("np.where is called", "np.where(A[i] > 0.5, 1.0, 0.0)")
-def chosen_by_where(A):
-    for i in range(len(A)):
-        A[i] = np.where(A[i] > 0.5, 1.0, 0.0)
+        A[i] = round(A[i])
 
 
 @refused("the attribute .nbytes of an array", "A.nbytes")
 def bytes_of_an_array(A):
     A[0] = A.nbytes
+
+
+@refused("'s' is a number, and an array is assigned to it", "s = A * 2.0")
+def array_for_a_number(A):
+    s = 1.0
+    A[0] = s
+    s = A * 2.0
+    A[1] = s[0]
+
+
+@refused("an array is combined with the number s", "s += A")
+def number_that_becomes_an_array(A):
+    s = A[0] * 1.0
+    s += A
+    A[0] = s[1]
+
+
+@refused("an array is assigned to math.tau", "math.tau")
+def array_in_an_attribute(A):
+    A[0] = 2.0
+    math.tau = A * 2.0
+
+
+@refused("the array 't' is read where it may be one of several", "t")
+def array_of_the_last_iteration(A):
+    for i in range(len(A)):
+        t = A * 2.0
+        A[i] = t[i]
+    A[0] = t[0]
+
+
+@refused("x + 1.0 is subscripted", "(x + 1.0)[0]")
+def subscripted_expression(A, x: float):
+    A[1] = (x + 1.0)[0]
 
 
 @refused("'t' is a tuple or list here and is assigned elsewhere too", "t = (A[0], A[1])")
@@ -535,8 +492,8 @@ def tuple_name_reused(A):
 
 
 @refused("A[2] is assigned something that is no number", "A[2]")
-def array_in_an_element(A, B):
-    x, A[2] = B[0], B
+def tuple_in_an_element(A, B):
+    x, A[2] = B[0], (B[1], B[2])
     A[0] = x
 
 
@@ -602,8 +559,8 @@ def function_returned(A):
 
 
 @refused("t[1] is used like a number", "t[1]")
-def array_of_a_tuple_as_a_number(A, B: "float64[::1]"):
-    t = 2.0, B
+def tuple_of_a_tuple_as_a_number(A, B: "float64[::1]"):
+    t = 2.0, (B[0], B[1])
     A[0] = t[0] * t[1]
 
 

@@ -34,7 +34,6 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
     ("function", "remedy"),
     [
         (refused.floating_point_bound, "use // in place of /, an int in place of a float argument"),
-        (refused.numpy_function_on_an_array, "write the loop: s += A[i] adds up"),
     ],
 )
 def test_a_remedy_is_that_of_the_reason(function: Callable[..., Any], remedy: str) -> None:

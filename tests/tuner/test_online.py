@@ -305,3 +305,21 @@ def test_what_proposals_take_is_counted_as_lost():
     for _ in range(3):
         tuner.report(tuner.choose(), 1.0)
     assert tuner.statistics().lost_seconds == 2 * 0.5  # of the first call nothing is known before it
+
+
+def test_calls_of_what_was_settled_on_can_be_reported_the_short_way():
+    one, other = OnlineTuner(SPACE), OnlineTuner(SPACE)
+    for tuner in (one, other):
+        while not tuner.converged:
+            configuration = tuner.choose()
+            tuner.report(configuration, cost(configuration))
+        tuner.report(tuner.settled, cost(tuner.settled))
+    seconds = cost(one.settled)
+    for factor in (1.0, 2.0):
+        for _ in range(200):
+            one.report_settled(one.settled or one.choose(), factor * seconds)
+            other.report(other.settled or other.choose(), factor * seconds)
+            if not (one.converged and other.converged):
+                break
+    assert one.statistics() == other.statistics()
+    assert one.statistics().reopened == 1

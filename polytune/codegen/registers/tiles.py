@@ -46,7 +46,7 @@ from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import Names
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
@@ -101,6 +101,7 @@ REGISTERS = LoopTransform(
     meaning="what the innermost loop updates again and again stays in vector registers",
     includes=(ACCUMULATED,),
     rewrite=partial(tile_registers, accumulations=True),
+    needs=(VECTOR_TYPES,),
     after=(ACCUMULATED, SUMMED),
     unsaid_after=(SUMMED,),
 )
@@ -110,6 +111,7 @@ PACKED = LoopTransform(
     meaning="what rows share copied into buffers first",
     includes=(ACCUMULATED,),
     rewrite=pack_tiles,
+    needs=(VECTOR_TYPES,),
     after=(ACCUMULATED, SUMMED),
 )
 
@@ -117,6 +119,7 @@ POINTS = LoopTransform(
     name="registers",
     meaning="many points side by side in vector registers",
     rewrite=partial(tile_registers, accumulations=False),
+    needs=(VECTOR_TYPES,),
     # Interleaved points have no band around the loops of their own.
     never_after=(ACCUMULATED, SUMMED, INTERLEAVED),
     unsaid_after=(EXPANDED, EARLY),

@@ -28,7 +28,7 @@ from polytune.codegen.loops import Block, Compute, For, If, Node, Program, Regio
 from polytune.codegen.registers.blocks import Names, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import Vectors, row_loop_of, vectorise_row
 from polytune.frontend.expression import Compare, Element, Expression, Iterator, Logical, walk
@@ -53,6 +53,7 @@ ABREAST = LoopTransform(
     name="abreast",
     meaning="some iterations side by side, each statement in all of them before the next one",
     rewrite=run_abreast,
+    needs=(VECTOR_TYPES,),
     never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
 )
 

@@ -48,7 +48,7 @@ from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import Names, by_vectors
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Lanes,
@@ -99,7 +99,7 @@ SCANNED = LoopTransform(
     meaning="elements that need the one before computed as sums, a vector at a time",
     rewrite=scan_program,
     never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
-    needs=(REASSOCIATION,),
+    needs=(VECTOR_TYPES, REASSOCIATION),
 )
 
 

@@ -84,7 +84,7 @@ def test_pieces_of_rows_are_right(function: Callable, dtype: str) -> None:
     generator = np.random.default_rng(0)
     stages = stages_of(function, [any_numbers(generator, dtype, 3, 3)], strict=True)
     vectors = {program.name for program in stages.programs if program.has_vectors}
-    assert vectors == {"split_registers", "blocked_registers", "blocked_packed"}
+    assert vectors == {"split_registers", "blocked_registers", "blocked_registers_prefetched", "blocked_packed"}
     for size in (0, 1, 2, 5, 11):
         check_versions(function, stages, [any_numbers(generator, dtype, size, size)])
 

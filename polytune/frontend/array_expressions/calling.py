@@ -1,0 +1,83 @@
+"""Arrays in calls: as arguments and results of inlined functions, and in calls that are statements."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+
+from polytune.frontend.array_expressions.assigning import binding_of
+from polytune.frontend.array_expressions.calls import Evaluate
+from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.stores import store
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue
+from polytune.frontend.expression import Iterator, walk
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ViewBinding
+
+
+def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
+    """What an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
+    if value.region is None:
+        value = kept(frame, node, value, "result")
+    return binding_of(frame, value)
+
+
+def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
+    """A copy of a part of an array, which a kernel can return.
+
+    Raises:
+        UnsupportedSourceError: its shape depends on loop variables.
+    """
+    if any(isinstance(part, Iterator) for extent in view.shape for part in walk(extent)):
+        raise frame.source.refusal(
+            node,
+            "an array whose shape depends on a loop is returned",
+            "its size must be known before the loop runs",
+            "return the whole array, and how much of it is meant",
+        )
+    copy = kept(frame, node, view, "result")
+    assert copy.region is not None
+    return ArrayBinding(copy.region.array)
+
+
+def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -> bool:
+    """Whether a function that is given arrays may compute with whole ones, so that its value is no mere expression."""
+    arrays = {name for name, binding in bindings.items() if isinstance(binding, ArrayBinding | ViewBinding)}
+    if not arrays:
+        return False
+    elements: set[int] = set()
+    for statement in body:
+        for node in ast.walk(statement):
+            match node:
+                case ast.Subscript(ast.Name() as base) | ast.Attribute(ast.Name() as base, "shape" | "ndim" | "dtype"):
+                    ranks = [bindings[base.id]] if base.id in arrays else []
+                    if all(isinstance(binding, ArrayBinding) for binding in ranks) and not _has_slice(node):
+                        elements.add(id(base))
+                case ast.Call(ast.Name("len"), [ast.Name() as base]):
+                    elements.add(id(base))
+    return any(
+        isinstance(node, ast.Name) and node.id in arrays and id(node) not in elements
+        for statement in body
+        for node in ast.walk(statement)
+    )
+
+
+def _has_slice(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
+
+
+def evaluate_statement(frame: Frame, call: ast.Call, evaluate: Evaluate) -> bool:
+    """A call that is a statement: ``A.fill(value)``, ``np.copyto(A, B)``, or one with ``out=``; whether it is one."""
+    match call:
+        case ast.Call(ast.Attribute(owner, "fill"), [value], []):
+            target = computed(frame, call, evaluate(frame, owner))
+            if isinstance(target, ArrayValue):
+                store(frame, call, target, evaluate(frame, value))
+                return True
+        case ast.Call(ast.Attribute(_, "copyto"), [first, second], []):
+            store(frame, call, as_array(computed(frame, call, evaluate(frame, first))), evaluate(frame, second))
+            return True
+        case ast.Call(_, _, keywords) if any(keyword.arg == "out" for keyword in keywords):
+            evaluate(frame, call)
+            return True
+    return False

@@ -1,0 +1,242 @@
+"""Calls of NumPy's functions, and of methods of arrays, on arrays: the table of those that are compiled.
+
+A function of numbers works on arrays element by element.  Every other one is registered, by ``compiles``, in the module
+that has its subject; a method is the function of its name.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend.affine import as_index
+from polytune.frontend.array_expressions.affine_arithmetic import normal
+from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.slices import is_none
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
+from polytune.frontend.expression import Expression
+from polytune.frontend.frame import Frame
+from polytune.frontend.names import element_type
+from polytune.frontend.parameters import derive, with_products
+from polytune.frontend.promotion import Value, number
+from polytune.signature import DATA_TYPES
+
+Evaluate = Callable[[Frame, ast.expr], Operand]
+
+
+@dataclass(frozen=True)
+class ArrayCall:
+    """A call with its arguments by the names of the function's parameters, syntax trees that nothing has read yet.
+
+    Attributes:
+        receiver: the array whose method is called, which is the first argument.
+        evaluate: reads an expression.
+        read: what has been read of them.
+        shape_of: gives the shape that ``A.shape`` and its like stand for; None for any other expression.
+    """
+
+    frame: Frame
+    node: ast.Call
+    name: str
+    arguments: dict[str, ast.expr]
+    receiver: Operand | None
+    first: str
+    evaluate: Evaluate
+    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None]
+    read: dict[str, Operand] = field(default_factory=dict)
+
+    def given(self, name: str) -> bool:
+        """Whether there is such an argument, and it is not None."""
+        if self.receiver is not None and name == self.first:
+            return True
+        node = self.arguments.get(name)
+        return node is not None and not is_none(node)
+
+    def operand(self, name: str) -> Operand:
+        """An argument that may be an array.
+
+        Raises:
+            UnsupportedSourceError: it is not there.
+        """
+        if self.receiver is not None and name == self.first:
+            return self.receiver
+        if name in self.read:
+            return self.read[name]
+        return self.evaluate(self.frame, self.argument(name))
+
+    def operand_type(self, name: str) -> str:
+        """The element type of an argument; it is read once."""
+        operand = self.operand(name)
+        self.read[name] = operand
+        return operand.dtype
+
+    def value(self, name: str) -> ArrayValue | Value:
+        """An argument, with its sums computed."""
+        return computed(self.frame, self.node, self.operand(name))
+
+    def array(self, name: str) -> ArrayValue:
+        """An argument as an array; a number has no dimensions."""
+        return as_array(self.value(name))
+
+    def argument(self, name: str) -> ast.expr:
+        """The syntax tree of an argument."""
+        if name not in self.arguments:
+            raise self.refusal(f"{self.name}(...) without {name!r}", f"pass {name!r}")
+        return self.arguments[name]
+
+    def constant(self, name: str, default: Any = None) -> Any:
+        """An argument that is a number, a truth value, None, or a tuple of numbers, known before the kernel runs.
+
+        Raises:
+            UnsupportedSourceError: it depends on arguments or data.
+        """
+        if name not in self.arguments or is_none(self.arguments[name]):
+            return default
+        node = self.arguments[name]
+        if isinstance(node, ast.Tuple | ast.List):
+            return tuple(self._number(each) for each in node.elts)
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            return node.value
+        return self._number(node)
+
+    def _number(self, node: ast.expr) -> Any:
+        operand = self.evaluate(self.frame, node)
+        value = operand.constant if isinstance(operand, Value) else None
+        if value is None:
+            raise self.refusal(
+                f"{self.frame.source.segment(node)} as an argument of {self.name}, which is known only at run time",
+                "write a constant",
+            )
+        return value
+
+    def axis(self, name: str, ndim: int, default: Any = None) -> int | None:
+        """The number of a dimension, counted from the front; None where none is named."""
+        axis = self.constant(name, default)
+        if axis is None:
+            return None
+        if not isinstance(axis, int) or not -ndim <= axis < ndim:
+            raise self.refusal(f"the axis {axis} of an array of {ndim} dimensions", "name a dimension that there is")
+        return axis % ndim
+
+    def dtype(self, name: str, default: str) -> str:
+        """The element type that an argument names, ``"bool"`` included."""
+        return element_type_of(self.frame, self.arguments[name]) if self.given(name) else default
+
+    def shape(self, name: str) -> Shape:
+        """The shape that an argument stands for: a number, a tuple of them, or the shape of an array."""
+        node = self.argument(name)
+        known = self.shape_of(self.frame, node)
+        if known is not None:
+            return tuple(normal(value.expression) for value in known)
+        elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+        return tuple(self.extent(element) for element in elements)
+
+    def extent(self, node: ast.expr) -> Expression:
+        """An extent of a shape: an integer that does not depend on data."""
+        operand = self.evaluate(self.frame, node)
+        if isinstance(operand, Value) and number(operand).is_integer:
+            value = with_products(self.frame, number(operand))
+            if self.frame.kernel.affine.is_function(value.expression):
+                return normal(as_index(value.expression))
+            derived = derive(self.frame, self.frame.kernel.fresh("size"), value)
+            if derived is not None:
+                return derived.expression
+        raise self.refusal(
+            f"the size {self.frame.source.segment(node)} of an array depends on data",
+            "pass the size as an integer argument, or make the array before the kernel is called",
+        )
+
+    def refusal(self, what: str, remedy: str) -> Exception:
+        """The error that refuses this call; for the caller to raise."""
+        reason = "of arrays, a call's shape and type must be known before the kernel runs"
+        return self.frame.source.refusal(self.node, what, reason, remedy)
+
+
+Handler = Callable[[ArrayCall], Operand]
+
+_HANDLERS: dict[Any, tuple[tuple[str, ...], Handler]] = {}
+
+
+def compiles(function: Any, *parameters: str) -> Callable[[Handler], Handler]:
+    """Register what compiles calls of a function of NumPy's, which has these parameters.
+
+    A last parameter ``*shape`` takes all further arguments, as one tuple.
+    """
+
+    def register(handler: Handler) -> Handler:
+        _HANDLERS[function] = (parameters, handler)
+        return handler
+
+    return register
+
+
+def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:
+    """The parameters of a function and what compiles calls of it; None where nothing does."""
+    try:
+        return _HANDLERS.get(function)
+    except TypeError:  # not hashable
+        return None
+
+
+def method(name: str) -> Any:
+    """NumPy's function that does what an array's method does; None where there is none."""
+    named = {"copy": np.copy, "astype": np.astype, "flatten": np.copy}
+    return named.get(name, getattr(np, name, None))
+
+
+def matched(
+    frame: Frame, node: ast.Call, name: str, parameters: tuple[str, ...], receiver: Operand | None
+) -> dict[str, ast.expr]:
+    """The arguments of a call by the names of the parameters.
+
+    Raises:
+        UnsupportedSourceError: there are others than those.
+    """
+    names = list(parameters[1:] if receiver is not None else parameters)
+    rest = names[-1][1:] if names and names[-1].startswith("*") else None
+    plain = names[:-1] if rest else names
+    arguments = dict(zip(plain, node.args, strict=False))
+    extra = node.args[len(plain) :]
+    if extra and rest:
+        first = extra[0]
+        whole = ast.copy_location(ast.Tuple(list(extra), ast.Load()), first) if len(extra) > 1 else first
+        arguments[rest], extra = whole, []
+    for keyword in node.keywords:
+        if keyword.arg is None or keyword.arg in arguments or keyword.arg not in (*plain, rest):
+            extra = [*extra, keyword.value]
+        else:
+            arguments[keyword.arg] = keyword.value
+    starred = [argument for argument in arguments.values() if isinstance(argument, ast.Starred)]
+    if extra or starred:
+        raise frame.source.refusal(
+            (extra or starred)[0],
+            f"an argument of {name} that is not compiled",
+            f"of its arguments these are: {', '.join(each.lstrip('*') for each in names) or 'none'}",
+            "leave it out, and do what it is for in a line of its own",
+        )
+    return arguments
+
+
+def element_type_of(frame: Frame, node: ast.expr) -> str:
+    """The element type that an expression names, ``"bool"`` included.
+
+    Raises:
+        UnsupportedSourceError: it is none that kernels can use.
+    """
+    thing: Any = node.value if isinstance(node, ast.Constant) else element_type(frame, node)
+    try:
+        dtype = np.dtype(thing).name if thing is not None else ""
+    except TypeError:
+        dtype = ""
+    if dtype not in (*DATA_TYPES, "bool"):
+        raise frame.source.refusal(
+            node,
+            f"the element type {frame.source.segment(node)}",
+            f"arrays have elements of {', '.join(DATA_TYPES)}",
+            "use one of these, as dtype=np.float64",
+        )
+    return dtype

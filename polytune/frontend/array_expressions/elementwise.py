@@ -1,0 +1,297 @@
+"""Operations on arrays, element by element, with NumPy's promotion and broadcasting."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
+from polytune.frontend.array_expressions.sizes import are_equal
+from polytune.frontend.array_expressions.temporaries import kept, settled
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
+from polytune.frontend.expression import Binary, Call, Constant, Element, walk
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value
+
+Build = Callable[[list[Value]], Value]
+
+_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign", "sqrt")
+
+
+def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
+    """The operand with its sums, if it has any, computed.
+
+    Raises:
+        UnsupportedSourceError: it is what a mask selects.
+    """
+    if isinstance(operand, Selection):
+        raise frame.source.refusal(
+            node,
+            "elements selected by a mask are used where their number must be known",
+            "how many there are depends on data",
+            "combine them with numbers and with what the same mask selects, reduce them, as A[mask].sum(), or assign "
+            "them to elements that it selects; or use np.where(mask, A, 0)",
+        )
+    return settled(frame, node, operand) if isinstance(operand, Sum) else operand
+
+
+def as_array(operand: ArrayValue | Value) -> ArrayValue:
+    """A number as an array of no dimensions."""
+    if isinstance(operand, ArrayValue):
+        return operand
+    return ArrayValue((), operand.dtype, lambda subscripts: operand)
+
+
+def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> ArrayValue | Value:
+    """What ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
+    if any(isinstance(operand, Selection) for operand in operands):
+        return _of_selections(frame, node, build, operands)  # type: ignore[return-value]
+    values = [computed(frame, node, operand) for operand in operands]
+    if all(isinstance(value, Value) for value in values):
+        return build(values)  # type: ignore[arg-type]
+    shape = broadcast(frame, node, [value.shape for value in values if isinstance(value, ArrayValue)])
+    parts = [
+        stretched(frame, _worth_keeping(frame, node, value, shape), shape) if isinstance(value, ArrayValue) else value
+        for value in values
+    ]
+
+    def at(subscripts: Subscripts) -> Value:
+        return strong(build([part.at(subscripts) if isinstance(part, ArrayValue) else part for part in parts]))
+
+    sample = strong(build([_sample(part) for part in parts]))
+    costly = any(isinstance(part, ArrayValue) and part.is_costly for part in parts)
+    return ArrayValue(shape, sample.dtype, at, is_costly=costly or _is_costly(sample))
+
+
+def _of_selections(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> Selection:
+    """What ``build`` makes of elements that one mask selects, and of numbers."""
+    first = next(operand for operand in operands if isinstance(operand, Selection))
+    parts: list[ArrayValue | Value] = []
+    for operand in operands:
+        if isinstance(operand, Selection) and operand.key == first.key:
+            parts.append(operand.values)
+            continue
+        part = computed(frame, node, operand)
+        if isinstance(part, ArrayValue) and part.ndim:
+            raise frame.source.refusal(
+                node,
+                "elements selected by a mask meet an array of another number of elements",
+                "how many there are depends on data",
+                "select from both with the same mask",
+            )
+        parts.append(part)
+    values = elementwise(frame, node, build, parts)
+    assert isinstance(values, ArrayValue)
+    return Selection(values, first.mask, first.key)
+
+
+def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """A costly array whose elements are going to be used several times, in memory."""
+    if not value.is_costly or frame.pure or frame.opaque:
+        return value
+    missing = len(shape) - value.ndim
+    repeated = missing or any(
+        is_one(frame, extent) and not is_one(frame, shape[missing + place]) for place, extent in enumerate(value.shape)
+    )
+    return kept(frame, node, value) if repeated else value
+
+
+def strong(value: Value) -> Value:
+    """A value as an element of an array, which never takes the type of what it meets."""
+    return value if value.dtype == "bool" else replace(value, weak=False)
+
+
+def _sample(part: ArrayValue | Value) -> Value:
+    """A value of the type of an array's elements, from which types of results are found."""
+    if isinstance(part, Value):
+        return part
+    return Value(Element("", (), part.dtype), weak=part.dtype == "bool")
+
+
+def _is_costly(sample: Value) -> bool:
+    for part in walk(sample.expression):
+        match part:
+            case Call(function) if function not in _CHEAP:
+                return True
+            case Binary("**", _, exponent) if not isinstance(exponent, Constant):
+                return True
+    return False
+
+
+def cast_array(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> ArrayValue | Value:
+    """An array with its elements converted."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.truth(values[0]) if dtype == "bool" else promotion.cast(promotion.number(values[0]), dtype)
+
+    return elementwise(frame, node, build, [operand])
+
+
+def is_truth(operand: Operand) -> bool:
+    """Whether an operand is an array of truth values."""
+    return isinstance(operand, ArrayValue) and operand.dtype == "bool"
+
+
+def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Operand:
+    """``left symbol right`` for ``+ - * / // % **``."""
+    if is_truth(left) and is_truth(right):
+        if symbol in ("+", "*"):
+            return logical(frame, node, "or" if symbol == "+" else "and", left, right)
+        if symbol != "/":
+            raise frame.source.refusal(
+                node,
+                f"{symbol} of two arrays of truth values",
+                "NumPy raises an error here, or computes with 8 bits",
+                "convert one: mask.astype(np.int64)",
+            )
+    if symbol in ("+", "-"):
+        merged = _merged(frame, node, symbol, left, right)
+        if merged is not None:
+            return merged
+
+    finished = _finished(frame, node, symbol, left, right)
+    if finished is not None:
+        return finished
+
+    def build(values: list[Value]) -> Value:
+        return promotion.binary(symbol, *(promotion.number(value) for value in values))
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
+    """``-operand``."""
+    if isinstance(operand, Sum) and operand.finish is None:
+        terms = tuple(replace(term, is_negative=not term.is_negative) for term in operand.terms)
+        start = None if operand.start is None else negated(frame, node, operand.start)
+        assert not isinstance(start, Sum | Selection)
+        return replace(operand, terms=terms, start=start)
+    if is_truth(operand):
+        raise frame.source.refusal(
+            node, "- of an array of truth values", "NumPy raises an error here", "write ~mask, or np.logical_not(mask)"
+        )
+    return elementwise(frame, node, lambda values: promotion.negate(values[0]), [operand])
+
+
+def compared(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
+    """``left symbol right`` for comparisons."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.compare(symbol, *(promotion.number(value) for value in values))
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def logical(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
+    """``and`` and ``or``, element by element."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.logical(symbol, [promotion.truth(value) for value in values])
+
+    return elementwise(frame, node, build, [left, right])
+
+
+def inverted(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
+    """``not``, element by element."""
+    return elementwise(frame, node, lambda values: promotion.negation(promotion.truth(values[0])), [operand])
+
+
+def chosen(frame: Frame, node: ast.AST, test: Operand, then: Operand, otherwise: Operand) -> ArrayValue | Value:
+    """``np.where``."""
+
+    def build(values: list[Value]) -> Value:
+        return promotion.select(promotion.truth(values[0]), values[1], values[2])
+
+    return elementwise(frame, node, build, [test, then, otherwise])
+
+
+def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Sum | None:
+    """A sum of sums as one, so that all terms are added up where the result is to be.
+
+    That changes the order of additions, which strict kernels must keep; of integers it is of no consequence.
+    """
+    target = left if isinstance(left, Sum) else right
+    if any(isinstance(side, Sum) and side.finish is not None for side in (left, right)):
+        return None
+    if not isinstance(target, Sum) or (frame.kernel.strict and target.dtype.startswith("float")):
+        return None
+    negative = symbol == "-"
+    if isinstance(left, Sum) and isinstance(right, Sum):
+        other = negated(frame, node, right) if negative else right
+        assert isinstance(other, Sum)
+        if left.dtype != right.dtype or not _same_shape(frame, left.shape, right.shape):
+            return None
+        start = _start(frame, node, "+", left.start, other.start)
+        return replace(left, terms=(*left.terms, *other.terms), start=start)
+    if isinstance(left, Sum):
+        if not _may_start(frame, node, left, right):
+            return None
+        return replace(left, start=_start(frame, node, symbol, left.start, _fitted(frame, node, right, left.shape)))
+    assert isinstance(right, Sum)
+    if not _may_start(frame, node, right, left):
+        return None
+    other = negated(frame, node, right) if negative else right
+    assert isinstance(other, Sum)
+    return replace(other, start=_start(frame, node, "+", _fitted(frame, node, left, right.shape), other.start))
+
+
+def _finished(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Sum | None:
+    """An operation on sums and something else as what becomes of each sum where it is added up."""
+    total, other = (left, right) if isinstance(left, Sum) else (right, left)
+    if not isinstance(total, Sum) or isinstance(other, Sum) or not _may_start(frame, node, total, other):
+        return None
+    if symbol == "**" or (symbol == "/" and not total.dtype.startswith("float")):
+        return None  # the type may be another one
+    fitted = _fitted(frame, node, other, total.shape)
+    before, total_is_left = total.finish, total is left
+
+    def finish(subscripts: Subscripts, value: Value) -> Value:
+        value = before(subscripts, value) if before is not None else value
+        element = fitted.at(subscripts) if isinstance(fitted, ArrayValue) else fitted
+        sides = (value, element) if total_is_left else (element, value)
+        return strong(promotion.binary(symbol, *(promotion.number(side) for side in sides)))
+
+    return replace(total, finish=finish)
+
+
+def _same_shape(frame: Frame, left: Shape, right: Shape) -> bool:
+    return len(left) == len(right) and all(are_equal(frame, *pair) for pair in zip(left, right, strict=True))
+
+
+def _may_start(frame: Frame, node: ast.AST, total: Sum, other: Operand) -> bool:
+    """Whether something added to sums changes neither their type nor their shape."""
+    assert not isinstance(other, Sum)
+    if isinstance(other, Selection):
+        return False
+    if isinstance(other, ArrayValue):
+        missing = len(total.shape) - other.ndim
+        if missing < 0 or other.dtype == "bool":
+            return False
+        for place, extent in enumerate(other.shape):
+            if is_one(frame, total.shape[missing + place]) and not is_one(frame, extent):
+                return False
+    elif other.dtype == "bool":
+        return False
+    kind = promotion.join(promotion.ScalarKind(total.dtype, False), promotion.kind_of(_sample(other)))
+    return kind.dtype == total.dtype
+
+
+def _fitted(frame: Frame, node: ast.AST, other: Operand, shape: Shape) -> ArrayValue | Value:
+    """An operand as an array of a shape that it can be stretched to."""
+    assert not isinstance(other, Sum | Selection)
+    if isinstance(other, Value):
+        return other
+    broadcast(frame, node, [shape, other.shape])
+    return stretched(frame, _worth_keeping(frame, node, other, shape), shape)
+
+
+def _start(
+    frame: Frame, node: ast.AST, symbol: str, left: ArrayValue | Value | None, right: ArrayValue | Value | None
+) -> ArrayValue | Value | None:
+    if left is None or right is None:
+        if left is None and right is not None and symbol == "-":
+            return computed(frame, node, negated(frame, node, right))
+        return right if left is None else left
+    return computed(frame, node, arithmetic(frame, node, symbol, left, right))

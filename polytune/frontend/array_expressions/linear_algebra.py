@@ -1,0 +1,159 @@
+"""NumPy's functions of products: ``dot``, ``matmul``, ``outer``, ``einsum`` and their like."""
+
+from __future__ import annotations
+
+import ast
+import string
+
+import numpy as np
+
+from polytune.frontend import functions, promotion
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
+from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
+from polytune.frontend.array_expressions.reductions import Reduced, mean_of, sum_type, total
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
+from polytune.frontend.array_expressions.views import permuted
+from polytune.frontend.promotion import Value
+
+
+@compiles(np.matmul, "a", "b")
+def _matmul(call: ArrayCall) -> Operand:
+    return matrix_product(call.frame, call.node, call.operand("a"), call.operand("b"))
+
+
+@compiles(np.dot, "a", "b")
+def _dot(call: ArrayCall) -> Operand:
+    left, right = call.value("a"), call.value("b")
+    if isinstance(left, Value) or isinstance(right, Value):
+        return arithmetic(call.frame, call.node, "*", left, right)
+    if (left.ndim > 2 and right.ndim > 1) or right.ndim > 2:
+        raise call.refusal("np.dot of arrays of more than two dimensions", "write np.tensordot, np.einsum or @")
+    return matrix_product(call.frame, call.node, left, right)
+
+
+@compiles(np.vdot, "a", "b")
+def _vdot(call: ArrayCall) -> Operand:
+    left, right = call.array("a"), call.array("b")
+    if left.ndim != 1 or right.ndim != 1:
+        raise call.refusal("np.vdot of arrays that are no vectors", "write np.sum(A * B)")
+    return matrix_product(call.frame, call.node, left, right)
+
+
+@compiles(np.inner, "a", "b")
+def _inner(call: ArrayCall) -> Operand:
+    left, right = factor(call.frame, call.node, call.operand("a")), factor(call.frame, call.node, call.operand("b"))
+    letters = string.ascii_letters
+    first, second = letters[: left.ndim - 1], letters[left.ndim : left.ndim + right.ndim - 1]
+    return contraction(call.frame, call.node, [left, right], [first + "Z", second + "Z"], first + second)
+
+
+@compiles(np.outer, "a", "b")
+def _outer(call: ArrayCall) -> Operand:
+    left, right = call.array("a"), call.array("b")
+    if left.ndim != 1 or right.ndim != 1:
+        raise call.refusal("np.outer of arrays that are no vectors", "write A[:, :, None] * b, with new dimensions")
+    return outer_product(call.frame, call.node, left, right)
+
+
+def outer_method(ufunc: np.ufunc):
+    """What compiles ``ufunc.outer``."""
+
+    def handler(call: ArrayCall) -> Operand:
+        return outer_product(
+            call.frame, call.node, call.operand("a"), call.operand("b"), lambda values: functions.apply(ufunc, values)
+        )
+
+    return handler
+
+
+@compiles(np.tensordot, "a", "b", "axes")
+def _tensordot(call: ArrayCall) -> Operand:
+    left, right = factor(call.frame, call.node, call.operand("a")), factor(call.frame, call.node, call.operand("b"))
+    pairs = _pairs(call, left, right)
+    letters = iter(string.ascii_letters)
+    first = [next(letters) for _ in range(left.ndim)]
+    second = [next(letters) for _ in range(right.ndim)]
+    for one, other in pairs:
+        second[other] = first[one]
+    summed = {first[one] for one, _ in pairs}
+    result = "".join(letter for letter in (*first, *second) if letter not in summed)
+    return contraction(call.frame, call.node, [left, right], ["".join(first), "".join(second)], result)
+
+
+def _pairs(call: ArrayCall, left: ArrayValue, right: ArrayValue) -> list[tuple[int, int]]:
+    node = call.arguments.get("axes")
+    if isinstance(node, ast.Tuple | ast.List) and len(node.elts) == 2:
+        sides = []
+        for each, side in zip(node.elts, (left, right), strict=True):
+            items = each.elts if isinstance(each, ast.Tuple | ast.List) else [each]
+            found = [call.evaluate(call.frame, item) for item in items]
+            numbers = [value.constant if isinstance(value, Value) else None for value in found]
+            if any(not isinstance(number, int) or not -side.ndim <= number < side.ndim for number in numbers):
+                raise call.refusal("axes of np.tensordot that there are not", "name dimensions that there are")
+            sides.append([int(number or 0) % side.ndim for number in numbers])
+        if len(sides[0]) == len(sides[1]):
+            return list(zip(*sides, strict=True))
+    count = 2 if node is None else call.constant("axes")
+    if not isinstance(count, int) or not 0 <= count <= min(left.ndim, right.ndim):
+        raise call.refusal("these axes of np.tensordot", "write how many, or two lists of as many dimensions")
+    return [(left.ndim - count + place, place) for place in range(count)]
+
+
+@compiles(np.einsum, "subscripts", "*operands")
+def _einsum(call: ArrayCall) -> Operand:
+    text = call.constant("subscripts")
+    given = call.argument("operands")
+    nodes = given.elts if isinstance(given, ast.Tuple) else [given]
+    remedy = (
+        "write a constant text of letters, commas and ->, no letter of an operand twice: np.einsum('ij,jk->ik', A, B)"
+    )
+    if not isinstance(text, str) or "." in text:
+        raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
+    inputs, arrow, result = text.replace(" ", "").partition("->")
+    letters = inputs.split(",")
+    if not arrow:
+        joined = "".join(letters)
+        result = "".join(sorted(letter for letter in set(joined) if joined.count(letter) == 1))
+    operands = [factor(call.frame, call.node, call.evaluate(call.frame, node)) for node in nodes]
+    fits = len(letters) == len(operands) and all(
+        len(own) == operand.ndim == len(set(own)) and own.isalpha()
+        for own, operand in zip(letters, operands, strict=False)
+    )
+    if not fits or len(set(result)) != len(result) or not set(result) <= set("".join(letters)):
+        raise call.refusal("subscripts of np.einsum that are not compiled", remedy)
+    return contraction(call.frame, call.node, operands, letters, result)
+
+
+@compiles(np.cov, "m")
+def _cov(call: ArrayCall) -> Operand:
+    """Of variables in rows: the products of distances from the means."""
+    frame, node = call.frame, call.node
+    array = cast_array(frame, node, call.array("m"), "float64")
+    if not isinstance(array, ArrayValue) or array.ndim != 2:
+        raise call.refusal("np.cov of an array that is no matrix", "pass a matrix with a row for each variable")
+    means = computed(frame, node, mean_of(frame, node, Reduced(array, (1,), True), "float64"))
+    distances = computed(frame, node, arithmetic(frame, node, "-", array, means))
+    assert isinstance(distances, ArrayValue)
+    distances = kept(frame, node, distances)
+    products = matrix_product(frame, node, distances, permuted(frame.kernel, distances, (1, 0)))
+    freedom = promotion.binary("-", Value(array.shape[1], weak=True), promotion.constant(1))
+    count = promotion.cast(functions.apply(np.maximum, [freedom, promotion.constant(0)]), "float64")
+    return arithmetic(frame, node, "/", products, count)
+
+
+@compiles(np.linalg.norm, "x")
+def _norm(call: ArrayCall) -> Operand:
+    """The square root of the sum of squares."""
+    array = call.array("x")
+    dtype = array.dtype if array.dtype.startswith("float") else "float64"
+
+    def squared(values: list[Value]) -> Value:
+        element = promotion.cast(promotion.number(values[0]), dtype)
+        return promotion.binary("*", element, element)
+
+    squares = elementwise(call.frame, call.node, squared, [array])
+    assert isinstance(squares, ArrayValue)
+    totals: Sum = total(Reduced(squares, range(array.ndim), False), sum_type(dtype))
+    return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [totals])

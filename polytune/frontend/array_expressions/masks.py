@@ -1,0 +1,117 @@
+"""Subscripts that are arrays of truth values, and choices by them."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+
+import numpy as np
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, compiles
+from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
+from polytune.frontend.array_expressions.shapes import agree
+from polytune.frontend.array_expressions.stores import store
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value
+
+
+@compiles(np.where, "condition", "x", "y")
+def _where(call: ArrayCall) -> Operand:
+    if not (call.given("x") and call.given("y")):
+        raise call.refusal(
+            "np.where of one argument",
+            "how many elements it gives depends on data; loop over the elements, under an if",
+        )
+    return chosen(call.frame, call.node, call.value("condition"), call.value("x"), call.value("y"))
+
+
+def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, evaluate: Evaluate) -> Selection:
+    """``A[mask]``.
+
+    Raises:
+        UnsupportedSourceError: the subscript is no array of truth values of the array's shape.
+    """
+    mask = computed(frame, node, evaluate(frame, node.slice))
+    if not isinstance(mask, ArrayValue) or mask.dtype != "bool":
+        raise frame.source.refusal(
+            node,
+            "elements selected by an array of numbers",
+            "which elements are accessed must be known without running the program",
+            "loop over the subscripts; a mask is an array of truth values",
+        )
+    _check_mask(frame, node, base, mask)
+    # Within a statement equal texts are equal masks; names for selections are given copies.
+    return Selection(base, mask, ast.dump(node.slice))
+
+
+def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue) -> None:
+    if mask.ndim != array.ndim:
+        raise frame.source.refusal(
+            node,
+            f"a mask of {mask.ndim} dimensions on an array of {array.ndim}",
+            "each element needs a truth value of its own",
+            "stretch the mask: np.broadcast_to(mask[:, None], A.shape)",
+        )
+    for left, right in zip(array.shape, mask.shape, strict=True):
+        agree(frame, node, left, right, (array.shape, mask.shape), "an array and its mask,")
+
+
+def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:
+    """A selection that a name can mean: what it selects from, and its mask, may change later."""
+    mask = kept(frame, node, selection.mask, "mask")
+    values = kept(frame, node, selection.values, "selected")
+    assert mask.region is not None
+    return Selection(values, mask, mask.region.array)
+
+
+@dataclass(frozen=True)
+class Masked:
+    """The target ``A[mask]``: an array and the elements of it that are assigned."""
+
+    target: ArrayValue
+    mask: ArrayValue
+    key: str
+
+
+def masked_target(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> Masked | None:
+    """A subscript as such a target; None where the subscript is no array of truth values.
+
+    Raises:
+        UnsupportedSourceError: the mask is not of the array's shape.
+    """
+    mask = computed(frame, node, evaluate(frame, node.slice))
+    if not isinstance(mask, ArrayValue) or mask.dtype != "bool":
+        return None
+    target = as_array(computed(frame, node, evaluate(frame, node.value)))
+    _check_mask(frame, node, target, mask)
+    return Masked(target, mask, ast.dump(node.slice))
+
+
+def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, symbol: str | None) -> None:
+    """``A[mask] = value``, or with a ``symbol`` ``A[mask] symbol= value``, for a number or what the same mask selects.
+
+    Raises:
+        UnsupportedSourceError: the value has dimensions.
+    """
+    target = masked.target
+    if isinstance(value, Selection) and value.key == masked.key:
+        value = value.values
+    else:
+        value = computed(frame, node, value)
+        if isinstance(value, ArrayValue) and value.ndim:
+            raise frame.source.refusal(
+                node,
+                "an array is assigned to elements that a mask selects",
+                "which of its elements goes where depends on data",
+                "choose element by element, A[:] = np.where(mask, value, A), or select the value by the same mask",
+            )
+    new = computed(frame, node, arithmetic(frame, node, symbol, target, value) if symbol else value)
+    converted = elementwise(frame, node, lambda values: _cast(values[0], target.dtype), [new])
+    store(frame, node, target, chosen(frame, node, masked.mask, converted, target))
+
+
+def _cast(value: Value, dtype: str) -> Value:
+    return promotion.truth(value) if dtype == "bool" else promotion.cast(promotion.number(value), dtype)

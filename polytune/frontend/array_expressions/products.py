@@ -1,0 +1,120 @@
+"""Products of matrices and vectors, as sums."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.elementwise import computed, strong
+from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched
+from polytune.frontend.array_expressions.temporaries import kept
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum, Term
+from polytune.frontend.expression import Element, Expression
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value
+
+
+def factor(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue:
+    """An operand of a product, each element of which is used many times.
+
+    Raises:
+        UnsupportedSourceError: it is a number.
+    """
+    value = computed(frame, node, operand)
+    if isinstance(value, Value):
+        raise frame.source.refusal(
+            node, "a matrix product with a number", "NumPy raises an error here", "write * for a product with a number"
+        )
+    if value.dtype == "bool":
+        raise frame.source.refusal(
+            node,
+            "a product of arrays of truth values",
+            "its elements would be truth values, not sums",
+            "convert one: mask.astype(np.int64)",
+        )
+    return kept(frame, node, value) if value.is_costly else value
+
+
+def product_term(left: Value, right: Value, dtype: str) -> Value:
+    """The product of two elements, each of the type of the result first, as NumPy does."""
+    return strong(promotion.binary("*", promotion.cast(left, dtype), promotion.cast(right, dtype)))
+
+
+def product_type(left: ArrayValue, right: ArrayValue) -> str:
+    kinds = (promotion.ScalarKind(side.dtype, False) for side in (left, right))
+    return promotion.join(*kinds).dtype
+
+
+def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum:
+    """``first @ second``: of stacks of matrices too."""
+    left, right = factor(frame, node, first), factor(frame, node, second)
+    row, column = left.ndim > 1, right.ndim > 1
+    inner = left.shape[-1]
+    agree(frame, node, inner, right.shape[-2 if column else -1], (left.shape, right.shape), "the factors of a product")
+    stacks = broadcast(frame, node, [left.shape[:-2], right.shape[:-2]])
+    shape = (*stacks, *left.shape[-2:-1], *(right.shape[-1:] if column else ()))
+    left = stretched(frame, left, (*stacks, *left.shape[-2:])) if row else left
+    right = stretched(frame, right, (*stacks, *right.shape[-2:])) if column else right
+    dtype = product_type(left, right)
+
+    def value(subscripts: Subscripts, summed: Subscripts) -> Value:
+        stack, rest = list(subscripts[: len(stacks)]), list(subscripts[len(stacks) :])
+        of_left = [*stack, rest[0], summed[0]] if row else [summed[0]]
+        of_right = [*stack, summed[0], rest[-1]] if column else [summed[0]]
+        return product_term(left.at(of_left), right.at(of_right), dtype)
+
+    return Sum(shape, dtype, (Term((inner,), value),))
+
+
+def contraction(
+    frame: Frame,
+    node: ast.AST,
+    operands: Sequence[ArrayValue],
+    letters: Sequence[str],
+    result: str,
+) -> Sum:
+    """Einstein's sum: the product of the operands over all letters that the result does not have.
+
+    Args:
+        letters: the letters of each operand's dimensions, no letter of an operand twice.
+        result: those of the result's.
+    """
+    extents: dict[str, Expression] = {}
+    owner: dict[str, Shape] = {}
+    for operand, own in zip(operands, letters, strict=True):
+        for letter, extent in zip(own, operand.shape, strict=True):
+            if letter in extents:
+                agree(frame, node, extents[letter], extent, (owner[letter], operand.shape))
+            else:
+                extents[letter], owner[letter] = extent, operand.shape
+    dtype = operands[0].dtype
+    for operand in operands[1:]:
+        kinds = (promotion.ScalarKind(each, False) for each in (dtype, operand.dtype))
+        dtype = promotion.join(*kinds).dtype
+    over = [letter for letter in extents if letter not in result]
+
+    def value(subscripts: Subscripts, summed: Subscripts) -> Value:
+        at = dict(zip((*result, *over), (*subscripts, *summed), strict=True))
+        total: Value | None = None
+        for operand, own in zip(operands, letters, strict=True):
+            element = promotion.cast(operand.at([at[letter] for letter in own]), dtype)
+            total = element if total is None else promotion.binary("*", total, element)
+        assert total is not None
+        return strong(total)
+
+    terms = Term(tuple(extents[letter] for letter in over), value)
+    return Sum(tuple(extents[letter] for letter in result), dtype, (terms,))
+
+
+def outer_product(frame: Frame, node: ast.AST, first: Operand, second: Operand, build=None) -> ArrayValue:
+    """``np.outer``, or ``ufunc.outer`` for a function of two numbers."""
+    left, right = (factor(frame, node, operand) for operand in (first, second))
+    build = build or (lambda values: promotion.binary("*", *values))
+    sample = strong(build([Value(Element("", (), side.dtype)) for side in (left, right)]))
+
+    def at(subscripts: Subscripts) -> Value:
+        split = left.ndim
+        return strong(build([left.at(subscripts[:split]), right.at(subscripts[split:])]))
+
+    return ArrayValue((*left.shape, *right.shape), sample.dtype, at)

@@ -1,0 +1,235 @@
+"""Where an expression of the source is one of arrays: names, parts, attributes and calls."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from polytune.frontend import functions, promotion
+from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
+    creation,
+    linear_algebra,
+    masks,
+    rearrangements,
+    reductions,
+)
+from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of, matched, method
+from polytune.frontend.array_expressions.elementwise import computed, elementwise
+from polytune.frontend.array_expressions.linear_algebra import outer_method
+from polytune.frontend.array_expressions.masks import selected
+from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
+from polytune.frontend.array_expressions.stores import store
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
+from polytune.frontend.array_expressions.views import permuted
+from polytune.frontend.frame import ArrayBinding, Frame, SelectionBinding, ViewBinding
+from polytune.frontend.functions import ArityError, is_known
+from polytune.frontend.names import lookup
+from polytune.frontend.promotion import Value
+
+ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
+
+
+def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
+    """Whether an expression may be an array, by the names in it: single elements and extents are numbers."""
+    match node:
+        case ast.Name():
+            return isinstance(_meaning(frame, node), ArrayBinding | ViewBinding | SelectionBinding)
+        case ast.Subscript():
+            return not is_element(frame, node) and mentions_arrays(frame, node.value)
+        case ast.Attribute(value, name):
+            return name not in ("shape", "size", "ndim", "dtype") and mentions_arrays(frame, value)
+        case ast.Call(ast.Name("len")):
+            return False
+        case ast.Call(function) if _makes_arrays(frame, function):
+            return True
+    return any(isinstance(child, ast.expr) and mentions_arrays(frame, child) for child in ast.iter_child_nodes(node))
+
+
+def _meaning(frame: Frame, node: ast.Name) -> Any:
+    """What a name is bound to, an array from outside included; None for what is not known, or only outside."""
+    binding = frame.bindings.get(node.id)
+    if binding is None and node.id not in frame.assigned:
+        try:
+            if isinstance(frame.source.resolve(node.id), np.ndarray):
+                return lookup(frame, node)
+        except KeyError:
+            return None
+    return binding
+
+
+def is_shape(node: ast.expr) -> bool:
+    """Whether an expression is the shape of something, as ``A.shape``."""
+    return isinstance(node, ast.Attribute) and node.attr == "shape"
+
+
+def _makes_arrays(frame: Frame, function: ast.expr) -> bool:
+    """Whether a function gives arrays without being given some."""
+    while isinstance(function, ast.Attribute):
+        if function.attr in creation.NAMES:
+            return True
+        function = function.value
+    return False
+
+
+def is_element(frame: Frame, node: ast.Subscript) -> bool:
+    """Whether a chain of subscripts names a single element of an array, as ``A[i][j]`` and ``A.T[j, i]`` do."""
+    base: ast.expr = node
+    items: list[ast.expr] = []
+    while isinstance(base, ast.Subscript):
+        items += subscripts_of(base)
+        base = base.value
+    while isinstance(base, ast.Attribute) and base.attr == "T":
+        base = base.value
+    binding = _meaning(frame, base) if isinstance(base, ast.Name) else None
+    if not isinstance(binding, ArrayBinding) or len(items) != frame.kernel.arrays[binding.array].ndim:
+        return not isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding) and isinstance(base, ast.Name)
+    return not any(
+        isinstance(item, ast.Slice | ast.Starred)
+        or is_none(item)
+        or is_ellipsis(item)
+        or _is_new(item)
+        or mentions_arrays(frame, item)
+        for item in items
+    )
+
+
+def _is_new(node: ast.expr) -> bool:
+    return isinstance(node, ast.Attribute) and node.attr == "newaxis"
+
+
+def subscripted(
+    frame: Frame, node: ast.Subscript, evaluate: Evaluate, array: ArrayValue | None = None
+) -> ArrayValue | Value | Selection:
+    """A part of an array, or one element of a part.
+
+    Raises:
+        UnsupportedSourceError: what is subscripted is no array.
+    """
+    base = array if array is not None else computed(frame, node, evaluate(frame, node.value))
+    if isinstance(base, Value):
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node.value)} is subscripted but is not an array",
+            "in the types that the kernel is compiled for it is a number",
+            "use it without a subscript",
+        )
+    items = subscripts_of(node)
+    if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
+        return selected(frame, node, base, evaluate)
+    part = part_of(frame, node, base, items, number_reader(evaluate))
+    return part if part.shape else part.at(())
+
+
+def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
+    """What reads subscripts and bounds, which are numbers."""
+
+    def number(frame: Frame, node: ast.expr) -> Value:
+        operand = computed(frame, node, evaluate(frame, node))
+        if isinstance(operand, ArrayValue):
+            raise frame.source.refusal(
+                node,
+                f"the array {frame.source.segment(node)} as a subscript",
+                "which elements are accessed must be known without running the program",
+                "loop over its elements; only masks, arrays of truth values, may be subscripts",
+            )
+        return promotion.number(operand)
+
+    return number
+
+
+def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand | None:
+    """``A.T``, ``A.size`` and ``A.ndim`` of an array; None where the owner is no array."""
+    if not mentions_arrays(frame, node.value):
+        return None
+    owner = computed(frame, node, evaluate(frame, node.value))
+    if isinstance(owner, Value):
+        return None
+    match node.attr:
+        case "T":
+            return permuted(frame.kernel, owner, tuple(reversed(range(owner.ndim))))
+        case "ndim":
+            return promotion.constant(owner.ndim)
+        case "size":
+            size: Value = promotion.constant(1)
+            for extent in owner.shape:
+                size = promotion.binary("*", size, Value(extent, weak=True))
+            return size
+    raise frame.source.refusal(
+        node,
+        f"the attribute .{node.attr} of an array",
+        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype and .T",
+        "compute what is needed from these, or outside the kernel",
+    )
+
+
+def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_of: ShapeOf) -> Operand | None:
+    """A call of a function or method that is compiled for arrays; None for any other.
+
+    Raises:
+        UnsupportedSourceError: its arguments are not compiled.
+    """
+    name = frame.source.segment(node.func)
+    receiver: Operand | None = None
+    if function is None and isinstance(node.func, ast.Attribute) and mentions_arrays(frame, node.func.value):
+        receiver = evaluate(frame, node.func.value)
+        receiver = receiver if isinstance(receiver, Selection) else computed(frame, node, receiver)
+        if not isinstance(receiver, Value):
+            function = method(node.func.attr)
+            name = node.func.attr
+            if handler_of(function) is None and not is_known(function):
+                raise frame.source.refusal(
+                    node,
+                    f"the method .{name}(...) of an array",
+                    "what a call does must be known",
+                    "compute it outside the kernel, or write the loop",
+                )
+    handler = handler_of(function)
+    owner = getattr(function, "__self__", None)
+    if isinstance(owner, np.ufunc) and function.__name__ == "outer" and is_known(owner):
+        handler = ("a", "b"), outer_method(owner)
+    if handler is not None:
+        parameters, compile_call = handler
+        arguments = matched(frame, node, name, parameters, receiver)
+        return compile_call(ArrayCall(frame, node, name, arguments, receiver, parameters[0], evaluate, shape_of))
+    if not is_known(function) or not (receiver is not None or any(mentions_arrays(frame, each) for each in node.args)):
+        return None
+    return _ufunc(frame, node, name, function, receiver, evaluate)
+
+
+def _ufunc(
+    frame: Frame, node: ast.Call, name: str, function: Any, receiver: Operand | None, evaluate: Evaluate
+) -> Operand:
+    """A function of numbers, of the elements of arrays."""
+    operands = [] if receiver is None else [receiver]
+    operands += [evaluate(frame, argument) for argument in node.args]
+    operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
+    if all(isinstance(operand, Value) for operand in operands):
+        return functions.apply(function, operands)  # type: ignore[arg-type]
+    if getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
+        raise frame.source.refusal(
+            node,
+            f"{name} of a whole array",
+            "it is a function of numbers",
+            "use NumPy's function, which works on each element, as np.sqrt, np.minimum or A.astype(np.int64)",
+        )
+    try:
+        result = elementwise(frame, node, lambda values: functions.apply(function, values), operands)
+    except ArityError as error:
+        raise frame.source.refusal(node, f"{name}(...) {error}", "NumPy raises an error here", "pass as many") from None
+    for keyword in node.keywords:
+        if keyword.arg != "out":
+            raise frame.source.refusal(
+                keyword.value,
+                f"the argument {keyword.arg} of {name}",
+                "of a function of elements, only the numbers and out= are compiled",
+                "leave it out, and convert or choose elements with .astype or np.where",
+            )
+        target = computed(frame, node, evaluate(frame, keyword.value))
+        if isinstance(target, ArrayValue):
+            store(frame, node, target, result)
+            result = target
+    return result

@@ -1,0 +1,333 @@
+"""The elements of arrays in another order or shape: transposed, flipped, reshaped, rolled, joined."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of, integer, subtract
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, cast_array, computed
+from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
+from polytune.frontend.array_expressions.sizes import extent, lesser, require, size_text
+from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, over, perform
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
+from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
+from polytune.frontend.expression import Compare, Expression, Iterator
+from polytune.frontend.program import Node
+from polytune.frontend.promotion import Value
+
+
+def _whole_axes(ndim: int) -> list[Axis]:
+    return [Axis(ZERO, dimension) for dimension in range(ndim)]
+
+
+@compiles(np.transpose, "a", "*axes")
+def _transpose(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    order = call.constant("axes")
+    if isinstance(order, int):
+        order = (order,)
+    order = tuple(reversed(range(array.ndim))) if order is None else tuple(order)
+    if sorted(each % max(array.ndim, 1) for each in order) != list(range(array.ndim)):
+        raise call.refusal(f"the axes {order} of an array of {array.ndim} dimensions", "name each dimension once")
+    return permuted(call.frame.kernel, array, [each % array.ndim for each in order])
+
+
+@compiles(np.swapaxes, "a", "axis1", "axis2")
+def _swapaxes(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    order = list(range(array.ndim))
+    first, second = (call.axis(name, array.ndim) or 0 for name in ("axis1", "axis2"))
+    order[first], order[second] = order[second], order[first]
+    return permuted(call.frame.kernel, array, order)
+
+
+@compiles(np.moveaxis, "a", "source", "destination")
+def _moveaxis(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    source, destination = (call.axis(name, array.ndim) or 0 for name in ("source", "destination"))
+    order = [place for place in range(array.ndim) if place != source]
+    order.insert(destination, source)
+    return permuted(call.frame.kernel, array, order)
+
+
+def _flipped(call: ArrayCall, array: ArrayValue, axes: Sequence[int]) -> ArrayValue:
+    mapped = _whole_axes(array.ndim)
+    for axis in axes:
+        mapped[axis] = Axis(subtract(array.shape[axis], ONE), axis, -1)
+    return rearranged(call.frame.kernel, array, mapped, array.shape)
+
+
+@compiles(np.flip, "a", "axis")
+def _flip(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    axis = call.constant("axis")
+    axes = range(array.ndim) if axis is None else [axis] if isinstance(axis, int) else axis
+    if any(not -array.ndim <= each < array.ndim for each in axes):
+        raise call.refusal(f"the axes {axis} of an array of {array.ndim} dimensions", "name dimensions that there are")
+    return _flipped(call, array, [each % array.ndim for each in axes])
+
+
+@compiles(np.flipud, "a")
+def _flipud(call: ArrayCall) -> Operand:
+    return _flipped(call, call.array("a"), [0])
+
+
+@compiles(np.fliplr, "a")
+def _fliplr(call: ArrayCall) -> Operand:
+    return _flipped(call, call.array("a"), [1])
+
+
+@compiles(np.diff, "a", "n", "axis")
+def _diff(call: ArrayCall) -> Operand:
+    """Differences of neighbours."""
+    array = call.array("a")
+    place = call.axis("axis", array.ndim, -1) or 0
+    if call.constant("n", 1) != 1:
+        raise call.refusal("np.diff of a higher order", "take differences of differences: np.diff(np.diff(A))")
+    shape = list(array.shape)
+    shape[place] = extent(call.frame, subtract(array.shape[place], ONE))
+    sides = []
+    for offset in (ONE, ZERO):
+        axes = _whole_axes(array.ndim)
+        axes[place] = Axis(offset, place)
+        sides.append(rearranged(call.frame.kernel, array, axes, tuple(shape)))
+    return arithmetic(call.frame, call.node, "-", *sides)
+
+
+@compiles(np.expand_dims, "a", "axis")
+def _expand_dims(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    place = call.axis("axis", array.ndim + 1) or 0
+    axes = [Axis(ZERO, dimension + (dimension >= place)) for dimension in range(array.ndim)]
+    return rearranged(call.frame.kernel, array, axes, (*array.shape[:place], ONE, *array.shape[place:]))
+
+
+@compiles(np.squeeze, "a", "axis")
+def _squeeze(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    axis = call.constant("axis")
+    if axis is None:
+        gone = [place for place, size in enumerate(array.shape) if is_one(call.frame, size)]
+        if len(gone) < array.ndim and not all(constant_of(size) == 1 for size in (array.shape[p] for p in gone)):
+            raise call.refusal("np.squeeze without an axis", "name the axis")
+    else:
+        gone = [each % array.ndim for each in ((axis,) if isinstance(axis, int) else axis)]
+        for place in gone:
+            agree(call.frame, call.node, array.shape[place], ONE, (array.shape, (ONE,)), "what is squeezed,")
+    kept_dimensions = [place for place in range(array.ndim) if place not in gone]
+    axes = [
+        Axis(ZERO, kept_dimensions.index(place)) if place in kept_dimensions else Axis(ZERO)
+        for place in range(array.ndim)
+    ]
+    return rearranged(call.frame.kernel, array, axes, tuple(array.shape[place] for place in kept_dimensions))
+
+
+@compiles(np.reshape, "a", "*shape")
+def _reshape(call: ArrayCall) -> Operand:
+    """Extents of 1 added or taken away, neighbouring dimensions made one, or one made several."""
+    array = call.array("a")
+    node = call.argument("shape")
+    elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    known = call.shape_of(call.frame, node)
+    wanted: list[Expression | None]
+    if known is not None:
+        wanted = [value.expression for value in known]
+    else:
+        wanted = [None if _is_rest(each) else call.extent(each) for each in elements]
+    return reshaped(call, array, wanted)
+
+
+def _is_rest(node: ast.expr) -> bool:
+    return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and ast.unparse(node) == "-1"
+
+
+@compiles(np.ravel, "a")
+def _ravel(call: ArrayCall) -> Operand:
+    return reshaped(call, call.array("a"), [None])
+
+
+def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:
+    """The array in another shape; None stands for the extent that follows from the others.
+
+    Raises:
+        UnsupportedSourceError: dimensions other than those of extent 1 are split or joined.
+    """
+    frame = call.frame
+    old = [place for place, size in enumerate(array.shape) if constant_of(size) != 1]
+    new = [place for place, size in enumerate(wanted) if size is None or constant_of(size) != 1]
+    if len(old) != len(new):
+        raise call.refusal(
+            "a reshape that joins or splits dimensions",
+            "loop over the dimensions that there are; where an argument is reshaped, pass it in the shape that it is "
+            "to have, A.reshape(...), which is a view",
+        )
+    shape: list[Expression] = [ONE if size is None else size for size in wanted]
+    axes = [Axis(ZERO)] * array.ndim
+    for before, after in zip(old, new, strict=True):
+        axes[before] = Axis(ZERO, after)
+        size = wanted[after]
+        if size is not None:
+            pair = (array.shape, tuple(each if each is not None else ONE for each in wanted))
+            agree(frame, call.node, array.shape[before], size, pair, "an array and its new shape,")
+        shape[after] = array.shape[before]
+    return rearranged(frame.kernel, array, axes, tuple(shape))
+
+
+@compiles(np.roll, "a", "shift", "axis")
+def _roll(call: ArrayCall) -> Operand:
+    """Rolled by a constant, as two pieces in a new array."""
+    array = call.array("a")
+    axis = call.axis("axis", array.ndim)
+    shift = call.constant("shift")
+    if (axis is None and array.ndim != 1) or not isinstance(shift, int):
+        raise call.refusal("np.roll over several dimensions at once", "name one axis and a constant shift")
+    place = axis or 0
+    size = array.shape[place]
+    amount = abs(shift)
+    if amount > 1 or amount == 0:
+        text = f"np.roll by {amount} of an extent of {size_text(call.frame.kernel, size)}"
+        require(
+            call.frame, call.node, Compare(">=", size, integer(amount)), text, (), "pass arrays that have more elements"
+        )
+
+    def at(subscripts: Subscripts) -> Value:
+        index = subscripts[place]
+        if shift >= 0:
+            test = Compare("<", index, integer(amount))
+            sides = add(index, subtract(size, integer(amount))), subtract(index, integer(amount))
+        else:
+            test = Compare("<", add(index, integer(amount)), size)
+            sides = add(index, integer(amount)), add(index, subtract(integer(amount), size))
+        values = []
+        for side in sides:
+            moved = list(subscripts)
+            moved[place] = side
+            values.append(array.at(moved))
+        return promotion.select(Value(test, weak=True), *values)
+
+    return ArrayValue(array.shape, array.dtype, at, is_costly=array.is_costly)
+
+
+def _operands(call: ArrayCall, name: str) -> list[ArrayValue]:
+    node = call.argument(name)
+    if not isinstance(node, ast.Tuple | ast.List):
+        raise call.refusal(f"{call.name} of something other than a list of arrays", "write the arrays: (A, B)")
+    return [as_array(computed(call.frame, call.node, call.evaluate(call.frame, each))) for each in node.elts]
+
+
+def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayValue:
+    """The arrays one after the other along an axis, in a new array."""
+    frame, node = call.frame, call.node
+    dtype = arrays[0].dtype
+    size: Expression = ZERO
+    offsets = []
+    for array in arrays:
+        if array.dtype != dtype:
+            dtype = np.promote_types(dtype, array.dtype).name
+        if array.ndim != arrays[0].ndim:
+            raise call.refusal("arrays of different numbers of dimensions are joined", "give them as many: A[None]")
+        for place, (left, right) in enumerate(zip(arrays[0].shape, array.shape, strict=True)):
+            if place != axis:
+                agree(frame, node, left, right, (arrays[0].shape, array.shape), "arrays that are joined,")
+        offsets.append(size)
+        size = add(size, array.shape[axis])
+    shape = (*arrays[0].shape[:axis], size, *arrays[0].shape[axis + 1 :])
+    region = allocate(frame, node, shape, dtype)
+    for array, offset in zip(arrays, offsets, strict=True):
+        source = as_array(computed(frame, node, cast_array(frame, node, array, dtype)))
+
+        def body(iterators: tuple[Iterator, ...], source=source, offset=offset) -> Sequence[Node]:
+            target = [*iterators[:axis], add(offset, iterators[axis]), *iterators[axis + 1 :]]
+            return (perform(frame, node, assigned(frame, region, target, source.at(iterators))),)
+
+        emit(frame, node, over(frame, node, array.shape, body))
+    return in_memory(frame.kernel, region, shape, is_new=True)
+
+
+@compiles(np.concatenate, "arrays", "axis")
+def _concatenate(call: ArrayCall) -> Operand:
+    arrays = _operands(call, "arrays")
+    return joined(call, arrays, call.axis("axis", arrays[0].ndim, 0) or 0)
+
+
+@compiles(np.hstack, "arrays")
+def _hstack(call: ArrayCall) -> Operand:
+    arrays = _operands(call, "arrays")
+    return joined(call, arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+@compiles(np.stack, "arrays", "axis")
+def _stack(call: ArrayCall) -> Operand:
+    arrays = _operands(call, "arrays")
+    place = call.axis("axis", arrays[0].ndim + 1, 0) or 0
+    return joined(call, [_with_dimension(call, array, place) for array in arrays], place)
+
+
+@compiles(np.vstack, "arrays")
+def _vstack(call: ArrayCall) -> Operand:
+    arrays = _operands(call, "arrays")
+    if arrays[0].ndim == 1:
+        arrays = [_with_dimension(call, array, 0) for array in arrays]
+    return joined(call, arrays, 0)
+
+
+def _with_dimension(call: ArrayCall, array: ArrayValue, place: int) -> ArrayValue:
+    axes = [Axis(ZERO, dimension + (dimension >= place)) for dimension in range(array.ndim)]
+    return rearranged(call.frame.kernel, array, axes, (*array.shape[:place], ONE, *array.shape[place:]))
+
+
+@compiles(np.broadcast_to, "a", "shape")
+def _broadcast_to(call: ArrayCall) -> Operand:
+    array, shape = call.array("a"), call.shape("shape")
+    missing = len(shape) - array.ndim
+    if missing < 0:
+        raise call.refusal("a shape of fewer dimensions than the array has", "name all dimensions")
+    for place, size in enumerate(array.shape):
+        if not is_one(call.frame, size):
+            agree(call.frame, call.node, size, shape[missing + place], (array.shape, shape))
+    return stretched(call.frame, array, shape)
+
+
+def _triangle(call: ArrayCall, operator: str) -> Operand:
+    array = call.array("a")
+    if array.ndim != 2:
+        raise call.refusal("a triangle of an array that is no matrix", "loop over the matrices")
+    diagonal = call.constant("k", 0)
+
+    def at(subscripts: Subscripts) -> Value:
+        test = Compare(operator, subtract(subscripts[1], subscripts[0]), integer(diagonal))
+        return promotion.select(Value(test, weak=True), array.at(subscripts), promotion.constant(0))
+
+    return ArrayValue(array.shape, array.dtype, at, is_costly=array.is_costly)
+
+
+@compiles(np.triu, "a", "k")
+def _triu(call: ArrayCall) -> Operand:
+    return _triangle(call, ">=")
+
+
+@compiles(np.tril, "a", "k")
+def _tril(call: ArrayCall) -> Operand:
+    return _triangle(call, "<=")
+
+
+@compiles(np.diagonal, "a")
+@compiles(np.diag, "a")
+def _diagonal(call: ArrayCall) -> Operand:
+    array = call.array("a")
+    if array.ndim == 1:
+
+        def at(subscripts: Subscripts) -> Value:
+            test = Compare("==", subscripts[0], subscripts[1])
+            return promotion.select(Value(test, weak=True), array.at(subscripts[:1]), promotion.constant(0))
+
+        return ArrayValue((array.shape[0], array.shape[0]), array.dtype, at)
+    if array.ndim != 2:
+        raise call.refusal("the diagonal of an array that is no matrix", "loop over the elements: A[i, i]")
+    size = lesser(call.frame, *array.shape)
+    return ArrayValue((size,), array.dtype, lambda subscripts: array.at((subscripts[0], subscripts[0])))

@@ -1,0 +1,86 @@
+"""Shapes that meet: broadcasting, and what has to agree."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of
+from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
+from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
+from polytune.frontend.expression import Compare, Expression
+from polytune.frontend.frame import Frame
+from polytune.frontend.promotion import Value
+
+_REMEDY = (
+    "pass arrays whose shapes fit; an extent of 1 is stretched only where the source shows it: as A[:, None], with "
+    "keepdims=True, or as the row A[0] of an array"
+)
+
+
+def is_one(frame: Frame, extent: Expression) -> bool:
+    """Whether an extent is proven to be 1, so that it may be stretched."""
+    known = constant_of(extent)
+    return known == 1 if known is not None else are_equal(frame, extent, ONE)
+
+
+def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
+    """The shape that NumPy makes of several; what must agree and is not proven to is checked at each call.
+
+    Raises:
+        UnsupportedSourceError: they never fit.
+    """
+    rank = max((len(shape) for shape in shapes), default=0)
+    result: list[Expression] = []
+    owners: list[Shape] = []
+    for place in range(rank):
+        chosen: Expression = ONE
+        owner: Shape = ()
+        for shape in shapes:
+            dimension = place - (rank - len(shape))
+            if dimension < 0 or is_one(frame, shape[dimension]):
+                continue
+            if is_one(frame, chosen):
+                chosen, owner = shape[dimension], shape
+            else:
+                agree(frame, node, chosen, shape[dimension], (owner, shape))
+        result.append(chosen)
+        owners.append(owner)
+    return tuple(result)
+
+
+def agree(
+    frame: Frame, node: ast.AST, left: Expression, right: Expression, shapes: tuple[Shape, Shape], what: str = ""
+) -> None:
+    """See to it that two extents are equal, of two shapes that a refusal names."""
+    if are_equal(frame, left, right):
+        return
+    first, second = (shape_text(frame.kernel, shape) for shape in shapes)
+    what = what or "operands"
+    parts: list[str | Expression] = [f"{what} with shapes {first} and {second} do not fit: they are "]
+    for number, shape in enumerate(shapes):
+        parts.append(" and (" if number else "(")
+        for dimension, extent in enumerate(shape):
+            parts += [", "] if dimension else []
+            parts.append(extent)
+        parts.append(",)" if len(shape) == 1 else ")")
+    require(
+        frame, node, Compare("==", left, right), f"{what} with shapes {first} and {second} do not fit", parts, _REMEDY
+    )
+
+
+def stretched(frame: Frame, value: ArrayValue, shape: Shape) -> ArrayValue:
+    """The array as one of the given shape, with the elements of extents of 1 repeated."""
+    missing = len(shape) - value.ndim
+    ones = [
+        is_one(frame, extent) and not is_one(frame, shape[missing + dimension])
+        for dimension, extent in enumerate(value.shape)
+    ]
+    if not missing and not any(ones):
+        return value
+    at = value.at
+
+    def element(subscripts: Subscripts) -> Value:
+        return at([ZERO if one else each for one, each in zip(ones, subscripts[missing:], strict=True)])
+
+    return ArrayValue(shape, value.dtype, element, is_costly=value.is_costly)

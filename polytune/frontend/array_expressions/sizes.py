@@ -1,0 +1,228 @@
+"""What is known of sizes and loop variables at a place, and what a call must be checked for because it is not."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import islpy as isl
+
+from polytune.frontend.affine import as_condition
+from polytune.frontend.array_expressions.affine_arithmetic import (
+    ZERO,
+    add,
+    constant_of,
+    integer,
+    maximum,
+    minimum,
+    normal,
+    quotient,
+    subtract,
+)
+from polytune.frontend.array_expressions.values import Shape
+from polytune.frontend.budget import within_budget
+from polytune.frontend.expression import (
+    Binary,
+    Compare,
+    Counter,
+    Expression,
+    Extent,
+    Iterator,
+    ParameterValue,
+    Unary,
+    walk,
+)
+from polytune.frontend.frame import Frame, Kernel
+from polytune.frontend.scop import SizeCondition
+
+OPERATIONS = 20_000
+"""isl's budget for one question, in its own basic operations."""
+
+
+def known(frame: Frame) -> isl.Set:
+    """``[p] -> { : ... }``, what holds where the frame is: of loop variables, of extents, and of what is checked."""
+    kernel = frame.kernel
+    nonnegative = [
+        Compare(">=", ParameterValue(parameter.name), ZERO)
+        for parameter in kernel.parameters.values()
+        if parameter.nonnegative
+    ]
+    key = (frame.holds, len(nonnegative), len(kernel.size_conditions))
+    found = kernel.known.get(key)
+    if found is None:
+        found = kernel.affine.universe()
+        for condition in (*nonnegative, *frame.holds):
+            found = found.intersect(kernel.affine.condition(as_condition(condition)))
+        for checked in kernel.size_conditions:
+            if checked.violated.n_basic_set() == 1:
+                found = found.subtract(checked.violated)
+        found = kernel.known[key] = found.coalesce()
+    return found
+
+
+def violations(frame: Frame, condition: Expression) -> isl.Set:
+    """``[p] -> { : ... }``, where the frame may be although the condition does not hold."""
+    return known(frame).intersect(frame.kernel.affine.condition(Unary("not", condition, "bool")))
+
+
+def always(frame: Frame, condition: Expression) -> bool:
+    """Whether a condition is proven to hold wherever the frame is."""
+    decided = _decided(condition)
+    if decided is not None:
+        return decided
+    context = frame.kernel.affine.context
+    return bool(within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True))
+
+
+def _decided(condition: Expression) -> bool | None:
+    """Whether a comparison of numbers whose distance is known holds."""
+    if not isinstance(condition, Compare):
+        return None
+    distance = constant_of(subtract(condition.left, condition.right))
+    if distance is None:
+        return None
+    holds = {"<": distance < 0, "<=": distance <= 0, ">": distance > 0, ">=": distance >= 0, "==": distance == 0}
+    return holds[condition.operator]
+
+
+def at_least(frame: Frame, left: Expression, right: Expression) -> bool:
+    """Whether ``left >= right`` is proven."""
+    return always(frame, Compare(">=", left, right))
+
+
+def extent(frame: Frame, difference: Expression) -> Expression:
+    """A number of elements: the difference, or 0 where it is negative."""
+    difference = normal(difference)
+    return difference if at_least(frame, difference, ZERO) else maximum(ZERO, difference)
+
+
+def loop_bound(extent: Expression) -> Expression:
+    """A bound that makes as many iterations from 0 on as there are elements: a loop up to -1 has none as well."""
+    match extent:
+        case Binary("max", left, right) if left == ZERO:
+            return right
+        case Binary("max", left, right) if right == ZERO:
+            return left
+    return extent
+
+
+def lesser(frame: Frame, left: Expression, right: Expression) -> Expression:
+    """``min(left, right)``, or the one of them that is proven to be it."""
+    if at_least(frame, right, left):
+        return left
+    return right if at_least(frame, left, right) else minimum(left, right)
+
+
+def greater(frame: Frame, left: Expression, right: Expression) -> Expression:
+    """``max(left, right)``, or the one of them that is proven to be it."""
+    if at_least(frame, left, right):
+        return left
+    return right if at_least(frame, right, left) else maximum(left, right)
+
+
+def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
+    """Whether two numbers are proven to be equal."""
+    return normal(left) == normal(right) or always(frame, Compare("==", left, right))
+
+
+def require(
+    frame: Frame, node: ast.AST, condition: Expression, what: str, parts: Sequence[str | Expression], remedy: str
+) -> None:
+    """See to it that a condition holds: by proof, or else by a check at each call.
+
+    Args:
+        what: what is wrong where it does not, in terms of the source.
+        parts: the same with the numbers of the call, of texts and expressions in turn.
+        remedy: what to do about it.
+
+    Raises:
+        UnsupportedSourceError: it holds for no arguments.
+    """
+    if always(frame, condition):
+        return
+    kernel = frame.kernel
+    violated = violations(frame, condition)
+    for iterator in (*frame.iterators, *kernel.affine.counters):
+        position = violated.find_dim_by_name(isl.dim_type.param, iterator)
+        if position >= 0:
+            violated = violated.project_out(isl.dim_type.param, position, 1)
+    violated = violated.coalesce().drop_unused_params()
+    if _decided(condition) is False or (not frame.iterators and known(frame).is_subset(violated)):
+        raise frame.source.refusal(
+            node, what, "NumPy raises an error here, for all sizes that arguments may have", remedy
+        )
+    shown = tuple(part for part in parts if isinstance(part, str) or not _has_iterator(part))
+    kernel.size_conditions.append(
+        SizeCondition(violated, what, shown if len(shown) == len(parts) else (), frame.source.location(node), remedy)
+    )
+
+
+def _has_iterator(expression: Expression) -> bool:
+    return any(isinstance(part, Iterator | Counter) for part in walk(expression))
+
+
+def shape_text(kernel: Kernel, shape: Shape) -> str:
+    """A shape in terms of the source: ``(n, A.shape[1] - 2)``."""
+    texts = [size_text(kernel, extent) for extent in shape]
+    return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
+
+
+def size_text(kernel: Kernel, expression: Expression) -> str:
+    """A number in terms of the source."""
+    match expression:
+        case ParameterValue(name):
+            parameter = kernel.parameters.get(name)
+            source = parameter.source if parameter is not None else None
+            if isinstance(source, Extent) and name not in kernel.source_names:
+                return f"{source.array}.shape[{source.dimension}]"
+            return name
+        case Iterator(name) | Counter(name):
+            return name
+        case Unary("-", operand):
+            return f"-{size_text(kernel, operand)}"
+        case Binary("min" | "max" as operator, left, right):
+            return f"{operator}({size_text(kernel, left)}, {size_text(kernel, right)})"
+        case Binary(operator, left, right):
+            texts = size_text(kernel, left), size_text(kernel, right)
+            if operator in ("*", "//", "%"):
+                texts = tuple(  # type: ignore[assignment]
+                    f"({text})" if isinstance(side, Binary) and side.operator in ("+", "-") else text
+                    for text, side in zip(texts, (left, right), strict=True)
+                )
+            elif operator == "-" and isinstance(right, Binary) and right.operator in ("+", "-"):
+                texts = texts[0], f"({texts[1]})"
+            return f"{texts[0]} {operator} {texts[1]}"
+    known_value = constant_of(expression)
+    return str(known_value) if known_value is not None else "?"
+
+
+def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Expression:
+    """A bound of an affine expression over all iterations of the loops around: one that depends on sizes alone."""
+    expression = normal(expression)
+    match expression:
+        case Iterator(name) | Counter(name):
+            bounds = next((each for each in frame.ranges if each.iterator == name), None)
+            assert bounds is not None, f"{name} is the iterator of no loop around"
+            if (bounds.step > 0) == least:
+                return greatest(frame, bounds.start, least=least)
+            return add(greatest(frame, bounds.stop, least=least), integer(1), 1 if bounds.step < 0 else -1)
+        case Unary("-", operand):
+            return subtract(ZERO, greatest(frame, operand, least=not least))
+        case Binary("+", left, right):
+            return add(greatest(frame, left, least=least), greatest(frame, right, least=least))
+        case Binary("-", left, right):
+            return subtract(greatest(frame, left, least=least), greatest(frame, right, least=not least))
+        case Binary("min", left, right):
+            return minimum(greatest(frame, left, least=least), greatest(frame, right, least=least))
+        case Binary("max", left, right):
+            return maximum(greatest(frame, left, least=least), greatest(frame, right, least=least))
+        case Binary("*", left, right):
+            for factor, other in ((left, right), (right, left)):
+                value = constant_of(factor)
+                if value is not None:
+                    return add(ZERO, greatest(frame, other, least=least if value >= 0 else not least), value)
+        case Binary("//", left, right) if (constant_of(right) or 0) > 0:
+            return quotient(greatest(frame, left, least=least), constant_of(right) or 1)
+        case Binary("%", _, right) if (constant_of(right) or 0) > 0:
+            return ZERO if least else integer((constant_of(right) or 1) - 1)
+    return expression

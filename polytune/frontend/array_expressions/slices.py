@@ -1,0 +1,199 @@
+"""Subscripts with slices, ``None`` and ``...``: parts of arrays."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+
+from polytune.frontend.affine import NotAffineError, as_index
+from polytune.frontend.array_expressions.affine_arithmetic import (
+    ONE,
+    ZERO,
+    add,
+    constant_of,
+    integer,
+    normal,
+    quotient,
+    subtract,
+)
+from polytune.frontend.array_expressions.sizes import (
+    always,
+    at_least,
+    extent,
+    greater,
+    lesser,
+    require,
+    size_text,
+)
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
+from polytune.frontend.array_expressions.views import rearranged
+from polytune.frontend.expression import Compare, Expression, Logical
+from polytune.frontend.frame import Frame
+from polytune.frontend.parameters import with_products
+from polytune.frontend.promotion import Value
+from polytune.frontend.refusals import counted
+
+Number = Callable[[Frame, ast.expr], Value]
+
+
+def subscripts_of(node: ast.Subscript) -> list[ast.expr]:
+    """The subscripts between the brackets."""
+    return list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+
+
+def is_ellipsis(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is ...
+
+
+def is_none(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr], number: Number) -> ArrayValue:
+    """``value[items]``: an array, of no dimensions where there is a subscript for each.
+
+    Raises:
+        UnsupportedSourceError: too many subscripts, or some that is not affine.
+    """
+    axes: list[Axis] = []
+    shape: list[Expression] = []
+    for item in _complete(frame, node, value, items):
+        if item is None:
+            shape.append(ONE)
+            continue
+        length = value.shape[len(axes)]
+        if isinstance(item, ast.Slice):
+            first, step, count = _sliced(frame, item, length, number)
+            axes.append(Axis(first, len(shape), step))
+            shape.append(count)
+        else:
+            axes.append(Axis(_index(frame, item, value, len(axes), number)))
+    return rearranged(frame.kernel, value, axes, tuple(shape), frame.source.location(node))
+
+
+def _complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr]) -> list[ast.expr | None]:
+    """The subscripts with slices for all dimensions that have none; None stands for a new dimension."""
+    new = [is_none(item) or (isinstance(item, ast.Attribute) and item.attr == "newaxis") for item in items]
+    ellipses = [place for place, item in enumerate(items) if is_ellipsis(item)]
+    missing = value.ndim - (len(items) - sum(new) - len(ellipses))
+    if missing < 0 or len(ellipses) > 1:
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node.value)} has {counted(value.ndim, 'dimension')} and is accessed with "
+            f"{counted(value.ndim - missing, 'subscript')}"
+            if missing < 0
+            else "two ellipses in one subscript",
+            "NumPy raises an error here",
+            "write at most one subscript for each dimension, and at most one ...",
+        )
+    complete: list[ast.expr | None] = [None if is_new else item for item, is_new in zip(items, new, strict=True)]
+    place = ellipses[0] if ellipses else len(complete)
+    filling: list[ast.expr | None] = [ast.Slice() for _ in range(missing)]
+    return complete[:place] + filling + complete[place + len(ellipses) :]
+
+
+def affine_number(frame: Frame, node: ast.expr, what: str, number: Number) -> Expression:
+    """The value of an integer expression in a subscript or a shape.
+
+    Raises:
+        UnsupportedSourceError: it is not affine.
+    """
+    value = with_products(frame, number(frame, node))
+    try:
+        frame.kernel.affine.function(value.expression)
+    except NotAffineError as error:
+        raise frame.source.refusal(
+            node,
+            f"{what} {frame.source.segment(node)} is not affine",
+            f"which elements a part of an array has must be known without running the program, but it {error}",
+            "use sums of loop variables, integer arguments and shapes; else loop over the elements",
+        ) from None
+    return normal(as_index(value.expression))
+
+
+def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, number: Number) -> Expression:
+    """A single subscript; a negative constant counts from the end."""
+    subscript = affine_number(frame, node, "the subscript", number)
+    length = value.shape[dimension]
+    known = constant_of(subscript)
+    if known is not None and known < 0:
+        subscript = add(length, subscript)
+    if not _is_whole(frame, value, dimension):
+        # Accesses are checked against the array in memory, of which this is only a part.
+        text = frame.source.segment(node)
+        for condition, how in (
+            (Compare(">=", subscript, ZERO), "goes below 0; negative subscripts do not wrap round"),
+            (Compare("<", subscript, length), f"goes past the end, which is {size_text(frame.kernel, length)}"),
+        ):
+            what = f"the subscript {text} of a part of an array {how}"
+            require(frame, node, condition, what, (), "let the loops end sooner, or pass larger arrays")
+    return subscript
+
+
+def _is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
+    """Whether a dimension is that of an array in memory, from end to end."""
+    if value.region is None:
+        return False
+    for place, axis in enumerate(value.region.axes):
+        if axis.dimension == dimension:
+            whole = frame.kernel.extents[value.region.array, place].expression
+            return axis.stride == 1 and axis.offset == ZERO and value.shape[dimension] == whole
+    return False
+
+
+def _sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -> tuple[Expression, int, Expression]:
+    """The first subscript of a slice, its step, and how many elements it has, as Python counts them."""
+    step = 1 if node.step is None else number(frame, node.step).constant
+    if not isinstance(step, int) or isinstance(step, bool) or step == 0:
+        assert node.step is not None
+        raise frame.source.refusal(
+            node.step,
+            f"the step {frame.source.segment(node.step)} of a slice",
+            "which elements a slice has is affine only if its step is a constant integer, and not zero",
+            "use a constant step, or pass the slice as an argument, which is a view",
+        )
+    lower, upper = (
+        None if bound is None or is_none(bound) else _bound(frame, bound, length, number, forwards=step > 0)
+        for bound in (node.lower, node.upper)
+    )
+    if step > 0:
+        first = ZERO if lower is None else greater(frame, lower, ZERO)
+        last = length if upper is None else lesser(frame, upper, length)
+        distance = subtract(last, first)
+    else:
+        end = subtract(length, ONE)
+        first = end if lower is None else lesser(frame, lower, end)
+        last = integer(-1) if upper is None else greater(frame, upper, integer(-1))
+        distance = subtract(first, last)
+    size = abs(step)
+    count = extent(frame, quotient(add(distance, integer(size - 1)), size))
+    # Where there are no elements the first subscript means nothing, and may be any.
+    return first, step, count
+
+
+def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, forwards: bool) -> Expression:
+    """A bound of a slice, counted from the front.
+
+    A negative constant counts from the end.  Of anything else the sign is proven or checked: it would make a choice
+    of every bound.
+    """
+    value = affine_number(frame, node, "the bound", number)
+    known = constant_of(value)
+    if known is not None:
+        return value if known >= 0 else add(length, value)
+    if always(frame, Compare("<", value, ZERO)):
+        return add(length, value)
+    if not at_least(frame, value, ZERO):
+        # Before the array's first element it means that element, or the place before it, in either reading.
+        before = Compare("<=" if forwards else "<", add(length, value), ZERO)
+        text = f"the bound {frame.source.segment(node)} of a slice is negative"
+        require(
+            frame,
+            node,
+            Logical("or", (Compare(">=", value, ZERO), before)),
+            text,
+            (f"{text}: ", value),
+            "what counts from the end is written as a negative constant, or from the length, as A[len(A) - k:]; where "
+            "there is no such element, let the loop begin later",
+        )
+    return value

@@ -1,0 +1,163 @@
+"""Loops over the elements of arrays, and the local arrays that results are kept in."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO, maximum, normal
+from polytune.frontend.array_expressions.sizes import at_least, greatest, loop_bound
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts, Sum
+from polytune.frontend.array_expressions.views import element_of, in_memory, moved
+from polytune.frontend.expression import Assign, Counter, Element, Iterator, Loop, Operation
+from polytune.frontend.frame import Frame
+from polytune.frontend.program import For, Node, Perform
+from polytune.frontend.promotion import Value, binary, constant, convert, number, truth
+from polytune.frontend.scop import Array, ArrayRole
+
+Body = Callable[[tuple[Iterator, ...]], Sequence[Node]]
+
+
+def over(frame: Frame, node: ast.AST, shape: Shape, body: Body) -> tuple[Node, ...]:
+    """Loops over all subscripts of a shape, the last innermost."""
+    iterators = tuple(Iterator(_iterator_name(frame, place)) for place in range(len(shape)))
+    nodes = tuple(body(iterators))
+    location = frame.source.location(node)
+    for iterator, extent in reversed(list(zip(iterators, shape, strict=True))):
+        nodes = (For(iterator.name, iterator.name, ZERO, loop_bound(extent), 1, nodes, location),)
+    return nodes
+
+
+def _iterator_name(frame: Frame, place: int) -> str:
+    """A name for an iterator that nothing else has, and no loop of an inlined function around."""
+    while True:
+        name = frame.kernel.fresh("ijklmnpq"[min(place, 7)])
+        if name not in frame.iterators:
+            return name
+
+
+def perform(frame: Frame, node: ast.AST, *operations: Operation) -> Perform:
+    """A statement with the place and text of a node."""
+    return Perform(operations, frame.source.location(node), frame.source.segment(node))
+
+
+def emit(frame: Frame, node: ast.AST, nodes: Sequence[Node]) -> None:
+    """Append nodes to the program.
+
+    Raises:
+        UnsupportedSourceError: this is where no statement can stand.
+    """
+    if frame.pure:
+        raise frame.source.refusal(
+            node,
+            f"{frame.source.segment(node)} in an expression that may not be evaluated",
+            "it is computed by statements that stand before this one and would always run",
+            "compute it in a line of its own before, or use an if statement",
+        )
+    frame.nodes.extend([_inside_statement(frame, each) for each in nodes] if frame.opaque else nodes)
+
+
+def _inside_statement(frame: Frame, node: Node) -> Node:
+    """A loop as a part of one statement, in whose order its iterations stay."""
+    if not isinstance(node, For):
+        return node
+    operations = [operation for each in node.body for operation in _operations(_inside_statement(frame, each))]
+    counter = frame.kernel.fresh(f"{node.iterator}_inside")
+    frame.kernel.affine.counters[counter] = True
+    counted = {Iterator(node.iterator): Counter(counter)}
+    body = tuple(moved(frame.kernel, operation, counted) for operation in operations)
+    loop = Loop(counter, node.start, moved(frame.kernel, node.stop, counted), node.step, body)
+    return Perform((loop,), node.location, node.location.text.strip())
+
+
+def _operations(node: Node) -> tuple[Operation, ...]:
+    assert isinstance(node, Perform)
+    return node.operations
+
+
+def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = "temporary") -> Region:
+    """A new local array that holds at least ``shape`` in every iteration of the loops around; as a region of it.
+
+    There is one for all iterations: workers have copies of their own where they need some.
+    """
+    kernel = frame.kernel
+    array = kernel.fresh(name)
+    bounds = []
+    for extent in shape:
+        bound = normal(greatest(frame, extent))
+        bounds.append(bound if at_least(frame, bound, ZERO) else maximum(ZERO, bound))
+    location = frame.source.location(node)
+    kernel.arrays[array] = Array(array, dtype, ArrayRole.LOCAL, tuple(bounds), location=location)
+    kernel.extents.update({(array, place): Value(bound, weak=True) for place, bound in enumerate(bounds)})
+    axes = tuple(Axis(ZERO, dimension) for dimension in range(len(shape)))
+    return Region(array, dtype, axes, location)
+
+
+def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Element:
+    """A new variable of a type."""
+    variable = frame.kernel.fresh(name)
+    location = frame.source.location(node)
+    frame.kernel.arrays[variable] = Array(variable, dtype, ArrayRole.SCALAR, location=location)
+    return frame.kernel.locations.record(Element(variable, (), dtype), location)
+
+
+def assigned(frame: Frame, region: Region, subscripts: Subscripts, value: Value) -> Assign:
+    """The assignment of a value to an element of a region."""
+    value = truth(value) if region.dtype == "bool" else number(value)
+    return Assign(element_of(frame.kernel, region, subscripts), convert(value, region.dtype))
+
+
+def kept(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "temporary") -> ArrayValue:
+    """The elements of an array in a new local array."""
+    region = allocate(frame, node, value.shape, value.dtype, name)
+
+    def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
+        return (perform(frame, node, assigned(frame, region, iterators, value.at(iterators))),)
+
+    emit(frame, node, over(frame, node, value.shape, body))
+    return in_memory(frame.kernel, region, value.shape, is_new=True)
+
+
+def settled(frame: Frame, node: ast.AST, operand: Sum, name: str = "temporary") -> ArrayValue | Value:
+    """The result of sums, computed into a new local array, or into a variable."""
+    if not operand.shape:
+        target = scalar(frame, node, operand.dtype)
+        emit(frame, node, summed(frame, node, operand, lambda subscripts: target))
+        return Value(target)
+    region = allocate(frame, node, operand.shape, operand.dtype, name)
+    emit(frame, node, summed(frame, node, operand, lambda subscripts: element_of(frame.kernel, region, subscripts)))
+    return in_memory(frame.kernel, region, operand.shape, is_new=True)
+
+
+def summed(
+    frame: Frame, node: ast.AST, operand: Sum, target: Callable[[Subscripts], Element], *, adding: bool = False
+) -> tuple[Node, ...]:
+    """Statements that compute sums in the elements that ``target`` gives, ``adding`` to what is there."""
+    start = constant(0) if operand.start is None else operand.start
+
+    def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
+        nodes: list[Node] = []
+        element = target(iterators)
+        if not adding:
+            first = start.at(iterators) if isinstance(start, ArrayValue) else start
+            nodes.append(perform(frame, node, Assign(element, convert(first, element.dtype))))
+        elif operand.start is not None:
+            first = start.at(iterators) if isinstance(start, ArrayValue) else start
+            nodes.append(perform(frame, node, increased(element, first)))
+        for term in operand.terms:
+
+            def add_up(inner: tuple[Iterator, ...], value=term.value, negative=term.is_negative) -> Sequence[Node]:
+                return (perform(frame, node, increased(target(iterators), value(iterators, inner), negative)),)
+
+            nodes += over(frame, node, term.extents, add_up)
+        if operand.finish is not None:
+            finished = operand.finish(iterators, Value(target(iterators)))
+            nodes.append(perform(frame, node, Assign(element, convert(finished, element.dtype))))
+        return nodes
+
+    return over(frame, node, operand.shape, body)
+
+
+def increased(element: Element, value: Value, negative: bool = False) -> Assign:
+    """``element += value``, or ``-=``."""
+    return Assign(element, convert(binary("-" if negative else "+", Value(element), value), element.dtype))

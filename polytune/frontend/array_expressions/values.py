@@ -1,0 +1,123 @@
+"""What an expression may be beside a number: an array with a symbolic shape, or sums that are still to be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+
+from polytune.errors import SourceLocation
+from polytune.frontend.expression import Expression
+from polytune.frontend.promotion import Value
+
+Shape = tuple[Expression, ...]
+"""Extents, outermost first: affine, of type int64, never negative."""
+
+Subscripts = Sequence[Expression]
+"""One affine expression for each dimension."""
+
+
+@dataclass(frozen=True)
+class Axis:
+    """A subscript of an array, as a function of the subscripts of a part of it.
+
+    It is ``offset``, plus ``stride`` times the part's subscript ``dimension`` unless that is None.
+    """
+
+    offset: Expression
+    dimension: int | None = None
+    stride: int = 1
+
+
+@dataclass(frozen=True)
+class Region:
+    """A rectangular part of an array that can be assigned to, with strides, in any order of its dimensions.
+
+    Attributes:
+        array: the array's name in the SCoP.
+        dtype: the type of its elements in memory.
+        axes: the array's subscripts.
+        location: where in the source it stands.
+    """
+
+    array: str
+    dtype: str
+    axes: tuple[Axis, ...]
+    location: SourceLocation
+
+
+@dataclass(frozen=True)
+class ArrayValue:
+    """An array, or the result of operations on arrays.
+
+    Attributes:
+        shape: its extents.
+        dtype: the type of its elements, ``"bool"`` included.
+        at: the value of an element.
+        region: where the elements are, if they are in memory.
+        is_new: whether an operation has made the array for nobody else, so that a name can have it without a copy.
+        is_costly: whether computing an element twice costs more than keeping it.
+    """
+
+    shape: Shape
+    dtype: str
+    at: Callable[[Subscripts], Value]
+    region: Region | None = None
+    is_new: bool = False
+    is_costly: bool = False
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+
+@dataclass(frozen=True)
+class Term:
+    """What is added up: ``value``, a function of the subscripts of the result and of those over ``extents``."""
+
+    extents: Shape
+    value: Callable[[Subscripts, Subscripts], Value]
+    is_negative: bool = False
+
+
+@dataclass(frozen=True)
+class Sum:
+    """An array, or a number where the shape is empty, each of whose elements is the sum of ``start`` and the terms.
+
+    It is not computed yet, so that what it is assigned to may be where its terms are added up.
+
+    Attributes:
+        finish: what becomes of each sum, a function of its subscripts and of its value; None where it is the result.
+    """
+
+    shape: Shape
+    dtype: str
+    terms: tuple[Term, ...]
+    start: ArrayValue | Value | None = None
+    finish: Callable[[Subscripts, Value], Value] | None = None
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The elements of an array that a mask selects, of which nobody knows how many there are before it runs.
+
+    Attributes:
+        values: the whole array.
+        mask: truth values, of the same shape.
+        key: what is equal for selections by the same mask.
+    """
+
+    values: ArrayValue
+    mask: ArrayValue
+    key: Hashable
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of what is selected from."""
+        return self.values.shape
+
+    @property
+    def dtype(self) -> str:
+        return self.values.dtype
+
+
+Operand = Value | ArrayValue | Sum | Selection

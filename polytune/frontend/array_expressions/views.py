@@ -1,0 +1,101 @@
+"""Arrays and parts of them as array values; their subscripts as affine functions."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from polytune.errors import SourceLocation
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts
+from polytune.frontend.expression import Element, Expression, Iterator, map_children
+from polytune.frontend.frame import ArrayBinding, Frame, Kernel, ViewBinding
+from polytune.frontend.promotion import Value
+
+
+def whole(frame: Frame, node: ast.AST, array: str, *, is_new: bool = False) -> ArrayValue:
+    """All of an array."""
+    kernel = frame.kernel
+    declared = kernel.arrays[array]
+    shape = tuple(kernel.extents[array, dimension].expression for dimension in range(declared.ndim))
+    axes = tuple(Axis(ZERO, dimension) for dimension in range(declared.ndim))
+    region = Region(array, declared.dtype, axes, frame.source.location(node))
+    return in_memory(kernel, region, shape, is_new=is_new)
+
+
+def in_memory(kernel: Kernel, region: Region, shape: Shape, *, is_new: bool = False) -> ArrayValue:
+    """The elements of a region as an array value."""
+
+    def at(subscripts: Subscripts) -> Value:
+        return Value(element_of(kernel, region, subscripts))
+
+    return ArrayValue(shape, region.dtype, at, region, is_new)
+
+
+def element_of(kernel: Kernel, region: Region, subscripts: Subscripts) -> Element:
+    """The element of a region at the given subscripts."""
+    indices = tuple(position(axis, subscripts) for axis in region.axes)
+    return kernel.locations.record(Element(region.array, indices, region.dtype), region.location)
+
+
+def moved(kernel: Kernel, expression: Any, to: Mapping[Iterator, Expression]) -> Any:
+    """An expression or operation with iterators replaced; its elements stand where they stood in the source."""
+    if isinstance(expression, Iterator) and expression in to:
+        return to[expression]
+    result = map_children(expression, lambda child: moved(kernel, child, to))
+    if isinstance(expression, Element):
+        place = kernel.locations.find(expression)
+        if place is not None:
+            kernel.locations.record(result, place)
+    return result
+
+
+def position(axis: Axis, subscripts: Subscripts) -> Expression:
+    """The value of an axis's subscript."""
+    if axis.dimension is None:
+        return axis.offset
+    return add(axis.offset, subscripts[axis.dimension], axis.stride)
+
+
+def rearranged(
+    kernel: Kernel, value: ArrayValue, axes: Sequence[Axis], shape: Shape, location: SourceLocation | None = None
+) -> ArrayValue:
+    """A part of an array value: ``axes`` are its subscripts as functions of those of the part."""
+    region = value.region
+    if region is None:
+        at = value.at
+        return ArrayValue(
+            shape,
+            value.dtype,
+            lambda subscripts: at([position(axis, subscripts) for axis in axes]),
+            is_costly=value.is_costly,
+        )
+    composed = tuple(_composed(axis, axes) for axis in region.axes)
+    part = Region(region.array, region.dtype, composed, location or region.location)
+    return in_memory(kernel, part, shape)
+
+
+def _composed(axis: Axis, axes: Sequence[Axis]) -> Axis:
+    if axis.dimension is None:
+        return axis
+    inner = axes[axis.dimension]
+    return Axis(add(axis.offset, inner.offset, axis.stride), inner.dimension, axis.stride * inner.stride)
+
+
+def permuted(kernel: Kernel, value: ArrayValue, order: Sequence[int]) -> ArrayValue:
+    """The array with its dimensions in another order, as NumPy's transpose has them."""
+    axes = tuple(Axis(ZERO, order.index(dimension)) for dimension in range(value.ndim))
+    return rearranged(kernel, value, axes, tuple(value.shape[dimension] for dimension in order))
+
+
+def bound_array(frame: Frame, node: ast.expr) -> ArrayValue | None:
+    """The array that a name means; None for any other expression, and for names of anything else."""
+    if not isinstance(node, ast.Name):
+        return None
+    match frame.bindings.get(node.id):
+        case ArrayBinding(array):
+            return whole(frame, node, array)
+        case ViewBinding(view):
+            return view
+    return None
