@@ -15,6 +15,7 @@ from polytune.errors import (
 )
 from polytune.kernel import Kernel, kernel
 from polytune.runtime.partitioned.residency import resident
+from polytune.runtime.tuning_mode import tuning
 from polytune.version import __version__
 
 __all__ = [
@@ -33,4 +34,5 @@ __all__ = [
     "__version__",
     "kernel",
     "resident",
+    "tuning",
 ]

@@ -21,6 +21,11 @@ class SourceLocation:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    @property
+    def segment(self) -> str:
+        """The text of the place meant, of its first line; empty where the text is not known."""
+        return self.text[self.column : self.end_column]
+
     def caret(self) -> str:
         """The source line with carets under the place meant; empty where the text is not known."""
         if not self.text.strip():
@@ -28,6 +33,12 @@ class SourceLocation:
         width = max(1, (self.end_column or self.column + 1) - self.column)
         width = min(width, max(1, len(self.text) - self.column))
         return f"    {self.text}\n    {' ' * self.column}{'^' * width}"
+
+    @property
+    def caret_below(self) -> str:
+        """`caret` on lines of its own, for the middle of a message."""
+        caret = self.caret()
+        return f"\n{caret}" if caret else ""
 
 
 class PolytuneError(Exception):
@@ -74,6 +85,10 @@ class DefectError(CompilationError):
 
 class LegalityError(PolytuneError):
     """A schedule that is to be generated from violates a dependence: a defect of polytune, not of the program."""
+
+
+class VerificationError(CompilationError):
+    """Code that the compiler has made is malformed: a defect of polytune, not of the program."""
 
 
 class UnprovenError(PolytuneError):

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING
 
 import islpy as isl
 
-from polytune.codegen.jamming import jammed_name
-from polytune.codegen.registers.tiles import packed_name, registers_name
-from polytune.codegen.vectors.abreast import abreast_name
-from polytune.codegen.vectors.recurrences import scanned_name
+from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
@@ -18,7 +15,6 @@ from polytune.runtime.partitioned.space import VERSION
 from polytune.schedule.analysis.bands import Obstacle
 from polytune.schedule.analysis.loop_report import LoopReport, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
-from polytune.schedule.rewrites.transposition import TRANSPOSED
 from polytune.tuner import Nominal, Space
 
 if TYPE_CHECKING:
@@ -98,53 +94,28 @@ def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
 
 
 def explain_versions(stages: Stages) -> str:
-    """Per version, what its workers share out."""
-    names = {program.name for program in stages.programs}
-    of_plans = {plan.name for plan in stages.plans}
+    """Per version, what its workers share out, and what its order and its transforms do."""
     lines = ["versions:"]
     for plan in stages.plans:
-        if plan.name not in names:
-            continue
-        if not plan.team:
-            lines.append(f"  {plan.name}: the source order, serial")
-            lines += _scans(plan, names)
-            continue
-        lines.append(f"  {plan.name}:")
-        lines += [f"    {_region_text(region, plan, plan.dependences.scop)}" for region in plan.regions]
-        if plan.interleaves:
-            lines.append("    the points of a tile side by side, inside the loops that they depend on")
-        for region in plan.regions:
-            if region.expansion is not None:
-                arrays = ", ".join(sorted(region.expansion.arrays))
-                lines.append(f"    a copy of {arrays} for each of the points that are computed side by side")
-        if plan.name.startswith(TRANSPOSED):
-            lines.append("    on transposed copies of arrays whose columns the innermost loops go along")
-        if plan.begins_early:
-            lines.append("    in each row of a tile, updates that wait for nothing there come first, side by side")
-        if plan.accumulates:
-            lines.append("    what the innermost loop updates again and again stays in vector registers")
-            if packed_name(plan.name) in names:
-                lines.append(f"  {packed_name(plan.name)}: the same, what rows share copied into buffers first")
-        elif registers_name(plan.name) in names - of_plans:
-            how = "the same, many points side by side in vector registers"
-            lines.append(f"  {registers_name(plan.name)}: {how}")
-        if abreast_name(plan.name) in names:
-            how = "the same, some iterations side by side, each statement in all of them before the next one"
-            lines.append(f"  {abreast_name(plan.name)}: {how}")
-        if jammed_name(plan.name) in names:
-            how = "the same, several iterations of the loops around innermost ones at a time"
-            lines.append(f"  {jammed_name(plan.name)}: {how}")
-        lines += _scans(plan, names)
+        made = [each for each in stages.programs if each.recipe.of_plan == plan.recipe and not each.outer]
+        of_plan = sorted(made, key=lambda program: len(program.recipe.transforms))
+        lines += [line for number, program in enumerate(of_plan) for line in _version_lines(program, plan, number == 0)]
     nested = [program for program in stages.programs if program.outer]
-    lines += [f"  {program.name}: as {program.shares}, with its tiles inside outer tiles" for program in nested]
+    lines += [f"  {each.name}: as {each.shares}, {each.recipe.parts[-1].meaning}" for each in nested]
     lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
 
 
-def _scans(plan: Plan, names: set[str]) -> list[str]:
-    name = scanned_name(plan.name)
-    how = "the same, elements that need the one before computed as sums, a vector at a time"
-    return [f"  {name}: {how}"] if name in names else []
+def _version_lines(program: Program, plan: Plan, is_first: bool) -> list[str]:
+    """A version; the first one of a plan with what its workers share out."""
+    if not is_first:
+        how = "; ".join(part.meaning for part in program.recipe.of_loops)
+        return [f"  {program.name}: the same, {how}"]
+    meanings = [part.meaning for part in program.recipe.own_parts if not part.is_seen]
+    if not plan.team:
+        return [f"  {program.name}: {'; '.join(meanings)}"]
+    regions = [_region_text(region, plan, plan.dependences.scop) for region in plan.regions]
+    return [f"  {program.name}:", *(f"    {line}" for line in (*regions, *meanings))]
 
 
 def _region_text(region: Region, plan: Plan, scop: Scop) -> str:
@@ -161,9 +132,12 @@ def _region_text(region: Region, plan: Plan, scop: Scop) -> str:
     shared, rest = members[: region.shared], members[region.shared :]
     how = "tiles of" if region.kind is RegionKind.PARALLEL else "diagonals of tiles of"
     inner = f", inside them tiles of {', '.join(rest)}" if rest else ""
-    copies = f"; each worker has its own {', '.join(sorted(region.private))}" if region.private else ""
+    own = frozenset() if region.expansion is None else region.expansion.arrays
+    private = sorted(region.private - own)
+    copies = f"; each worker has its own {', '.join(private)}" if private else ""
     sums = f"; each worker adds up {', '.join(sorted(region.sums))} by itself first" if region.sums else ""
-    return f"{where}: {how} {', '.join(shared)} in parallel{inner}{inside}{copies}{sums}"
+    points = f"; each point has its own {', '.join(sorted(own))}" if own else ""
+    return f"{where}: {how} {', '.join(shared)} in parallel{inner}{inside}{copies}{sums}{points}"
 
 
 def _member_text(member: isl.UnionPwAff, statement: str) -> str:

@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, overload
@@ -20,19 +21,23 @@ from polytune.errors import (
     MissingLibraryError,
     PolytuneError,
     RecompilationWarning,
+    SourceLocation,
     UnsupportedSourceError,
 )
+from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
 from polytune.runtime.arguments import usable_signature
+from polytune.runtime.background.compiler import background
 from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.machine import vector_registers
+from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
+from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
-from polytune.surroundings import Surroundings, place_and_source, surroundings_of
+from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tuner import Budget, OnlineTuner, Space
 
 if TYPE_CHECKING:
@@ -58,6 +63,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
+    seed: int = 0,
 ) -> Decorator: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -67,6 +73,7 @@ def kernel(
     budget: Budget | int | str | None = None,
     thresholds: Thresholds | None = None,
     background: bool = True,
+    seed: int = 0,
 ) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -81,6 +88,7 @@ def kernel(
             given.
         background: whether versions that are to be tried are compiled by another process, while calls go on with the
             best that there is.  With False a call that tries a version waits for it.
+        seed: what is tried is a function of it and of the times measured.
 
     Raises:
         PolytuneError: what is decorated is no plain function.
@@ -98,7 +106,7 @@ def kernel(
     """
 
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
-        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background)
+        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background, seed=seed)
 
     return decorate if function is None else decorate(function)
 
@@ -126,6 +134,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
         background: bool = True,
+        seed: int = 0,
     ):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
@@ -141,6 +150,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             budget=budget,
             thresholds=thresholds,
             background=background,
+            seed=seed,
         )
 
     def __repr__(self) -> str:
@@ -167,6 +177,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             budget=self._budget,
             thresholds=self.thresholds,
             background=self.background,
+            seed=self._seed,
         )
 
     def stages(self, signature: Signature | None = None) -> Stages:
@@ -191,19 +202,46 @@ class Kernel(CallableKernel, Generic[P, R]):
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
-    def module_text(self, signature: Signature | None = None, *, devices: bool) -> str:
+    def module_text(
+        self,
+        signature: Signature | None = None,
+        *,
+        devices: bool,
+        places: Callable[[SourceLocation], SourceLocation] | None = None,
+    ) -> str:
         """The text of the generated module for argument types (inferred from the source where not given).
 
         Args:
             signature: the types.
             devices: whether it is to have a version for devices too.
+            places: under what name it is to know a place of the source; as it is where not given.
 
         Raises:
             UnsupportedSourceError: the source cannot be compiled.
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            return replace(self.stages(signature), devices=devices).source
+            stages = replace(self.stages(signature), devices=devices)
+            return stages.source if places is None else replace(stages, places=places).source
+
+    def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
+        """Compile what first calls of arguments of some types run, so that they need not wait for it; it stays in the
+        disk cache.
+
+        Args:
+            signature: the types; those of the annotations and the source where not given.
+            every: whether to compile every version, of which most are wanted by the tuner alone.
+
+        Returns:
+            The names of the versions that can be run now.
+
+        Raises:
+            UnsupportedSourceError: the source cannot be compiled, or does not tell the types.
+            CompilationError: the first choice cannot be compiled.
+        """
+        types = signature or self.stages().signature
+        generated = self._generate(types, current_threads())[1]
+        return generated.warm_up(every=every)
 
     def explain(self) -> str:
         """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
@@ -249,19 +287,25 @@ class Kernel(CallableKernel, Generic[P, R]):
                 described = self._text, self._surroundings.text
                 identity = key_of("kernel", *described, str(signature), options, _compiler_text())
                 module = _cache().load(identity)
+                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
                 if module is None:
-                    source = self.module_text(signature, devices=with_devices)
+                    if self.background and machine().cores > 1:
+                        background.expect()  # while the source is analysed
+                    places = partial(normal_location, forms)
+                    source = self.module_text(signature, devices=with_devices, places=places)
                     if self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
                 of_history = "\n".join((*described, str(signature), str(self.is_strict)))
                 history_name = hashlib.sha256(of_history.encode()).hexdigest()
-                return f"{self.__name__} {history_name[:16]}", GeneratedKernel(module)
+                name = f"{self.__name__} {history_name[:16]}"
+                return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
     @functools.cached_property
     def _text(self) -> str:
-        return place_and_source(self.__wrapped__)
+        """What the kernel is found again by."""
+        return normal_text(self.__wrapped__)
 
     def _reconsider(self, name: str) -> None:
         """See whether what has changed outside makes a difference; if so, compile anew when a call comes."""

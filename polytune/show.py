@@ -6,26 +6,10 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytune.codegen.loops import (
-    LARGEST_TILE,
-    MOST_INNER_TILES,
-    Block,
-    Compute,
-    For,
-    If,
-    Let,
-    Node,
-    Program,
-    RegionCall,
-    Store,
-)
+from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.results import result_text
-from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.codegen.vectors.source import vector_text
-from polytune.frontend.expression import Element, Expression
-from polytune.frontend.generated_names import without_marks
+from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Candidate
@@ -79,79 +63,6 @@ def show_tree(schedule: isl.Schedule) -> str:
     """A schedule tree in isl's block style, a node a line."""
     printer = isl.Printer.to_str(schedule.get_ctx()).set_yaml_style(isl.yaml_style.BLOCK)
     return printer.print_schedule(schedule).get_str().rstrip()
-
-
-def show_programs(programs: Sequence[Program]) -> str:
-    """The loop IR of every version: the skeleton, then the body of each region."""
-    writer = SourceWriter()
-    for program in programs:
-        if program.outer:
-            writer.line(f"version {program.name}: {program.shares} in outer tiles of {_factors(program)} tiles")
-            continue
-        with writer.indented(f"version {program.name}:"):
-            with writer.indented("skeleton:"):
-                _show_node(writer, program.skeleton)
-            for region in program.regions:
-                window = ", ".join(f"{low} <= . < {high}" for low, high in region.windows)
-                with writer.indented(f"region {region.index}, {region.kind}, tile {window or 'none'}:"):
-                    _show_node(writer, region.body)
-    return without_marks(writer.text()).rstrip("\n")
-
-
-def _factors(program: Program) -> str:
-    return " x ".join(map(str, program.outer))
-
-
-def _vector(node: VectorExpression) -> str:
-    return expression_text(node, _Registers().text)
-
-
-class _Registers:
-    """Elements as the source has them, for ``vector_text``."""
-
-    def text(self, node: Element | VectorExpression) -> str:
-        return _element(node) if isinstance(node, Element) else vector_text(node, self)
-
-    def array(self, element: Element) -> str:
-        return element.array
-
-    def subscripts(self, element: Element) -> list[str]:
-        return [expression_text(subscript, _element) for subscript in element.subscripts]
-
-
-def _element(element: Element) -> str:
-    return f"{element.array}[{', '.join(expression_text(s, _element) for s in element.subscripts)}]"
-
-
-def _show_node(writer: SourceWriter, node: Node) -> None:
-    match node:
-        case Block(children):
-            for child in children:
-                _show_node(writer, child)
-        case For(variable, start, stop, step, body):
-            by = f" by {step}" if step != 1 else ""
-            with writer.indented(f"for {variable} from {expression_text(start)} to {expression_text(stop)}{by}:"):
-                _show_node(writer, body)
-        case If(condition, then, otherwise):
-            with writer.indented(f"if {expression_text(condition)}:"):
-                _show_node(writer, then)
-            if otherwise is not None:
-                with writer.indented("else:"):
-                    _show_node(writer, otherwise)
-        case Compute(statement, operations):
-            for operation in operations:
-                target, value = getattr(operation, "target", None), getattr(operation, "value", None)
-                if target is None or value is None:
-                    writer.line(f"{statement}: data-dependent control")
-                else:
-                    writer.line(f"{statement}: {_element(target)} = {expression_text(value, _element)}")
-        case Let(name, value):
-            writer.line(f"{name} = {_vector(value)}")
-        case Store(element, value, mask, apart):
-            far = f" by {apart.step} along axis {apart.axis}" if apart else ""
-            writer.line(f"{_element(element)}{far} = {_vector(value)}{f' where {mask}' if mask else ''}")
-        case RegionCall(region, prefix):
-            writer.line(f"region {region} ({', '.join(expression_text(value) for value in prefix)})")
 
 
 def show_space(programs: Sequence[Program]) -> str:

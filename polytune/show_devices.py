@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
-from polytune.codegen.loops import Block, Compute, For, If, Node
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store
 from polytune.codegen.partitioned import Part, PartitionedProgram
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
@@ -185,6 +185,10 @@ def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
                 _write_rows(writer, array, body)
         case Compute(operations=(Assign(target),)):
             writer.line(f"{array}[{', '.join(_text(subscript) for subscript in target.subscripts)}]")
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            raise AssertionError(f"what is transferred has no {type(node).__name__}")
+        case _:
+            assert_never(node)
 
 
 def _is_last(variable: str, target: Element) -> bool:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import builtins
 import dis
-import inspect
 from dataclasses import dataclass, field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from polytune.normal_form import normal_text
 from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
 
 _BUILTIN = vars(builtins)
@@ -24,10 +24,12 @@ class Surroundings:
     Attributes:
         text: a description that is the same in every process; what is described otherwise compiles to something else.
         values: what calls look at, to see whether it still holds.
+        functions: the function itself, then those that it calls, in an order that is the same in every process.
     """
 
     parts: list[str] = field(default_factory=list)
     values: OutsideValues = field(default_factory=OutsideValues)
+    functions: list[FunctionType] = field(default_factory=list)
     _seen: set[int] = field(default_factory=set)
 
     @property
@@ -39,6 +41,7 @@ class Surroundings:
         if id(function) in self._seen:
             return
         self._seen.add(id(function))
+        self.functions.append(function)
         names, attributes = _loaded(function)
         for name in names:
             if name in function.__globals__ or name not in _BUILTIN:
@@ -52,7 +55,7 @@ class Surroundings:
         inner = getattr(value, "__wrapped__", value)
         if isinstance(inner, FunctionType):
             defaults = [each if isinstance(each, NUMBERS) else type(each) for each in inner.__defaults__ or ()]
-            self.parts.append(f"{name} {defaults}: {_source(inner)}")
+            self.parts.append(f"{name} {defaults}: {normal_text(inner)}")
             self.add(inner)
         elif isinstance(value, ModuleType):
             self.parts.append(f"{name} is module {value.__name__}")
@@ -96,23 +99,6 @@ def surroundings_of(function: FunctionType) -> Surroundings:
     found = Surroundings()
     found.add(function)
     return found
-
-
-def place_and_source(function: FunctionType) -> str:
-    """A function's source with its place, which is part of it because messages and generated code refer to lines."""
-    code = function.__code__
-    try:
-        text = inspect.getsource(function)
-    except OSError:
-        text = ""
-    return f"{code.co_filename}:{code.co_firstlineno}\n{text}"
-
-
-def _source(function: FunctionType) -> str:
-    try:
-        return inspect.getsource(function)
-    except OSError:
-        return f"{function.__code__.co_code.hex()} {function.__code__.co_consts!r}"
 
 
 def _loaded(function: FunctionType) -> tuple[list[str], list[str]]:

@@ -25,16 +25,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="run a sample of the tests of OpenCL on Intel's driver for processors, though another driver runs them",
     )
     parser.addoption(
-        "--update-golden",
+        "--renew-golden",
         action="store_true",
-        help="write what is generated now to tests/codegen/golden, to be read before it is committed",
+        help="write what is generated now to tests/golden/texts, to be read before it is committed",
     )
 
 
 @pytest.fixture
-def update_golden(request: pytest.FixtureRequest) -> bool:
+def renew_golden(request: pytest.FixtureRequest) -> bool:
     """Whether golden files are to be written and not compared."""
-    return bool(request.config.getoption("--update-golden"))
+    return bool(request.config.getoption("--renew-golden"))
 
 
 @pytest.fixture
@@ -71,6 +71,14 @@ def time_to_compile() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(pipeline, "SECONDS", 1e6)
         patch.setattr(pipeline, "FIRST_CALL", 2e6)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def verified_programs() -> Iterator[None]:
+    """Every program is verified after every transform."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("POLYTUNE_VERIFY", "1")
         yield
 
 

@@ -12,7 +12,14 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "polytune"
 
-SHARED = {"polytune", "polytune.conversions", "polytune.errors", "polytune.signature", "polytune.version"}
+SHARED = {
+    "polytune",
+    "polytune.caches",
+    "polytune.conversions",
+    "polytune.errors",
+    "polytune.signature",
+    "polytune.version",
+}
 """What every folder may import: it imports nothing of the package's folders itself."""
 
 MAY_IMPORT = {
@@ -88,7 +95,7 @@ def test_tuner_and_replay_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("conversions", "errors", "signature", "version"):
+    for name in ("caches", "conversions", "errors", "signature", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

@@ -14,6 +14,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, CompilationError, PolytuneError, SpaceError, UnsupportedSourceError
+from polytune.history import Store
 from polytune.runtime import generated as generated_module
 from tests.schedule.kernels import matrix
 
@@ -410,3 +411,51 @@ def test_explanation_before_and_after_calls() -> None:
         assert f"line {first + 3} accumulates" not in text
     assert "tuning for" not in before
     assert "A_0=8" in after and "after 1 call\n" in after
+
+
+# The first call
+
+
+def heavy(u: np.ndarray, v: np.ndarray, steps: int) -> None:
+    for _ in range(steps):
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                v[i, j] = 0.25 * (u[i - 1, j] + u[i + 1, j] + u[i, j - 1] + u[i, j + 1])
+        for i in range(1, u.shape[0] - 1):
+            for j in range(1, u.shape[1] - 1):
+                u[i, j] = 0.25 * (v[i - 1, j] + v[i + 1, j] + v[i, j - 1] + v[i, j + 1])
+
+
+def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """And each call is right, whichever version runs it."""
+    kernel = polytune.Kernel(heavy)
+    kernel._store = Store(tmp_path)
+    rng = np.random.default_rng(0)
+    u, v = rng.random((23, 31)), rng.random((23, 31))
+    wanted = u.copy(), v.copy()
+    generated = kernel.generated(u, v, 2)
+    monkeypatch.setattr(generated, "preparation", lambda configuration: None)  # nothing is on disk
+    first, opening = generated.space.default(), generated.opening(generated.space.default(), (23, 31, 2))
+    assert opening is not None and opening["version"] != first["version"]
+    assert generated.compilation(opening) <= generated.compilation(first) / 2
+    ready: list[bool] = []
+    monkeypatch.setattr(generated, "is_ready", lambda configuration: bool(ready))
+    for _ in range(3):
+        kernel(u, v, 2)
+        heavy(*wanted, 2)
+    tuner = kernel.tuner(u, v, 2)
+    assert tuner.statistics().explored == 0 and tuner.statistics().preparing == first
+    ready.append(True)
+    kernel(u, v, 2)
+    heavy(*wanted, 2)
+    ((trials),) = kernel.trials().values()
+    assert [each.configuration for each in trials][:2] == [opening, first]
+    np.testing.assert_allclose(u, wanted[0], rtol=1e-12)
+    np.testing.assert_allclose(v, wanted[1], rtol=1e-12)
+
+
+def test_calls_with_much_to_do_wait_for_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    generated = polytune.Kernel(heavy).generated(np.zeros((9, 9)), np.zeros((9, 9)), 1)
+    monkeypatch.setattr(generated, "preparation", lambda configuration: None)  # nothing is on disk
+    assert generated.opening(generated.space.default(), (300, 300, 50)) is not None
+    assert generated.opening(generated.space.default(), (3000, 3000, 500)) is None

@@ -7,6 +7,7 @@ import itertools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, results
+from polytune.cli.history_files import ACTIONS, exchange
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import Measurement, Store, default_store
@@ -68,17 +70,40 @@ class Entry:
 
 
 def history(
-    kernel: Annotated[
-        str | None, typer.Argument(metavar="KERNEL", help="Only this kernel, with all its configurations.")
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KERNEL | export FILE | import FILE... | merge FILE...]",
+            help="Only this kernel, with all its configurations; or what to do with files of JSON lines.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With merge: the file to write.")
     ] = None,
     forget: Annotated[bool, typer.Option("--forget", help="Delete what is listed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --forget: do not ask.")] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Print what was measured in earlier runs: for each kernel and shape how many configurations, and the best time."""
+    """Print what was measured in earlier runs: for each kernel and shape how many configurations, and the best time.
+
+    export FILE writes it to a file; import FILE... adds what such files hold and this machine does not know, or knows
+    less newly; merge FILE... -o FILE makes one of several.
+    """
     if yes and not forget:
         raise typer.BadParameter("--yes goes with --forget")
+    kernel, more = (words[0], words[1:]) if words else (None, [])
+    if kernel in ACTIONS:
+        if forget:
+            raise typer.BadParameter(f"--forget does not go with {kernel}")
+        exchange(kernel, [Path(each) for each in more], output, as_json=as_json)
+        return
+    if more or output is not None:
+        raise typer.BadParameter(
+            "-o goes with merge"
+            if output is not None
+            else "one KERNEL at most; its hash belongs in quotes with its name"
+        )
     store = default_store()
     entries = chosen(Entry.all_of(store.all()), kernel)
     if forget:
@@ -86,11 +111,11 @@ def history(
         if as_json:
             print_json({"path": str(store.path), "forgotten": count})
         else:
-            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"))
+            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"), soft_wrap=True)
     elif as_json:
         print_json({"path": str(store.path), "entries": [entry.to_json() for entry in entries]})
     elif not entries:
-        results.print(Text(f"{store.path}: nothing has been measured yet"))
+        results.print(Text(f"{store.path}: nothing has been measured yet"), soft_wrap=True)
     elif kernel is None:
         print_table(_overview(entries))
     else:

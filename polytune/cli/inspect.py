@@ -67,6 +67,10 @@ def inspect(
         list[str] | None,
         typer.Option("--set", metavar="NAME=VALUE", help="A choice for cuda or opencl, as in block=128; repeatable."),
     ] = None,
+    after: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Only the loops right after an order or a transform."),
+    ] = "",
     picture: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Write the space as a graph, .svg or .dot, or for other tuners, T1 .json."),
@@ -85,6 +89,8 @@ def inspect(
         raise typer.BadParameter(f"--region is for {', '.join(OF_DEVICES)}, not for {show.value}")
     if picture is not None and show is not Stage.SPACE:
         raise typer.BadParameter(f"--picture is for space, not for {show.value}")
+    if after and show is not Stage.LOOPS:
+        raise typer.BadParameter(f"--after is for loops, not for {show.value}")
     kernel = load_kernel(target)
     if strict:
         kernel = kernel.strict
@@ -92,7 +98,8 @@ def inspect(
         types = complete_signature(kernel.__wrapped__, signature)
         from polytune.show_devices import View
 
-        text = kernel.stages(types).show(show.value, View(region, chosen))
+        stages = kernel.stages(types)
+        text = stages.show_loops(after) if after else stages.show(show.value, View(region, chosen))
         if picture is not None:
             write_space(kernel.space_of(types), kernel.__name__, picture)
     if as_json:

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from polytune.cli import build, compare, doctor, history, inspect, simulate, tune
+from polytune.cli import build, compare, doctor, history, inspect, simulate, tune, warmup
 from polytune.cli.options import Debug
 from polytune.cli.value_lists import ValueListCommand
 from polytune.errors import PolytuneError, PolytuneWarning
@@ -48,6 +48,7 @@ app.command("inspect")(inspect.inspect)
 app.command("tune")(tune.tune)
 app.command("build")(build.build)
 app.command("history")(history.history)
+app.command("warmup")(warmup.warmup)
 app.command("simulate", cls=ValueListCommand)(simulate.simulate)
 app.command("compare")(compare.compare)
 app.command("doctor")(doctor.doctor)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeVar
 
 import islpy as isl
 
-from polytune.codegen.loops import Block, Compute, For, If, Node, RegionCall
+from polytune.codegen.loops import Compute, For, If, Node, RegionCall, block
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -112,24 +111,6 @@ def statement_code(statement: Statement, values: Sequence[Expression]) -> Comput
     replaced = dict(zip(statement.iterators, values, strict=True))
     operations = tuple(substitute(operation, replaced) for operation in statement.operations)
     return Compute(statement.name, operations, statement.location, tuple(values))
-
-
-def block(*children: Node) -> Node:
-    """A block, flattened; a single child stands for itself."""
-    flat = [part for child in children for part in (child.children if isinstance(child, Block) else (child,))]
-    return flat[0] if len(flat) == 1 else Block(tuple(flat))
-
-
-def change_below(node: Node, change: Callable[[Node], Node]) -> Node:
-    """The node with each node right below it changed."""
-    match node:
-        case Block(children):
-            return block(*map(change, children))
-        case If(then=then, otherwise=otherwise):
-            return replace(node, then=change(then), otherwise=None if otherwise is None else change(otherwise))
-        case For(body=body):
-            return replace(node, body=change(body))
-    return node
 
 
 def substitute(node: Part, values: Mapping[str, Expression]) -> Part:

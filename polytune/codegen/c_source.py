@@ -10,11 +10,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import assert_never
 
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.device.c_expressions import Context, c_name, c_text
 from polytune.codegen.device.text_writer import TextWriter
-from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.names import Namespace
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
@@ -314,6 +315,10 @@ class _FunctionWriter:
                         self.node(otherwise)
             case Compute(operations=operations):
                 self.operations(operations)
+            case Let() | Store() | Prefetch() | RegionCall():
+                raise AssertionError(f"C text has no {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     def operations(self, operations: Sequence[Operation]) -> None:
         writer = self.writer

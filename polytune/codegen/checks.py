@@ -10,6 +10,7 @@ from polytune.codegen.ast_conversion import convert_expression
 from polytune.codegen.names import literal
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
+from polytune.errors import SourceLocation
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import MARK
@@ -17,42 +18,55 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
-def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
+def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsCondition | UnassignedRead]) -> None:
     """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
     or some variable be read that nothing has assigned.
+
+    Messages name places that are an argument, by default those of ``PLACES``: where the source stands is known to the
+    caller alone.
 
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
     """
+    # The bounds of accesses are simplified for sizes that fit.
+    conditions = (*scop.size_conditions, *found)
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
-    with writer.indented(f"def check({names}):"):
+    if conditions:
+        with writer.indented(f"{MARK}PLACES = ("):
+            for condition in conditions:
+                writer.line(f"{_location_text(condition.location)},")
+        writer.line(")")
+    else:
+        writer.line(f"{MARK}PLACES = ()")
+    writer.line()
+    writer.line()
+    with writer.indented(f"def check({names}, *, {MARK}places={MARK}PLACES):"):
         writer.line('"""Raise unless every access lies inside its array."""')
         bounds = [condition for condition in conditions if isinstance(condition, BoundsCondition)]
         extents = dict.fromkeys(extent for condition in bounds for extent in condition.extents)
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
-        # The bounds of accesses are simplified for sizes that fit.
-        for condition in (*scop.size_conditions, *conditions):
+        for number, condition in enumerate(conditions):
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
                 if isinstance(condition, SizeCondition):
-                    writer.line(f"raise {MARK}ArgumentError({_size_text(condition, scop)})")
+                    writer.line(f"raise {MARK}ArgumentError({_size_text(condition, scop, number)})")
                 elif isinstance(condition, UnassignedRead):
-                    writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop)})")
+                    writer.line(f"raise {MARK}UnassignedVariableError({_unassigned_text(condition, scop, number)})")
                 else:
-                    writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments)})")
+                    writer.line(f"raise {MARK}ArgumentError({_bounds_text(condition, arguments, number)})")
     writer.line()
     writer.line()
 
 
-def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
+def _bounds_text(condition: BoundsCondition, arguments: Sequence[str], number: int) -> str:
     """The literal of what is said of an access out of bounds."""
     shape = f"{{{condition.array}.shape}}" if condition.array in arguments else "the shape it is made with"
-    where = f"{condition.location} {condition.reference}"
+    place = f"{MARK}places[{number}]"
     how = (
         f"goes below 0 in axis {condition.dimension}; negative subscripts do not wrap round"
         if condition.side == "lower"
@@ -64,26 +78,26 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str]) -> str:
         if condition.side == "lower"
         else "; pass a larger array, or let the loops end sooner"
     )
-    plain = f"array '{condition.array}': {where} {how}, for shape "
-    return f'{literal(plain)} f"{shape}{sizes}" {literal(remedy)}'
+    array = literal(f"array '{condition.array}': ")
+    why = literal(f"{how}, for shape ")
+    return f'{array} f"{{{place}}} {{{place}.segment}} " {why} f"{shape}{sizes}" {literal(remedy)}'
 
 
-def _size_text(condition: SizeCondition, scop: Scop) -> str:
+def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
     """The literal of what is said of sizes that do not fit, with the source line and a caret."""
+    place = f"{MARK}places[{number}]"
     parts = "".join(
         _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
         for part in condition.parts or (condition.what,)
     )
-    before = f"{condition.location}: "
-    caret = condition.location.caret()
-    after = "".join(f"\n{line}" for line in (caret, f"instead: {condition.remedy}") if line)
-    values = _parameter_values(condition.violated, scop)
-    return f'{literal(before)} f"{parts}" {literal(after and chr(10) + "for ")} f"{values}" {literal(after)}'
+    values, why = _parameter_values(condition.violated, scop), literal("\nwhy: NumPy raises an error here, for ")
+    after = literal(f"\ninstead: {condition.remedy}")
+    return f'f"{{{place}}}: {parts}" f"{{{place}.caret_below}}" {why} f"{values}" {after}'
 
 
 def _quoted(text: str) -> str:
-    """Text as a part of an f-string."""
-    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}")
+    """Text as a part of an f-string in double quotes."""
+    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}").replace('"', "'")
 
 
 def _parameter_values(violated: isl.Set, scop: Scop) -> str:
@@ -100,19 +114,20 @@ def _parameter_values(violated: isl.Set, scop: Scop) -> str:
     return ", ".join(values)
 
 
-def _unassigned_text(read: UnassignedRead, scop: Scop) -> str:
+def _unassigned_text(read: UnassignedRead, scop: Scop, number: int) -> str:
     """The literal of what is said of a variable that is read unassigned, with the source line and a caret."""
-    before = "\n".join(
-        part
-        for part in (
-            f"{read.location}: the variable {read.variable!r} is read, and nothing has assigned it",
-            read.location.caret(),
-            "why: no iteration before has assigned it, for ",
-        )
-        if part
-    )
+    place = f"{MARK}places[{number}]"
+    read_text = literal(f": the variable {read.variable!r} is read, and nothing has assigned it")
+    why = literal("\nwhy: no iteration before has assigned it, for ")
+    values = _parameter_values(read.violated, scop)
     after = f"; Python raises UnboundLocalError here\ninstead: {read.remedy}"
-    return f'{literal(before)} f"{_parameter_values(read.violated, scop)}" {literal(after)}'
+    return f'f"{{{place}}}" {read_text} f"{{{place}.caret_below}}" {why} f"{values}" {literal(after)}'
+
+
+def _location_text(location: SourceLocation) -> str:
+    """The expression that makes a place."""
+    file, text = literal(location.file), literal(location.text)
+    return f"{MARK}SourceLocation({file}, {location.line}, {location.column}, {location.end_column}, {text})"
 
 
 def mentions(condition: isl.Set, name: str) -> bool:

@@ -12,9 +12,26 @@ from functools import partial
 from itertools import product
 
 from polytune.codegen.affine_range import terms_of
-from polytune.codegen.ast_conversion import add_constant, block, change_below, integer, substitute
-from polytune.codegen.loops import Block, Compute, For, Node, Program, RegionCode, perfect_nest, walk_nodes
+from polytune.codegen.ast_conversion import add_constant, integer, substitute
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    Node,
+    Program,
+    RegionCode,
+    block,
+    map_nodes,
+    perfect_nest,
+    walk_nodes,
+)
+from polytune.codegen.target import Target
+from polytune.codegen.tiles.windows import Names
+from polytune.codegen.transform import LoopTransform
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
+from polytune.frontend.scop import Scop
+from polytune.schedule.orders.summed import SUMMED
+from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 FACTORS = (4, 4)
 """How many iterations of the last loops but one, and but two, are jammed at most: the latter first."""
@@ -24,31 +41,28 @@ MOST_STREAMS = 16
 general registers, and a compiler takes seconds."""
 
 
-def jam_program(program: Program, loop_name: Callable[[int], str]) -> Program | None:
-    """The program with the loops of its tiled bands jammed; None where there is nothing to jam.
+def jam_program(program: Program, scop: Scop, target: Target) -> Program:
+    """The program with the loops of its tiled bands jammed.
 
     Only loops over members of one tiled band are jammed with one another: the band is permutable, so that the points of
     a tile may run in any order in which no member goes backwards.  Here the points of some iterations of one loop move
     inside the loops in it, each statement after the same statement of an earlier iteration.
-
-    Args:
-        program: the program.
-        loop_name: the name of the loop variable at a depth.
     """
-    regions = tuple(_jam_region(region, loop_name) for region in program.regions)
-    if regions == program.regions:
-        return None
-    return replace(program, name=jammed_name(program.name), regions=regions)
+    names = Names()
+    return replace(program, regions=tuple(_jam_region(region, names) for region in program.regions))
 
 
-def jammed_name(version: str) -> str:
-    """What a version is called with its loops jammed."""
-    return f"{version}_jammed"
+JAMMED = LoopTransform(
+    name="jammed",
+    meaning="several iterations of the loops around innermost ones at a time",
+    rewrite=jam_program,
+    never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
+)
 
 
-def _jam_region(region: RegionCode, loop_name: Callable[[int], str]) -> RegionCode:
+def _jam_region(region: RegionCode, names: Names) -> RegionCode:
     first = len(region.outer)
-    band = frozenset(loop_name(first + member) for member in range(len(region.members)))
+    band = frozenset(names.loop(first + member) for member in range(len(region.members)))
     return replace(region, body=_jam_nests(region.body, band))
 
 
@@ -57,7 +71,7 @@ def _jam_nests(node: Node, band: frozenset[str]) -> Node:
     nest = perfect_nest(node, band)
     if len(nest) >= 2:
         return _jam_nest(nest[-3:], nest[0])
-    return change_below(node, lambda part: _jam_nests(part, band))
+    return map_nodes(node, lambda part: _jam_nests(part, band))
 
 
 def _jam_nest(nest: list[For], outermost: For) -> Node:
@@ -105,7 +119,7 @@ def _at_loop(node: Node, variable: str, change: Callable[[For], Node]) -> Node:
     """The node with its loops over a variable changed."""
     if isinstance(node, For) and node.variable == variable:
         return change(node)
-    return change_below(node, lambda part: _at_loop(part, variable, change))
+    return map_nodes(node, lambda part: _at_loop(part, variable, change))
 
 
 def _jam(factor: int, loop: For) -> Node:
@@ -132,7 +146,7 @@ def _jam(factor: int, loop: For) -> Node:
 def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
     """The loops of a nest with the work inside for several values of a variable, one after another."""
     if any(isinstance(part, For) for part in walk_nodes(node)):
-        return change_below(node, lambda part: _repeat_innermost(part, variable, factor))
+        return map_nodes(node, lambda part: _repeat_innermost(part, variable, factor))
     return block(*(_shift(node, variable, offset) for offset in range(factor)))
 
 

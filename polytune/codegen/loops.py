@@ -1,27 +1,48 @@
-"""The loop IR: what isl's AST becomes and what every backend prints.
+"""The loop IR: what isl's AST becomes, what transforms rewrite, and what every backend prints.
 
-The grammar, in ASDL style (index expressions are ``polytune.frontend.expression`` nodes of type int64, in which a loop
-variable is an ``Iterator``; what is computed of vectors has the nodes of ``polytune.codegen.vectors.expressions``):
+The grammar, in ASDL style:
 
-    node     = Block(children)
-             | For(variable, start, stop, step, body)      -- start <= variable < stop, step > 0
-             | If(condition, then, otherwise)
-             | Compute(statement, operations, location, instance)
-                                                           -- operations of a statement, its iterators replaced
-             | Let(name, value)                            -- a variable of the generated code
-             | Store(element, value, mask, apart)          -- a vector, or a scalar, to memory
-             | RegionCall(region, prefix)                  -- a region, for these values of the loops around it
+    program    = Program(recipe, skeleton, regions, team, tiles, part, outer, shares)
+    region     = RegionCode(index, kind, body, shared, outer, members, windows, private, local, ...)
+
+    skeleton   = Block(skeleton*)
+               | For(variable, index, index, step, skeleton)
+               | If(condition, skeleton, skeleton?)
+               | RegionCall(region, index*)            -- a region, for these values of the loops around it
+
+    node       = Block(node*)                          -- one after another; no Block right below a Block
+               | For(variable, index, index, step, node)
+                                                       -- start <= variable < stop, step > 0
+               | If(condition, node, node?)
+               | Compute(statement, operation*, location, index*)
+                                                       -- operations of a statement, its iterators replaced
+               | Let(name, value)                      -- a variable of the generated code
+               | Store(element, value, mask?, apart?)  -- a vector, or a scalar, to memory
+               | Prefetch(element)                     -- brings what is near an element, which need not exist, into
+                                                          the first cache
+
+    index      = expression                            -- of type int64; a loop variable is an Iterator in it
+    condition  = expression                            -- of type bool
+    value      = expression | vector
+    expression, operation, element                     -- of ``polytune.frontend.expression``
+    vector, apart                                      -- of ``polytune.codegen.vectors.expressions``
+
+``skeleton`` is what every worker of a team runs, ``node`` the body of a region.  What the grammar does not say, as that
+variables are defined before they are used, is in ``polytune.codegen.verify``, which holds programs to both;
+``polytune.codegen.loop_text`` prints them for people.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Set
 from collections.abc import Iterator as Iteration
-from collections.abc import Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import assert_never
 
 from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.expansion import Expansion
 
 LARGEST_TILE = 4096
@@ -85,27 +106,62 @@ class Store:
 
 
 @dataclass(frozen=True)
+class Prefetch:
+    """A hint: what lies where an element is, or would be if the array went on there, is used soon."""
+
+    element: Element
+
+
+@dataclass(frozen=True)
 class RegionCall:
     region: int
     prefix: tuple[Expression, ...]
 
 
-Node = Block | For | If | Compute | Let | Store | RegionCall
+Node = Block | For | If | Compute | Let | Store | Prefetch | RegionCall
+
+
+def block(*children: Node) -> Node:
+    """A block, flattened; a single child stands for itself."""
+    flat = [part for child in children for part in (child.children if isinstance(child, Block) else (child,))]
+    return flat[0] if len(flat) == 1 else Block(tuple(flat))
+
+
+def map_nodes(node: Node, change: Callable[[Node], Node]) -> Node:
+    """The node with each node right below it changed; the one visitor, which all rewrites are made of."""
+    match node:
+        case Block(children):
+            return block(*map(change, children))
+        case For(body=body):
+            return replace(node, body=change(body))
+        case If(then=then, otherwise=otherwise):
+            return replace(node, then=change(then), otherwise=None if otherwise is None else change(otherwise))
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            return node
+        case _:
+            assert_never(node)
+
+
+def nodes_below(node: Node) -> tuple[Node, ...]:
+    """The nodes right below a node, in order."""
+    match node:
+        case Block(children):
+            return children
+        case For(body=body):
+            return (body,)
+        case If(then=then, otherwise=otherwise):
+            return (then,) if otherwise is None else (then, otherwise)
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            return ()
+        case _:
+            assert_never(node)
 
 
 def walk_nodes(node: Node) -> Iteration[Node]:
     """The node and every node below it, in order."""
     yield node
-    match node:
-        case Block(children):
-            for child in children:
-                yield from walk_nodes(child)
-        case For(body=body):
-            yield from walk_nodes(body)
-        case If(then=then, otherwise=otherwise):
-            yield from walk_nodes(then)
-            if otherwise is not None:
-                yield from walk_nodes(otherwise)
+    for child in nodes_below(node):
+        yield from walk_nodes(child)
 
 
 def is_innermost(loop: For) -> bool:
@@ -196,13 +252,13 @@ class RegionCode:
 
     index: int
     kind: str
-    shared: int
-    outer: tuple[str, ...]
-    members: tuple[TiledMember, ...]
-    windows: tuple[tuple[str, str], ...]
     body: Node
-    private: frozenset[str]
-    local: frozenset[str]
+    shared: int = 0
+    outer: tuple[str, ...] = ()
+    members: tuple[TiledMember, ...] = ()
+    windows: tuple[tuple[str, str], ...] = ()
+    private: frozenset[str] = frozenset()
+    local: frozenset[str] = frozenset()
     independent: frozenset[str] = frozenset()
     expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
@@ -212,6 +268,11 @@ class RegionCode:
     strips: tuple[Strip, ...] = ()
     descends: bool = False
     abreast: tuple[str, int] | None = None
+
+    @property
+    def copies(self) -> frozenset[str]:
+        """The arrays of which the code uses copies of the worker's in memory."""
+        return (self.private - self.local if self.kind != "serial" else frozenset()) | self.summed
 
     @property
     def summed(self) -> frozenset[str]:
@@ -238,7 +299,7 @@ class Program:
     other sizes; it has a function of its own where that is empty.
     """
 
-    name: str
+    recipe: Recipe
     skeleton: Node
     regions: tuple[RegionCode, ...]
     team: bool
@@ -246,6 +307,11 @@ class Program:
     part: tuple[str, ...] = ()
     outer: tuple[int, ...] = ()
     shares: str = ""
+
+    @property
+    def name(self) -> str:
+        """The name of the version: its recipe's."""
+        return self.recipe.name
 
     @property
     def function(self) -> str:

@@ -28,6 +28,7 @@ VECTOR_OPERATIONS = (
     "load",
     "load_some",
     "past",
+    "prefetch",
     "shifted",
     "spread",
     "store",
@@ -74,7 +75,7 @@ def write_module(
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     header = SourceWriter()
-    errors = ["ArgumentError"]
+    errors = ["ArgumentError", "SourceLocation"]
     if any(isinstance(condition, UnassignedRead) for condition in conditions):
         errors.append("UnassignedVariableError")
     if scop.reports:
@@ -336,6 +337,7 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
+    writer.line(f"LOOPS = {max((len(statement.iterators) for statement in scop.statements), default=0)}")
     with writer.indented("VERSIONS = ("):
         for program in programs:
             function = f"{MARK}run_{program.function}"

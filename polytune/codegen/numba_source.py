@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -12,6 +13,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     Program,
     RegionCall,
     RegionCode,
@@ -39,7 +41,7 @@ from polytune.codegen.storage import (
 from polytune.codegen.target import BYTES
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.codegen.vectors.source import store_text, vector_text
+from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
     Assign,
     Branch,
@@ -259,8 +261,12 @@ class _VersionWriter:
                 writer.line(f"{name} = {expression_text(value, place.text)}")
             case Store():
                 writer.line(store_text(node, place))
+            case Prefetch(element):
+                writer.line(prefetch_text(element, place))
             case RegionCall():
                 self.region(node)
+            case _:
+                assert_never(node)
 
     def scatters(self, variable: str, body: Node, place: _Place) -> bool:
         """Whether an innermost loop stores to elements that are not next to one another."""

@@ -7,27 +7,39 @@ device, and two lists of boxes, what has to be there before and what is new afte
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
 from polytune.codegen.device.shared_memory import shared_memory_text
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, TiledMember
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    Program,
+    RegionCall,
+    RegionCode,
+    Store,
+    TiledMember,
+)
 from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.target import Target
-from polytune.codegen.tiles.windows import Names
 from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
+from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.partition import Split, splits_of
+from polytune.schedule.recipe import Recipe, RecipePart
 from polytune.schedule.regions import Plan
-
-PARTITIONED = "partitioned"
-"""The name of the version."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +75,7 @@ class Part:
 class PartitionedProgram:
     """The partitioned version: the loops around the regions, and the regions."""
 
-    plan: str
+    recipe: Recipe
     skeleton: Node
     parts: tuple[Part, ...]
 
@@ -93,10 +105,12 @@ def generate_partitioned(
         kernel = None if mapping is None else generate_kernel(mapping, scop)
         splits = splits_of(plan, region)
         limits = code.windows[: max(region.shared, len(splits))]
-        name = f"{PARTITIONED}_{region.index}"
+        of_region = RecipePart(
+            name=f"{PARTITIONED.name}_{region.index}", meaning="", includes=plan.recipe.parts, is_of_loops=True
+        )
         parts.append(
             Part(
-                _part_program(name, code, len(limits)),
+                _part_program(plan.recipe.then(of_region), code, len(limits)),
                 code.outer,
                 code.members,
                 splits,
@@ -108,7 +122,7 @@ def generate_partitioned(
                 "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
             )
         )
-    return PartitionedProgram(plan.name, program.skeleton, tuple(parts))
+    return PartitionedProgram(plan.recipe, program.skeleton, tuple(parts))
 
 
 def _with_registers(
@@ -120,10 +134,9 @@ def _with_registers(
     alone: that of the members of a permutable band.  So any region may have the order that suits it, and any part of
     it, since what bounds a part bounds whole tiles.
     """
-    loop = Names().loop
     codes = list(program.regions)
     for ordered, accumulations in ((program, False), (accumulating, True)):
-        tiled = None if ordered is None else tile_registers(ordered, scop, target, loop, accumulations=accumulations)
+        tiled = None if ordered is None else tile_registers(ordered, scop, target, accumulations=accumulations)
         if ordered is None or tiled is None or len(tiled.regions) != len(codes):
             continue
         for number, (before, after) in enumerate(zip(ordered.regions, tiled.regions, strict=True)):
@@ -133,7 +146,7 @@ def _with_registers(
     return tuple(codes)
 
 
-def _part_program(name: str, code: RegionCode, limited: int) -> Program:
+def _part_program(recipe: Recipe, code: RegionCode, limited: int) -> Program:
     """A region as a program of its own: the first members run between given limits."""
     limits = tuple((f"{MARK}from_{member}", f"{MARK}to_{member}") for member in range(limited))
     members = tuple(
@@ -143,7 +156,7 @@ def _part_program(name: str, code: RegionCode, limited: int) -> Program:
     region = replace(code, index=0, members=members)
     call = RegionCall(0, tuple(Iterator(variable) for variable in code.outer))
     part = (*code.outer, *(name for pair in limits for name in pair))
-    return Program(name, call, (region,), code.kind != "serial", (False,) * len(members), part)
+    return Program(recipe, call, (region,), code.kind != "serial", (False,) * len(members), part)
 
 
 def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: Scop) -> None:
@@ -231,3 +244,7 @@ def _write_steps(writer: SourceWriter, node: Node) -> None:
         case RegionCall(region, prefix):
             values = "".join(f"{expression_text(value, compiled=False)}, " for value in prefix)
             writer.line(f"yield {region}, ({values})")
+        case Compute() | Let() | Store() | Prefetch():
+            raise AssertionError(f"a skeleton has no {type(node).__name__}")
+        case _:
+            assert_never(node)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_node
@@ -41,7 +39,7 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     names = Names()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
-    return Program(plan.name, _skeleton(plan, scop, names), regions, plan.team, tiles)
+    return Program(plan.recipe, _skeleton(plan, scop, names), regions, plan.team, tiles)
 
 
 def first_tile(region: Region | None, member: int) -> int:
@@ -68,17 +66,6 @@ def first_tile(region: Region | None, member: int) -> int:
         # A matrix is swept, nothing of it is used again: the longer the pieces of its rows, the better.
         return 512
     return {region.accumulated: 256, region.contiguous: 192}.get(member, 96)
-
-
-def with_buffers(program: Program, name: str) -> Program:
-    """A program that copies into buffers under a name, with tiles that suit it: two buffers of what a tile copies, 256
-    by 96 numbers, stay in the second cache, and there are many rows for which that is done, in whole blocks."""
-    copied: dict[int, int] = {}
-    for region in program.regions:
-        for buffer in region.buffers:
-            inner, columns = buffer.members
-            copied |= {inner: 256, columns: 96}
-    return replace(program, name=name, tiles=tuple(copied.get(member, 240) for member in range(len(program.tiles))))
 
 
 def _heaviest(plan: Plan, member: int) -> Region | None:
@@ -153,17 +140,17 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> Region
     if interior is not None:
         body = If(interior.condition, interior.body, body)
     return RegionCode(
-        region.index,
-        region.kind.value,
-        region.shared,
-        outer,
-        members,
-        windows,
-        body,
-        region.private if region.kind is not RegionKind.SERIAL else region.local,
-        frozenset(name for name in region.local if scop.array(name).ndim == 0),
-        frozenset(names.loop(depth) for depth in region.independent),
-        region.expansion,
+        index=region.index,
+        kind=region.kind.value,
+        shared=region.shared,
+        outer=outer,
+        members=members,
+        windows=windows,
+        body=body,
+        private=region.private if region.kind is not RegionKind.SERIAL else region.local,
+        local=frozenset(name for name in region.local if scop.array(name).ndim == 0),
+        independent=frozenset(names.loop(depth) for depth in region.independent),
+        expansion=region.expansion,
         sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
         descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),

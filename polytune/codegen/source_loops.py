@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polytune.codegen.ast_conversion import add_constant, block, integer, statement_code, substitute
-from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode
+from polytune.codegen.ast_conversion import add_constant, integer, statement_code, substitute
+from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, block
 from polytune.codegen.tiles.windows import Names
 from polytune.frontend.expression import Binary, Expression, Iterator
 from polytune.frontend.scop import Scop
@@ -24,8 +24,8 @@ def source_program(plan: Plan, scop: Scop) -> Program:
     names = Names()
     body = _sequence(scop.nodes, {}, 0, names, scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
-    code = RegionCode(0, region.kind.value, 0, (), (), (), body, region.local, scalars)
-    return Program(plan.name, RegionCall(0, ()), (code,), False, ())
+    code = RegionCode(0, region.kind.value, body=body, private=region.local, local=scalars)
+    return Program(plan.recipe, RegionCall(0, ()), (code,), False, ())
 
 
 def _sequence(

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import assert_never
 
-from polytune.codegen.loops import Compute, For, If, Let, Node, Store, walk_nodes
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
@@ -123,6 +124,14 @@ def used_in(node: Node) -> Used:
                 expressions = [value]
             case Store(element=element, value=value):
                 expressions = [element, value]
+            case Prefetch(element=element):
+                expressions = [element]
+            case RegionCall(prefix=prefix):
+                expressions = list(prefix)
+            case Block():
+                pass
+            case _:
+                assert_never(part)
         for expression in expressions:
             for leaf in walk(expression):
                 match leaf:

@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression
-from polytune.codegen.loops import Block, Compute, For, If, Node, RegionCode, walk_nodes
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    RegionCall,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
@@ -263,6 +276,10 @@ def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Ax
             single = [Axis(subscript, add_constant(subscript, 1)) for subscript in target.subscripts]
             named = [subscript.name if isinstance(subscript, Iterator) else "" for subscript in target.subscripts]
             _write_box(writer, array, [axes.get(name, one) for name, one in zip(named, single, strict=True)])
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            raise AssertionError(f"what is transferred has no {type(node).__name__}")
+        case _:
+            assert_never(node)
 
 
 def _is_only_a_subscript(variable: str, body: Node) -> bool:

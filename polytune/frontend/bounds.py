@@ -32,7 +32,6 @@ class BoundsCondition:
             control that depends on data is taken to let every access happen.
         extents: the parameters of ``violated`` that are no parameters of the SCoP, each as (name, array, dimension).
         location: where the first such access stands.
-        reference: the text of that access.
     """
 
     array: str
@@ -41,7 +40,6 @@ class BoundsCondition:
     violated: isl.Set
     extents: tuple[tuple[str, str, int], ...]
     location: SourceLocation
-    reference: str
 
 
 def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
@@ -127,9 +125,7 @@ def _condition(
         if not _is_plain(violated):
             raise _NotPlainError
         simple = violated
-    place = access.location
-    reference = place.text[place.column : place.end_column]
-    return BoundsCondition(array.name, dimension, side, simple, extents, place, reference), violated
+    return BoundsCondition(array.name, dimension, side, simple, extents, access.location), violated
 
 
 def _is_plain(condition: isl.Set) -> bool:

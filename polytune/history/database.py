@@ -133,10 +133,23 @@ def _check_version(connection: sqlite3.Connection) -> int:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Make the tables, unless they are there."""
-    if _check_version(connection) < schema.VERSION:
-        connection.executescript(schema.CREATE)
+    """Make the tables, or what older versions have made into what they are now."""
+    if _check_version(connection) == schema.VERSION:
+        return
+    connection.execute("begin immediate")  # of several processes one does it
+    try:
+        version = _check_version(connection)
+        for older in range(version, schema.VERSION) if version else ():
+            connection.execute(schema.UPGRADES[older])
+        if not version:
+            for statement in schema.CREATE.split(";"):
+                connection.execute(statement)
         connection.execute(f"pragma user_version = {schema.VERSION}")
+        connection.execute("commit")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            connection.execute("rollback")
+        raise
 
 
 def _copy_in_memory(path: Path) -> sqlite3.Connection:
@@ -147,8 +160,9 @@ def _copy_in_memory(path: Path) -> sqlite3.Connection:
         memory = _connect(":memory:")
         try:
             with contextlib.closing(_connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
-                if _check_version(source) == schema.VERSION:
+                if 0 < _check_version(source) <= schema.VERSION:
                     source.backup(memory)
+                    _prepare(memory)
                     memory.execute("select count(*) from measurements").fetchone()
                     return memory
         except (sqlite3.Error, OSError):

@@ -1,6 +1,6 @@
 """The tables of the history, and the statements on them."""
 
-VERSION = 1
+VERSION = 2
 
 CREATE = """
 create table if not exists measurements (
@@ -14,6 +14,7 @@ create table if not exists measurements (
     status text not null,
     reason text not null,
     updated real not null,
+    code text not null default '',
     primary key (kernel, shape, machine, configuration)
 ) without rowid;
 create table if not exists searches (
@@ -26,22 +27,46 @@ create table if not exists searches (
 ) without rowid;
 """
 
-# The newest median is the one that holds now; the count and the best time add up over all processes.
+UPGRADES = {1: "alter table measurements add column code text not null default ''"}
+"""What makes a format the next one."""
+
+# What was measured with other generated code counts no longer, once the same is measured with the present code.  The
+# newest median is the one that holds now; the count and the best time add up over all processes.
 RECORD = """
 insert into measurements values (
-    :kernel, :shape, :machine, :configuration, :count, :seconds, :seconds, :status, :reason, :updated)
+    :kernel, :shape, :machine, :configuration, :count, :seconds, :seconds, :status, :reason, :updated, :code)
 on conflict do update set
-    count = measurements.count + excluded.count,
-    best_seconds = min(ifnull(measurements.best_seconds, excluded.best_seconds),
-                       ifnull(excluded.best_seconds, measurements.best_seconds)),
+    count = excluded.count + case when measurements.code = excluded.code then measurements.count else 0 end,
+    best_seconds = case
+        when measurements.code = excluded.code
+        then min(ifnull(measurements.best_seconds, excluded.best_seconds),
+                 ifnull(excluded.best_seconds, measurements.best_seconds))
+        else excluded.best_seconds end,
     median_seconds = excluded.median_seconds,
     status = excluded.status,
     reason = excluded.reason,
-    updated = excluded.updated
+    updated = excluded.updated,
+    code = excluded.code
+"""
+
+# What is known is kept where it is newer.
+ADD = """
+insert into measurements values (
+    :kernel, :shape, :machine, :configuration, :count, :best_seconds, :median_seconds,
+    :status, :reason, :updated, :code)
+on conflict do update set
+    count = excluded.count,
+    best_seconds = excluded.best_seconds,
+    median_seconds = excluded.median_seconds,
+    status = excluded.status,
+    reason = excluded.reason,
+    updated = excluded.updated,
+    code = excluded.code
+where excluded.updated > measurements.updated
 """
 
 SELECT = """
-select kernel, shape, machine, configuration, count, best_seconds, median_seconds, status, reason, updated
+select kernel, shape, machine, configuration, count, best_seconds, median_seconds, status, reason, updated, code
 from measurements
 where (:kernel is null or kernel = :kernel)
   and (:shape is null or shape = :shape)

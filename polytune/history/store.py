@@ -37,6 +37,7 @@ class Measurement:
         status: ``"ok"`` or ``"failed"``.
         reason: why it failed.
         updated: when it was last recorded, in seconds since 1970.
+        code: what tells the generated code that ran from that of other versions of polytune.
     """
 
     kernel: str
@@ -49,6 +50,7 @@ class Measurement:
     status: str
     reason: str
     updated: float
+    code: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """The measurement as a dictionary that JSON can write."""
@@ -114,8 +116,9 @@ class Store:
         *,
         count: int = 1,
         reason: str = "",
+        code: str = "",
     ) -> None:
-        """Add to the record of one configuration.
+        """Add to the record of one configuration; begin it anew where other code was recorded.
 
         Args:
             kernel, shape, machine: what it belongs to.
@@ -124,6 +127,7 @@ class Store:
             status: ``"ok"`` or ``"failed"``; the last one recorded holds.
             count: how many measurements there were.
             reason: why it failed.
+            code: what tells the generated code from others.
 
         Raises:
             HistoryError: the status is unknown, or it does not go with the seconds.
@@ -134,7 +138,23 @@ class Store:
             )
         values = {"kernel": kernel, "shape": shape, "machine": machine, "seconds": seconds, "status": status}
         values |= {"configuration": json.dumps(dict(configuration), sort_keys=True), "count": count, "reason": reason}
+        values["code"] = code
         self._database.execute(schema.RECORD, values | {"updated": time.time()})
+
+    def add(self, measurement: Measurement) -> bool:
+        """Take in what another history has, unless something newer is known of the configuration; whether it was."""
+        values = measurement.to_json()
+        values["configuration"] = json.dumps(dict(measurement.configuration), sort_keys=True)
+        before = self._updated(values)
+        self._database.execute(schema.ADD, values)
+        return before is None or before < measurement.updated
+
+    def _updated(self, values: Mapping[str, Any]) -> float | None:
+        """When a configuration was last recorded."""
+        keys = ("kernel", "shape", "machine", "configuration")
+        statement = f"select updated from measurements where {' and '.join(f'{key} = :{key}' for key in keys)}"
+        rows = self._database.execute(statement, {key: values[key] for key in keys})
+        return rows[0][0] if rows else None
 
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
         """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
@@ -208,9 +228,14 @@ def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
     for kernel, shape, machine, text, count, best, median, *rest in rows:
         configuration = _read(text)
         times = [seconds for seconds in (best, median) if seconds is not None]
-        if configuration is not None and all(isinstance(s, (float, int)) and 0 <= s < math.inf for s in times):
+        if configuration is not None and all(map(is_time, times)):
             found.append(Measurement(kernel, shape, machine, configuration, count, best, median, *rest))
     return found
+
+
+def is_time(value: object) -> bool:
+    """Whether a value can be a time in seconds."""
+    return isinstance(value, (float, int)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 
 def _read(text: Any) -> dict[str, Any] | None:

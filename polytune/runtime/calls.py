@@ -23,7 +23,11 @@ from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
+from polytune.runtime.settled import SettledCalls
 from polytune.runtime.threads import current_threads
+from polytune.runtime.tunable import Case, TunableKernel
+from polytune.runtime.tuning_mode import current_mode
+from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
 from polytune.tuner import Budget, Configuration, OnlineTuner, Space
 
@@ -31,22 +35,6 @@ __all__ = ["CallableKernel", "Case", "Provider"]
 
 Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
 """Gives for a type signature a name that is the same in every process, and the generated kernel."""
-
-
-class Case(NamedTuple):
-    """What calls have in common that are tuned together.
-
-    Attributes:
-        signature: the types of the arguments.
-        parameters: the sizes, and whatever else the module computes of the arguments.
-        places: the arrays that are kept on devices, and on which.
-        threads: how many threads a call may have.
-    """
-
-    signature: Signature
-    parameters: tuple[int, ...]
-    threads: int
-    places: tuple[tuple[str, str], ...] = ()
 
 
 class _Accepted(NamedTuple):
@@ -57,7 +45,7 @@ class _Accepted(NamedTuple):
     at_home: dict[str, Residence]
 
 
-class CallableKernel:
+class CallableKernel(TunableKernel):
     """A kernel that can be called.
 
     Every call is checked first, then runs the kernel exactly once, in the configuration that the tuner of these
@@ -81,6 +69,7 @@ class CallableKernel:
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
         background: bool = True,
+        seed: int = 0,
     ):
         """
         Args:
@@ -91,6 +80,7 @@ class CallableKernel:
             budget: how much time tuning may take, as `OnlineTuner` takes it.
             thresholds: from when on a device may pay; measured where they are not given.
             background: the attribute.
+            seed: what is tried is a function of it and of the times measured.
         """
         self.background = background
         self.thresholds = thresholds
@@ -106,6 +96,11 @@ class CallableKernel:
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._outside: OutsideValues | None = None
+        self._settled = SettledCalls()
+        self._is_frozen = False
+        self._loaded = {}
+        self._given = set()
+        self._seed = seed
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -119,12 +114,22 @@ class CallableKernel:
             ArgumentError: the arguments do not fit; nothing has been written.
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
+        if not (keywords or self._is_frozen) and current_mode() == "on":
+            if self._outside and (changed := self._outside.changed()) is not None:
+                self._reconsider(changed)
+            if self._settled.make(arguments):
+                return None
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
         invocation = generated.prepare(values, at_home)
         case = Case(signature, invocation.parameters, threads, invocation.places)
+        mode = "frozen" if self._is_frozen else current_mode()
+        if mode == "off":
+            return run_first(generated, generated.space_for(invocation), invocation, ())
         tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
+        if mode == "frozen":
+            return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))
         failure: CompilationError | None = None
         while True:
             activity = background.activity
@@ -154,6 +159,8 @@ class CallableKernel:
             self._learn(
                 case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
             )
+            if tuner.settled is configuration and not disturbed:
+                self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
     def _learn(
@@ -254,12 +261,6 @@ class CallableKernel:
                 tuner.budget = self._budget
 
     @property
-    def tuners(self) -> dict[Case, OnlineTuner]:
-        """The tuners so far, by what the calls have in common."""
-        with self._lock:
-            return dict(self._tuners)
-
-    @property
     def shared(self) -> dict[Case, tuple[Configuration, Outcome]]:
         """The last run that was shared among platforms, and its configuration, by what the calls have in common."""
         return dict(self._shared)
@@ -298,7 +299,8 @@ class CallableKernel:
         """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
         with self._lock:
             tuners = list(self._tuners.values())
-            for known in (self._generated, self._tuners, self._last, self._again, self._shared):
+            self._settled.clear()
+            for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
         for tuner in tuners:
             tuner.save()
@@ -309,7 +311,7 @@ class CallableKernel:
             found = self._generated.get((signature, threads))
             if found is None:
                 same = next((each for (types, _), each in self._generated.items() if types == signature), None)
-                found = self._provider(signature) if same is None else (same[0], GeneratedKernel(same[1].module))
+                found = self._provider(signature) if same is None else (same[0], same[1].again())
                 self._generated[signature, threads] = found
             return found
 
@@ -319,7 +321,8 @@ class CallableKernel:
             name, newest = self._generated[case.signature, case.threads]
             if newest is not generated:  # another thread was here before
                 return newest
-            newest = GeneratedKernel(generated.module)
+            newest = generated.again()
+            self._settled.clear()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):
@@ -340,6 +343,10 @@ class CallableKernel:
                 store = self._store or default_store()
                 space = generated.space_for(invocation)
                 starts = generated.starts if space is generated.space else ()
+                given = self._loaded.get((name, sizes + places))
+                if given is not None and space.contains(given):
+                    starts = (space.configuration(**given), *starts)
+                    self._given.add(case)
                 key_in_history = (name, sizes + places, machine_key(case.threads))
                 refused = refused_values(
                     generated.module,
@@ -353,11 +360,15 @@ class CallableKernel:
                     space,
                     key=key_in_history,
                     store=store,
+                    code=generated.code,
                     starts=starts,
                     refused=refused,
                     budget=self._budget,
+                    seed=self._seed,
                     risk=generated.risk,
                     preparation=generated.preparation,
+                    compilation=generated.compilation,
+                    opening=None if case.places else generated.opening(space.default(), case.parameters),
                 )
                 self._tuners[case] = tuner
             return tuner

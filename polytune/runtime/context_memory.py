@@ -49,6 +49,7 @@ class Contexts:
 
     def __init__(self, module: ModuleType, part_words: int, tiles: int):
         self._words_of = module.words
+        self._kinds = module.MEMORY
         self._name, self._parameters = module.NAME, module.PARAMETERS
         self._part_words, self._tiles = part_words, tiles
         self._layout = struct.Struct(_format(module, part_words + tiles))
@@ -74,9 +75,7 @@ class Contexts:
         Raises:
             ArgumentError: a parameter is no integer of 64 bits.
         """
-        context = getattr(self._local, "context", None)
-        if context is None or context.is_left:
-            context = self._local.context = ContextMemory(self._layout.size, self._words_of)
+        context = self.memory()
         words = self._words_of(*values, *scratch)
         unused = [0] * (self._tiles - len(tiles))
         nothing = [0] * (self._part_words - len(part))
@@ -91,6 +90,19 @@ class Contexts:
                     ) from None
             raise
         return context
+
+    def memory(self) -> ContextMemory:
+        """The context of this thread, with what the last call has left in it."""
+        context = getattr(self._local, "context", None)
+        if context is None or context.is_left:
+            context = self._local.context = ContextMemory(self._layout.size, self._words_of)
+        return context
+
+    @property
+    def first_scalar(self) -> int:
+        """Where the scalars begin in a context, in bytes; each takes eight."""
+        arrays = [kind for kind in map(parse_type, self._kinds) if isinstance(kind, ArrayType)]
+        return 8 * (STATE_LENGTH + sum(map(array_words, arrays)))
 
 
 def _format(module: ModuleType, more: int) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from types import ModuleType
 
 from polytune.errors import ArgumentError, PackageError
-from polytune.runtime.cache_key import runtime_digest
+from polytune.runtime.cache_key import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
@@ -96,6 +96,7 @@ class EmbeddedKernel(CallableKernel):
         self._module = module
         self._wanted: Signature = module.SIGNATURE
         self._identity = f"{module.NAME} {digest}"
+        self._code = key_of("package", digest)[:16]
 
     def __repr__(self) -> str:
         return f"<polytune embedded kernel {self.__name__}({self._wanted})>"
@@ -115,7 +116,7 @@ class EmbeddedKernel(CallableKernel):
                     f"argument {name!r} of {self.__name__} is {given}, but the package was built for {wanted}; "
                     "pass that, or build the package for this type (annotate the kernel's argument)"
                 )
-        return self._identity, GeneratedKernel(self._module)
+        return self._identity, GeneratedKernel(self._module, code=self._code)
 
 
 def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import dis
+import functools
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 from numba.core import types
 
-from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
+from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.compilation import compile_for, is_on_disk
-from polytune.runtime.context_memory import Contexts
+from polytune.runtime.context_memory import ContextMemory, Contexts
 from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
@@ -43,6 +46,16 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 _WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
 
+# What compiling takes: measured over the versions of stencils, products and loops over points on several processors.
+_COMPILING_ANY = 0.07  # seconds, of any function
+_BYTES_A_SECOND = 7000.0  # of Python's bytecode
+
+# When a first call runs another version than the first choice.
+_QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
+_FRACTION = 0.5  # of the time that compiling the first choice takes
+_SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
+_TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
+
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
 
@@ -52,10 +65,23 @@ class GeneratedKernel:
     Attributes:
         module: the generated module.
         space: every choice there is.
+        places: where in the user's source is what messages speak of.
+        code: what tells the generated code from that of other versions of the compiler.
     """
 
-    def __init__(self, module: ModuleType):
+    def __init__(
+        self, module: ModuleType, places: Callable[[SourceLocation], SourceLocation] | None = None, code: str = ""
+    ):
+        """
+        Args:
+            module: the generated module.
+            places: where in the user's source now is what the module knows under other places; None where it knows
+                them.
+            code: what tells the generated code from that of other versions of the compiler.
+        """
         self.module = module
+        self.places = places
+        self.code = code
         self._partitioned = getattr(module, "PARTITIONED", None)
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
@@ -140,6 +166,10 @@ class GeneratedKernel:
                 ]
         return tuple(found)
 
+    def again(self) -> GeneratedKernel:
+        """The same kernel, for other threads or other devices."""
+        return GeneratedKernel(self.module, self.places, self.code)
+
     def prepare(self, values: tuple[Any, ...], at_home: Mapping[str, Residence] | None = None) -> Invocation:
         """Check a call's arguments; nothing is written.
 
@@ -161,7 +191,11 @@ class GeneratedKernel:
             raise ArgumentError(
                 f"{module.NAME}: the integers that are computed from the arguments before all loops cannot be: {error}"
             ) from error
-        module.check(*values, *[parameters[k] for k in self._extra])
+        extra = [parameters[k] for k in self._extra]
+        try:
+            module.check(*values, *extra)
+        except ArgumentError as error:
+            raise self._placed(error, values, extra) from None
         arrays = dict(zip(module.ARRAYS, [values[k] for k in self._array_positions], strict=True))
         if module.WRITTEN:
             check_overlap(arrays, module.WRITTEN)
@@ -172,6 +206,15 @@ class GeneratedKernel:
         if module.INDEXES:
             self._check_indexes(values, parameters, residences)
         return Invocation(values, parameters, residences, beside)
+
+    def _placed(self, error: ArgumentError, values: tuple[Any, ...], extra: list[int]) -> ArgumentError:
+        """A refusal of arguments that speaks of places in the user's source as it is now."""
+        if self.places is not None:
+            try:
+                self.module.check(*values, *extra, places=[*map(self.places, self.module.PLACES)])
+            except ArgumentError as placed:
+                return placed
+        return error
 
     def _check_indexes(
         self, values: tuple[Any, ...], parameters: tuple[int, ...], residences: Mapping[str, Residence]
@@ -199,16 +242,41 @@ class GeneratedKernel:
         self._addresses[name] = self._addresses[version.function.__name__]
         return seconds
 
+    def warm_up(self, *, every: bool = False) -> list[str]:
+        """Have the versions compiled that first calls run: the first choice, and what is quick to compile; or every
+        version that can be.  The names of those that are ready then.
+
+        Raises:
+            CompilationError: the first choice cannot be compiled.
+        """
+        first = self.space.default()["version"]
+        quickest = min(
+            self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
+        )
+        wanted = [first, *(self._versions if every else [quickest])]
+        ready = []
+        for name in dict.fromkeys(wanted):
+            try:
+                self.compile(name)
+            except CompilationError:
+                if name == first:
+                    raise
+                continue
+            ready.append(name)
+        return ready
+
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler, and be measured undisturbed.
+        """Whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
-        return background.provides(
+        missing = [
             (function, _words(team))
             for function, team in self._functions(configuration)
             if function.__name__ not in self._addresses
-        )
+        ]
+        is_first = configuration["version"] == next(iter(self._versions), None)
+        return background.provides(missing, urgent=is_first)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
         """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
@@ -218,6 +286,37 @@ class GeneratedKernel:
             return None
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return len(missing) * _LOADING if all(is_on_disk(function) for function in missing) else None
+
+    def compilation(self, configuration: Mapping[str, Any]) -> float:
+        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
+        loaded."""
+        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
+        return sum(_COMPILING_ANY + len(f.py_func.__code__.co_code) / _BYTES_A_SECOND for f in missing)
+
+    def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
+        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
+        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
+        do would take long with any other.
+
+        Args:
+            first: the first choice.
+            parameters: the sizes of the call.
+        """
+        seconds = self.compilation(first)
+        loops: int | None = getattr(self.module, "LOOPS", None)
+        if loops is None or first["version"] == PARTITIONED or seconds < _QUICK:
+            return None
+        sizes = sorted((max(1, size) for size in parameters), reverse=True)
+        if math.prod(sizes[:loops]) * _TYPICAL_SIZE ** max(0, loops - len(sizes)) > _SMALL:
+            return None
+        found: list[tuple[bool, float, Configuration]] = []
+        for version in self._versions.values():
+            configuration = self.space.configuration(version=version.name, **self._sizes[version.name])
+            found.append((not version.team, self.compilation(configuration), configuration))
+        _, shortest, opening = min(found, key=lambda each: each[:2])
+        if shortest > _FRACTION * seconds or self.preparation(first) is not None:
+            return None
+        return opening
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
         """How many times longer than the best a configuration may take, as far as that is known before it is run.
@@ -322,6 +421,48 @@ class GeneratedKernel:
         local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
+    def can_bind(self, configuration: Mapping[str, Any]) -> bool:
+        """Whether nothing but a context is needed to run a configuration: it runs on the processor, and there are
+        neither local arrays nor a result."""
+        name = configuration["version"]
+        return name != PARTITIONED and name in self._addresses and not self.module.SCRATCH and self._result is None
+
+    def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun:
+        """A configuration and a checked call, to be run again and again; see `can_bind`."""
+        name = configuration["version"]
+        tiles = [configuration[size] for size in self._sizes[name]]
+        filled = self._contexts.filled(invocation.values, (), invocation.parameters, tiles)
+        workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
+        function = self._addresses[name] if workers else self._versions[name].function
+        return BoundRun(self._contexts, bytes(filled.memory), function, workers)
+
+    @property
+    def array_positions(self) -> Sequence[int]:
+        """Which of the arguments are arrays."""
+        return self._array_positions
+
+    @functools.cached_property
+    def checked_positions(self) -> frozenset[int]:
+        """The arguments, but for arrays, whose values the checks of a call look at, or the sizes follow from."""
+        loaded = {
+            instruction.argval
+            for function in (self.module.parameters, self.module.check)
+            for instruction in dis.get_instructions(function)
+            if instruction.opname.startswith("LOAD_FAST")
+        }
+        names = self.module.ARGUMENTS
+        return frozenset(k for k, name in enumerate(names) if name in loaded and k not in self._array_positions)
+
+    @functools.cached_property
+    def scalar_offsets(self) -> Mapping[int, int]:
+        """Where the arguments that are no integers, nor arrays, are in a context, in bytes, by their positions."""
+        module = self.module
+        return {
+            module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
+            for number, name in enumerate(module.SCALARS)
+            if module.SIGNATURE[name].dtype.startswith("float")
+        }
+
     def _run_partitioned(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run the version that is shared among platforms."""
         execution = self._execution
@@ -388,6 +529,35 @@ class GeneratedKernel:
         if not self.module.SCRATCH:
             return ()
         return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
+
+
+class BoundRun:
+    """A run whose context is known.
+
+    Args:
+        contexts: where contexts are from.
+        content: what the context holds before the run.
+        function: the version, for a team the address of its C entry.
+        workers: how many may work; 0 for a version without a team.
+    """
+
+    __slots__ = ("_content", "_contexts", "_function", "_workers")
+
+    def __init__(self, contexts: Contexts, content: bytes, function: Any, workers: int):
+        self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
+
+    def context(self) -> ContextMemory:
+        """The context of this thread, filled."""
+        context = self._contexts.memory()
+        context.memory[:] = self._content
+        return context
+
+    def run(self, context: ContextMemory) -> None:
+        """Run it once."""
+        if self._workers:
+            run_team(self._function, context, self._workers)
+        else:
+            self._function(context.address)
 
 
 def _words(team: bool) -> int:

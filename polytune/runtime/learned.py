@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from polytune.runtime.invocation import Outcome
 from polytune.runtime.threads import maximum_threads
-from polytune.tuner import Configuration, OnlineTuner
+from polytune.tuner import Configuration, OnlineTrial, OnlineTuner
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.spaces.condition import Value
@@ -37,7 +37,7 @@ def explain_tuner(
     sizes += "".join(f"; {array} on {device}" for array, device in case.places)
     if case.threads != maximum_threads():
         sizes += f"; on at most {case.threads} thread{'s' if case.threads != 1 else ''}"
-    explained = explain_statistics(sizes, tuner.best, tuner.statistics(), tuner.ranking())
+    explained = explain_statistics(sizes, tuner.best, tuner.statistics(), tuner.ranking(), tuner.trials())
     text = "\n".join([explained, *explain_refused(tuner.refused)])
     return text if shared is None else f"{text}\n{explain_shares(*shared)}"
 
@@ -75,7 +75,11 @@ def explain_shares(configuration: Configuration, outcome: Outcome) -> str:
 
 
 def explain_statistics(
-    sizes: str, best: tuple[Configuration, float] | None, statistics: Statistics, tried: Sequence[Tried] = ()
+    sizes: str,
+    best: tuple[Configuration, float] | None,
+    statistics: Statistics,
+    tried: Sequence[Tried] = (),
+    trials: Sequence[OnlineTrial] = (),
 ) -> str:
     """What tuning has done for one problem size.
 
@@ -84,6 +88,7 @@ def explain_statistics(
         best: the best configuration and its seconds.
         statistics: what tuning has done.
         tried: what has been measured, with its seconds, the fastest first.
+        trials: the calls of this process that ran anything but the best, in the order of time.
     """
     head = f"tuning for {sizes or 'all sizes'}: "
     if best is None:
@@ -104,6 +109,7 @@ def explain_statistics(
     if statistics.default_seconds:
         lines.append(f"  first choice: {seconds_text(statistics.default_seconds)}{_compared(statistics, seconds)}")
     lines += _tried(tried)
+    lines += _trials(trials)
     count = "1 configuration" if statistics.explored == 1 else f"{statistics.explored} configurations"
     lines.append(f"  {count} measured, {statistics.failed} failed; {_balance(statistics)}{_repayment(statistics)}")
     return "\n".join(lines)
@@ -114,7 +120,8 @@ def _before_the_first_measurement(statistics: Statistics) -> str:
         return "no call yet"
     return (
         f"{_calls(statistics.calls)}, {seconds_text(statistics.total_seconds)} in all, and nothing learned yet: "
-        "something was compiled beside each of them, so that their times say little; they ran the first choice"
+        "something was compiled beside each of them, so that their times say little; they ran the first choice, or, "
+        "while that is compiled, what took the shortest time to compile"
     )
 
 
@@ -141,6 +148,21 @@ def _tried(tried: Sequence[Tried]) -> list[str]:
     lines += [f"    {seconds_text(seconds)}: {_values(configuration)}" for configuration, seconds in tried[:_LISTED]]
     if len(tried) > _LISTED:
         lines.append(f"    and {len(tried) - _LISTED} more, of up to {seconds_text(tried[-1][1])}")
+    return lines
+
+
+def _trials(trials: Sequence[OnlineTrial]) -> list[str]:
+    """What was tried in this process, in the order of time: the first calls and the last ones."""
+    if len(trials) < 2:
+        return []
+    shown = list(trials) if len(trials) <= _LISTED else [*trials[: _LISTED // 2], None, *trials[-_LISTED // 2 :]]
+    lines = ["  in the order of time:"]
+    for trial in shown:
+        if trial is None:
+            lines.append(f"    and {len(trials) - _LISTED} more, of which the method trials() tells, until")
+            continue
+        took = "" if trial.seconds is None else f"{seconds_text(trial.seconds)}, "
+        lines.append(f"    call {trial.call}: {_values(trial.configuration)}: {took}{trial.why}")
     return lines
 
 

@@ -1,8 +1,9 @@
-"""How many threads work for a kernel."""
+"""How many threads work for a kernel, and what others say about that."""
 
 from __future__ import annotations
 
 import functools
+import os
 
 import numba
 from numba.np.ufunc import parallel
@@ -15,8 +16,23 @@ __all__ = ["current_threads", "maximum_threads"]
 @functools.cache
 def maximum_threads() -> int:
     """The largest team whose workers all run at once in this process: as many as it may keep cores busy, by its
-    affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` says so.  Read once."""
-    return max(1, min(numba.config.NUMBA_NUM_THREADS, machine().cores))
+    affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` or ``OMP_NUM_THREADS`` says so, or where pytest
+    runs tests in several processes.  Read once."""
+    allowed = [numba.config.NUMBA_NUM_THREADS, machine().cores]
+    openmp = _first_number(os.environ.get("OMP_NUM_THREADS", ""))
+    if openmp is not None:
+        allowed.append(openmp)
+    processes = _first_number(os.environ.get("PYTEST_XDIST_WORKER_COUNT", ""))
+    if processes is not None:
+        allowed.append(machine().cores // processes)
+    return max(1, min(allowed))
+
+
+def _first_number(text: str) -> int | None:
+    """The number in an environment variable, of a list such as ``4,2``, which OpenMP has for nested teams, the first;
+    None where there is none above zero."""
+    first = text.partition(",")[0].strip()
+    return int(first) if first.isdecimal() and int(first) > 0 else None
 
 
 def current_threads() -> int:

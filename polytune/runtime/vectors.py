@@ -30,6 +30,7 @@ __all__ = [
     "load",
     "load_some",
     "past",
+    "prefetch",
     "shifted",
     "spread",
     "store",
@@ -174,6 +175,29 @@ def past(typing_context, view, lanes, index):
         return builder.udiv(within, ir.Constant(number.type, size))
 
     return types.int64(view, lanes, index), emit
+
+
+@intrinsic
+def prefetch(typing_context, view, index):
+    """Bring the line of an element into the first cache; the element need not exist, as nothing is accessed.
+
+    Args:
+        view: a view of integers or floats.
+        index: subscripts, a tuple of integers.
+    """
+    if not isinstance(view, View):
+        raise TypingError(f"elements are prefetched through views, not through {view}")
+
+    def emit(context, builder, sig, args):
+        address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1], inside=False)
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [ir.PointerType(), number, number, number])
+        function = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0")
+        read, everywhere, data = number(0), number(3), number(1)
+        builder.call(function, [builder.bitcast(address, ir.PointerType()), read, everywhere, data])
+        return context.get_dummy_value()
+
+    return types.void(view, index), emit
 
 
 def check_store(view: types.Type, value: types.Type) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
 
 import islpy as isl
 
@@ -11,7 +14,11 @@ from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.independence import independent_inside
+from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.plan_transform import PlanTransform, options_of
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
 from polytune.schedule.tiles.abreast import iterations_abreast
 from polytune.schedule.tiles.distribution import distribute_innermost
@@ -39,79 +46,65 @@ cut into many statements."""
 def plan_serial(candidate: Candidate) -> Plan:
     """The whole schedule as one piece of serial work.
 
-    It is always had: where isl takes too long to say which live ranges the work contains, no array is taken for local.
+    There is always one: where isl takes too long to say which live ranges the work contains, no array is taken for
+    local.
     """
-    planner = _Planner(candidate, wavefront=False, interchange=False)
+    planner = _Planner(candidate, candidate.order.options)
     root = candidate.schedule.get_root().child(0)
     dependences = candidate.dependences
     contained = within_budget(root.get_ctx(), OPERATIONS, lambda: _contained_arrays(root, dependences))
-    return planner.finish(candidate.name, planner.mark_serial(root, contained or frozenset()))
+    return planner.finish(Recipe(candidate.order), planner.mark_serial(root, contained or frozenset()))
 
 
 def plan_parallel(
-    candidate: Candidate,
-    *,
-    wavefront: bool,
-    interchange: bool,
-    name: str,
-    interleave: bool = False,
-    accumulate: bool = False,
-    look_inside: bool = False,
-    expand: bool = False,
-    sums: bool = False,
-    early: Dependences | None = None,
+    candidate: Candidate, transforms: Sequence[PlanTransform] = (), relaxed: Dependences | None = None
 ) -> Plan | None:
-    """Find the outermost bands that can be shared out; None where isl takes too long for that.
+    """Find the outermost bands that can be shared out; None where isl takes too long for that, or for the proof that
+    the order of what is inside is legal.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
     becomes a wavefront region if asked to: tickets, that is tile coordinates (t0, t1, ...) of the members shared out,
     are independent if they have equal sums, since all distances are non-negative in each of them.  Otherwise the
     band's first member becomes a loop that all workers run in step, and the search goes on inside it.
 
-    With ``interleave`` the points of a tile advance together: its coincident members are sunk below the loops inside
-    them, so that a chain of dependent operations in an inner loop becomes many independent ones side by side.
-
-    With ``accumulate``, beside ``interchange``, the innermost loops are those along which everything updates the same
-    elements, where there are such.
-
-    With ``look_inside`` the innermost loops of regions are analysed too.
-
-    With ``expand`` the points of a tile each have their own copy of an array where that lets loops over them go inside
-    the loops that use it.
-
-    With ``sums`` workers have copies to add up in where that lets them share out the rows of a sweep.
-
-    With ``early``, the dependences without those among the updates of an element, and ``wavefront``, each row of a tile
-    begins with the updates that wait for nothing in it, where there are such.
+    Args:
+        candidate: the schedule.
+        transforms: what the plan is to have beside what the order has by itself.
+        relaxed: the dependences without those among the updates of an element, for a plan with early updates.
     """
-    planner = _Planner(candidate, wavefront, interchange, interleave, accumulate, look_inside, expand, sums, early)
+    planner = _Planner(candidate, options_of(candidate, transforms), relaxed)
     root = candidate.schedule.get_root().child(0)
     operations = 3 * OPERATIONS if candidate.serial else OPERATIONS
     marked = within_budget(root.get_ctx(), operations, lambda: planner.visit(root))
-    return None if marked is None else planner.finish(name, marked)
+    if marked is None:
+        return None
+    plan = planner.finish(Recipe(candidate.order, tuple(transforms)), marked)
+    expansions = (region.expansion.arrays for region in plan.regions if region.expansion is not None)
+    # Interchange and distribution change the order of a schedule that was proven legal.
+    copied = frozenset(name for arrays in expansions for name in arrays)
+    return plan if is_proven_legal(plan.schedule, plan.dependences, copied=copied) else None
 
 
 @dataclass
 class _Planner:
     candidate: Candidate
-    wavefront: bool
-    interchange: bool
-    interleave: bool = False
-    accumulate: bool = False
-    look_inside: bool = False
-    expand: bool = False
-    sums: bool = False
-    early: Dependences | None = None
+    options: PlanOptions
+    relaxed: Dependences | None = None
     regions: list[Region] = field(default_factory=list)
     serial: list[SerialLoop] = field(default_factory=list)
     interleaves: bool = False
     accumulates: bool = False
 
-    def finish(self, name: str, node: isl.ScheduleNode) -> Plan:
+    def finish(self, recipe: Recipe, node: isl.ScheduleNode) -> Plan:
         dependences = self.candidate.dependences
         regions, serial = tuple(self.regions), tuple(self.serial)
         schedule = node.get_schedule()
-        return Plan(name, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
+        return Plan(recipe, schedule, regions, serial, dependences, self.interleaves, self.accumulates)
+
+    @property
+    def scop(self) -> Scop:
+        """The kernel."""
+        return self.candidate.dependences.scop
 
     def visit(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The node, at the same position, with marks inserted above the regions of its subtree."""
@@ -138,7 +131,7 @@ class _Planner:
             parallel = [member for member in range(members) if analysis.coincident[member]]
             others = [member for member in range(members) if not analysis.coincident[member]]
             return self.mark_tiles(node, RegionKind.PARALLEL, (*parallel, *others), len(parallel), analysis)
-        if analysis.concurrent and members >= 2 and self.wavefront:
+        if analysis.concurrent and members >= 2 and self.options.wavefront:
             return self.mark_tiles(node, RegionKind.WAVEFRONT, tuple(range(members)), max(2, members - 1), analysis)
         if members > 1:
             node = node.band_split(1)
@@ -153,7 +146,7 @@ class _Planner:
 
     def row_sweep(self, node: isl.ScheduleNode) -> RowSweep | None:
         """A band node as a sweep of which workers share out the rows if they have copies to add up in."""
-        return row_sweep_of(node, self.candidate.dependences) if self.sums else None
+        return row_sweep_of(node, self.candidate.dependences) if self.options.sums else None
 
     def visit_sequence(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """Each run of neighbours without anything to share out becomes one region, the others are visited."""
@@ -189,58 +182,75 @@ class _Planner:
         shared: int,
         analysis: BandAnalysis,
     ) -> isl.ScheduleNode:
-        local = analysis.resident
-        if kind is RegionKind.WAVEFRONT:
-            private = local
-        else:
-            scop = self.candidate.dependences.scop
-            private = analysis.conflicting | {name for name in local if scop.array(name).ndim == 0}
-            local &= private
+        """A region of tiles of a band, with the points of a tile in the order that the options ask for.
+
+        Args:
+            node: the band.
+            kind: how its tiles are shared out.
+            order: its members, those that are shared out first.
+            shared: how many are shared out.
+            analysis: what the band may do.
+        """
+        private, local = self.own_arrays(kind, analysis)
         band = select_members(node.band_get_partial_schedule(), order)
-        contiguous = accumulated = None
-        if self.expand and shared == node.band_n_member():
+        tiles = partial(self.region, kind=kind, band=band, shared=shared, private=private, local=local)
+        if self.options.expand and shared == node.band_n_member():
             expanded = expand_points(node, analysis, self.candidate.dependences)
             if expanded is not None:
                 node, expansion = expanded
-                region = replace(self.region(node, kind, band, shared, private, local), expansion=expansion)
-                self.regions[-1] = region
-                return self.mark(separate_innermost(node), region)
-        if self.interchange:
-            if not has_band(node.child(0)):
-                scop = self.candidate.dependences.scop
-                points = accumulation_order(node, scop) if self.accumulate else None
-                if points is not None:
-                    contiguous, accumulated = order.index(points[-2]), order.index(points[-1])
-                    node = reorder_band(node, points)
-                    self.accumulates = True
-                else:
-                    points = point_order(node, scop)
-                    contiguous = order.index(points[-1])
-                    node = reorder_band(node, points)
-                    if kind is RegionKind.WAVEFRONT:
-                        node = self.distribute(node)
-            else:
-                node = self.interchange_below(node)
-                if kind is RegionKind.WAVEFRONT:
-                    node = reorder_band(node, reuse_order(node, self.candidate.dependences.scop))
-            node = separate_innermost(node)
-        if self.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
+                return self.mark(separate_innermost(node), tiles(node, expansion=expansion))
+        contiguous = accumulated = None
+        if self.options.interchange:
+            node, innermost = self.interchange(node, kind)
+            contiguous, accumulated = (None if member is None else order.index(member) for member in innermost)
+        if self.options.interleave and shared == node.band_n_member() and self.may_interleave(node, private):
             self.interleaves = True
-            marked = self.mark(node, self.region(node, kind, band, shared, private, local, 0))
-            return marked.child(0).band_sink().parent()
-        region = self.region(node, kind, band, shared, private, local, contiguous, accumulated)
+            return self.mark(node, tiles(node, contiguous=0)).child(0).band_sink().parent()
+        region = tiles(node, contiguous=contiguous, accumulated=accumulated)
         if kind is RegionKind.PARALLEL:
-            arrays = {name for name in analysis.resident if self.candidate.dependences.scop.array(name).ndim}
-            region = self.regions[-1] = replace(region, resident=frozenset(arrays) - private)
-        elif kind is RegionKind.WAVEFRONT and node.band_n_member() < len(order):
-            abreast = iterations_abreast(node, self.candidate.dependences)
-            region = self.regions[-1] = replace(region, abreast=abreast)
-        elif kind is RegionKind.WAVEFRONT and self.early is not None:
-            depth = _depth(node.root())
-            updates = early_updates(node, self.candidate.schedule, self.early, depth)
+            arrays = {name for name in analysis.resident if self.scop.array(name).ndim}
+            return self.mark(node, replace(region, resident=frozenset(arrays) - private))
+        return self.mark(node, self.with_points_apart(region, node, len(order)))
+
+    def own_arrays(self, kind: RegionKind, analysis: BandAnalysis) -> tuple[frozenset[str], frozenset[str]]:
+        """The arrays of which each worker has a copy in a band's tiles, and those of them that live in one point."""
+        local = analysis.resident
+        if kind is RegionKind.WAVEFRONT:
+            return local, local
+        private = analysis.conflicting | {name for name in local if self.scop.array(name).ndim == 0}
+        return private, local & private
+
+    def interchange(
+        self, node: isl.ScheduleNode, kind: RegionKind
+    ) -> tuple[isl.ScheduleNode, tuple[int | None, int | None]]:
+        """A band of tiles with the loops over points in the order that suits memory, and two of its members: that along
+        which arrays are contiguous, and that along which everything updates the same elements, if it has these."""
+        innermost: tuple[int | None, int | None] = (None, None)
+        if has_band(node.child(0)):
+            node = self.interchange_below(node)
+            if kind is RegionKind.WAVEFRONT:
+                node = reorder_band(node, reuse_order(node, self.scop))
+            return separate_innermost(node), innermost
+        points = accumulation_order(node, self.scop) if self.options.accumulate else None
+        if points is not None:
+            self.accumulates = True
+            return separate_innermost(reorder_band(node, points)), (points[-2], points[-1])
+        points = point_order(node, self.scop)
+        node = reorder_band(node, points)
+        if kind is RegionKind.WAVEFRONT:
+            node = self.distribute(node)
+        return separate_innermost(node), (points[-1], None)
+
+    def with_points_apart(self, region: Region, node: isl.ScheduleNode, members: int) -> Region:
+        """A wavefront with what is known of points that need not wait for one another in its tiles, of so many
+        members: iterations that may be abreast, or updates that may come early."""
+        if node.band_n_member() < members:
+            return replace(region, abreast=iterations_abreast(node, self.candidate.dependences))
+        if self.options.early and self.relaxed is not None:
+            updates = early_updates(node, self.candidate.schedule, self.relaxed, _depth(node.root()))
             if updates is not None:
-                region = self.regions[-1] = replace(region, early=updates, independent=frozenset([updates.depth]))
-        return self.mark(node, region)
+                return replace(region, early=updates, independent=frozenset([updates.depth]))
+        return region
 
     def mark_rows(self, sweep: RowSweep) -> isl.ScheduleNode:
         """A region of tiles of the rows of a sweep."""
@@ -248,9 +258,9 @@ class _Planner:
         private = analysis.conflicting | {name for name in analysis.resident if not dependences.scop.array(name).ndim}
         rows = select_members(sweep.node.band_get_partial_schedule(), (0,))
         node, nested = distribute_rows(sweep, dependences)
-        region = self.region(node, RegionKind.PARALLEL, rows, 1, private, analysis.resident & private)
-        self.regions[-1] = region = replace(region, sums=sweep.sums, nested=nested)
-        return self.mark(separate_innermost(node), region)
+        local = analysis.resident & private
+        tiles = partial(self.region, node, RegionKind.PARALLEL, band=rows, shared=1, private=private, local=local)
+        return self.mark(separate_innermost(node), tiles(sums=sweep.sums, nested=nested))
 
     def distribute(self, node: isl.ScheduleNode) -> isl.ScheduleNode:
         """The band of a tile with its innermost two loops, or one, each statement's own, where that pays and is
@@ -268,7 +278,7 @@ class _Planner:
         dependences = self.candidate.dependences
         if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
             if node.band_n_member() > 1 and analyse_band(node, dependences).permutable:
-                order = accumulation_order(node, dependences.scop) if self.accumulate else None
+                order = accumulation_order(node, dependences.scop) if self.options.accumulate else None
                 self.accumulates |= order is not None
                 return reorder_band(node, order or point_order(node, dependences.scop))
             return node
@@ -281,7 +291,7 @@ class _Planner:
         variables of their own, of which each would then need a copy."""
         if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
-        accessed = node.get_domain().apply(_all_accesses(self.candidate.dependences.scop))
+        accessed = node.get_domain().apply(_all_accesses(self.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
     def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
@@ -294,7 +304,7 @@ class _Planner:
             analysis = analyse_band(node, self.candidate.dependences)
             if any(analysis.coincident) and (analysis.permutable or analysis.coincident[0]):
                 return True
-            if self.wavefront and analysis.concurrent and node.band_n_member() >= 2:
+            if self.options.wavefront and analysis.concurrent and node.band_n_member() >= 2:
                 return True
             if node.band_n_member() > 1:
                 return self.has_parallel_band(node.band_split(1).child(0))
@@ -309,27 +319,23 @@ class _Planner:
 
     def mark_serial(self, node: isl.ScheduleNode, contained: frozenset[str]) -> isl.ScheduleNode:
         """Work for one worker; the arrays that it contains live as long as its one execution."""
-        return self.mark(node, self.region(node, RegionKind.SERIAL, None, 0, contained, contained))
+        return self.mark(node, self.region(node, RegionKind.SERIAL, private=contained, local=contained))
 
-    def region(
-        self,
-        node: isl.ScheduleNode,
-        kind: RegionKind,
-        band: isl.MultiUnionPwAff | None,
-        shared: int,
-        private: frozenset[str],
-        local: frozenset[str],
-        contiguous: int | None = None,
-        accumulated: int | None = None,
-    ) -> Region:
+    def region(self, node: isl.ScheduleNode, kind: RegionKind, **about: Any) -> Region:
+        """What is known of the region of a node, beside what is told of it; not yet one of the plan's."""
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
-        inside = independent_inside(node, self.candidate.dependences) if self.look_inside else frozenset()
-        places = contiguous, accumulated, inside
-        region = Region(len(self.regions), kind, node.get_domain(), prefix, band, shared, private, local, *places)
-        self.regions.append(region)
-        return region
+        inside = independent_inside(node, self.candidate.dependences) if self.options.look_inside else frozenset()
+        return Region(
+            index=len(self.regions),
+            kind=kind,
+            domain=node.get_domain(),
+            prefix=prefix,
+            **{"independent": inside, **about},
+        )
 
     def mark(self, node: isl.ScheduleNode, region: Region) -> isl.ScheduleNode:
+        """The node with a mark above it that says that it is the plan's next region."""
+        self.regions.append(region)
         return node.insert_mark(isl.Id.read_from_str(node.get_ctx(), f"{MARK}{region.index}"))
 
 

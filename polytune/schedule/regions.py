@@ -9,6 +9,7 @@ import islpy as isl
 
 from polytune.schedule.analysis.bands import Obstacle
 from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.abreast import Abreast
 from polytune.schedule.tiles.early_updates import EarlyUpdates
 from polytune.schedule.tiles.expansion import Expansion
@@ -58,10 +59,10 @@ class Region:
     kind: RegionKind
     domain: isl.UnionSet
     prefix: isl.MultiUnionPwAff | None
-    band: isl.MultiUnionPwAff | None
-    shared: int
-    private: frozenset[str]
-    local: frozenset[str]
+    band: isl.MultiUnionPwAff | None = None
+    shared: int = 0
+    private: frozenset[str] = frozenset()
+    local: frozenset[str] = frozenset()
     contiguous: int | None = None
     accumulated: int | None = None
     independent: frozenset[int] = frozenset()
@@ -100,13 +101,18 @@ class Plan:
     last member is one along which everything updates the same elements.
     """
 
-    name: str
+    recipe: Recipe
     schedule: isl.Schedule
     regions: tuple[Region, ...]
     serial: tuple[SerialLoop, ...]
     dependences: Dependences
     interleaves: bool = False
     accumulates: bool = False
+
+    @property
+    def name(self) -> str:
+        """The recipe's name."""
+        return self.recipe.name
 
     @property
     def expands(self) -> bool:

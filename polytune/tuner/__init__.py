@@ -20,6 +20,7 @@ from polytune.tuner.spaces.finite import FiniteSpace
 from polytune.tuner.spaces.graph import SpaceGraph
 from polytune.tuner.spaces.parameters import Integer, Nominal, Ordinal, Ratio
 from polytune.tuner.spaces.space import Space
+from polytune.tuner.trials import OnlineTrial
 
 __all__ = [
     "SEARCHES",
@@ -36,6 +37,7 @@ __all__ = [
     "Memory",
     "NelderMead",
     "Nominal",
+    "OnlineTrial",
     "OnlineTuner",
     "Ordinal",
     "Ratio",

@@ -47,6 +47,8 @@ class Budget:
         compiling: the most seconds of compilation, the default's included, for each second of calls when a trial is
             made: what has been compiled is kept for other processes, but a program should not wait longer for the
             compiler than it computes.
+        disturbing: by how many seconds calls may have been longer, for each second of calls, as versions were compiled
+            beside them, when another compilation begins there; the default's is left out.
         reserves: whether a trial is made only where there is room for what it may lose.  Then the share and the seconds
             are not overstepped but by a trial that loses more than could be expected.
     """
@@ -57,6 +59,7 @@ class Budget:
     seconds: float | None = None
     excess: float = 0.03
     compiling: float = 1.0
+    disturbing: float = 0.2
     reserves: bool = False
 
     def __post_init__(self) -> None:
@@ -64,25 +67,33 @@ class Budget:
             raise SpaceError(f"a budget's share is a part of all time, from 0 to 1, not {self.share}")
         if self.trials < 0 or (self.limit is not None and self.limit < 0):
             raise SpaceError("a budget's trials and its limit cannot be negative")
-        if not self.excess >= 0 or not self.compiling >= 0:
-            raise SpaceError("a budget's excess and its compiling are numbers from zero up")
+        if not self.excess >= 0 or not self.compiling >= 0 or not self.disturbing >= 0:
+            raise SpaceError("a budget's excess, its compiling and its disturbing are numbers from zero up")
         if self.seconds is not None and not 0 <= self.seconds < float("inf"):
             raise SpaceError(f"a budget's seconds are a number from zero up, not {self.seconds}")
 
     @classmethod
     def unlimited(cls) -> Budget:
         """Trials whatever they cost, until the search has converged: for programs that do nothing but tune."""
-        return cls(share=1.0, trials=sys.maxsize, excess=math.inf, compiling=math.inf)
+        return cls(share=1.0, trials=sys.maxsize, excess=math.inf, compiling=math.inf, disturbing=math.inf)
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:
         """At most so many trials, whatever they cost."""
-        return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf)
+        return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf, disturbing=math.inf)
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Budget:
         """At most so many seconds lost."""
-        return cls(share=1.0, trials=0, seconds=seconds, excess=math.inf, compiling=math.inf, reserves=True)
+        return cls(
+            share=1.0,
+            trials=0,
+            seconds=seconds,
+            excess=math.inf,
+            compiling=math.inf,
+            disturbing=math.inf,
+            reserves=True,
+        )
 
     @classmethod
     def promise(cls, excess: float) -> Budget:
@@ -95,7 +106,7 @@ class Budget:
         if not 0 <= excess < float("inf"):
             raise SpaceError(f"what tuning may cost is a share from zero up, 0.05 for 5 %, not {excess}")
         share = excess / (1 + excess)
-        return cls(share=share, trials=0, excess=math.inf, compiling=math.inf, reserves=True)
+        return cls(share=share, trials=0, excess=math.inf, compiling=math.inf, disturbing=math.inf, reserves=True)
 
     @classmethod
     def of(cls, text: Budget | int | str | None) -> Budget:
@@ -155,13 +166,8 @@ class Budget:
             )
         if not self.bears(0.0, account):
             return f"trials have cost more than {self.excess:.0%} of the time that the first choice takes"
-        waited = account.compile_seconds + account.default_compile_seconds
-        if waited + wait > self.compiling * account.total_seconds:
-            if waited > self.compiling * account.total_seconds:
-                return "compiling has taken longer than all calls"
-            return (
-                f"to compile what is tried next may take {seconds_text(wait)}, more than calls have taken beyond that"
-            )
+        if (why := self.objection_to_wait(account, wait)) is not None:
+            return why
         if made < self.trials or self.share == 1:
             return None
         total = account.total_seconds + account.compile_seconds
@@ -178,6 +184,35 @@ class Budget:
             return f"tuning has lost {seconds_text(lost)}, more than {budget}"
         left = seconds_text(max(0.0, allowed - lost))
         return f"what is tried next may lose {seconds_text(expected)}, and {left} are left of {budget}"
+
+    def objection_to_wait(self, account: Ledger, wait: float) -> str | None:
+        """Why no call may wait for the compiler now, for people; None where it may, or need not.
+
+        Args:
+            account: what tuning has cost and saved so far.
+            wait: the seconds that it would wait.
+        """
+        waited = account.compile_seconds + account.default_compile_seconds
+        if not wait or waited + wait <= self.compiling * account.total_seconds:
+            return None
+        if waited > self.compiling * account.total_seconds:
+            return "compiling has taken longer than all calls"
+        return f"to compile what is tried next may take {seconds_text(wait)}, more than calls have taken beyond that"
+
+    def objection_to_disturbance(self, account: Ledger, expected: float) -> str | None:
+        """Why nothing may be compiled beside the program now, for people; None where it may.
+
+        Args:
+            account: what tuning has cost and saved so far.
+            expected: by how many seconds calls may be longer meanwhile.
+        """
+        allowed = self.disturbing * account.total_seconds
+        if account.disturbed_seconds + expected <= allowed:
+            return None
+        return (
+            f"to compile what is tried next may make calls {seconds_text(expected)} longer, and "
+            f"{seconds_text(max(0.0, allowed - account.disturbed_seconds))} are what compilers may cost so far"
+        )
 
     def _why_no_more_trials(self, made: int) -> str:
         if not self.limit:

@@ -24,7 +24,11 @@ class Key(NamedTuple):
 
 
 class RememberedMeasurement(Protocol):
-    """One configuration's record; `status` is ``"ok"`` or ``"failed"``."""
+    """One configuration's record.
+
+    `status` is ``"ok"`` or ``"failed"``; `code` tells what ran from other code of the same kernel, such as
+    that of another version of its compiler.
+    """
 
     @property
     def shape(self) -> str: ...
@@ -44,6 +48,9 @@ class RememberedMeasurement(Protocol):
     @property
     def reason(self) -> str: ...
 
+    @property
+    def code(self) -> str: ...
+
 
 class Memory(Protocol):
     """Keeps measurements and the state of searches.  Its methods do not raise because of a disk."""
@@ -62,6 +69,7 @@ class Memory(Protocol):
         *,
         count: int = 1,
         reason: str = "",
+        code: str = "",
     ) -> None:
         """Add to one configuration's record."""
 

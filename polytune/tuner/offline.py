@@ -57,7 +57,7 @@ def tune(
     starts: Sequence[Configuration] = (),
     searchers: Mapping[str, str] | None = None,
     repeats: int = 3,
-    stop_when_converged: bool = True,
+    stop_when_converged: bool = False,
 ) -> Result:
     """Find the configuration under which a function costs least.
 
@@ -68,9 +68,10 @@ def tune(
         space: the configurations.
         budget: how many calls to make at most; or a time such as ``"30 s"`` or ``"5 min"``, after which none begins.
         seed: makes the search reproducible.
-        reject, order, starts, searchers, repeats: as for `HierarchicalTuner`.
+        reject, order, starts, searchers, repeats: as for `HierarchicalTuner`; numeric parameters are searched by
+            ``"portfolio"`` where `searchers` says nothing else.
         stop_when_converged: whether to leave the rest of the budget when the search has come to its end; otherwise
-            the rest goes to configurations not measured yet.
+            the rest goes to configurations not measured yet, while there are any.
 
     Raises:
         SpaceError: no configuration could be run, the budget is neither a number of calls nor a time, or the function
@@ -92,6 +93,8 @@ def tune(
         starts=starts,
         searchers=searchers,
         repeats=repeats,
+        numeric=lambda: "portfolio",
+        may_be_exact=True,
     )
     calls, seconds = _limits(budget)
     end = time.perf_counter() + seconds
@@ -100,7 +103,7 @@ def tune(
     try:
         while len(trials) < calls and time.perf_counter() < end:
             configuration = search.ask()
-            if search.converged and stop_when_converged and search.best is not None:
+            if search.converged and search.best is not None and (stop_when_converged or not search.is_asking):
                 break  # where nothing has run yet, what is left may
             trials.append(_evaluate(function, configuration))
             if trials[-1].cost is None:

@@ -13,34 +13,27 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
-from polytune.tuner.drift import DriftDetector
+from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
-from polytune.tuner.ledger import TRIALS_REMEMBERED, Ledger, Statistics
+from polytune.tuner.hierarchy.subspace import SIMPLEX
+from polytune.tuner.learning import Learning
+from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
+from polytune.tuner.prospects import Prospects
 from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
-from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
+from polytune.tuner.trials import OnlineTrial
 
 Result = TypeVar("Result")
 
-_Kind = tuple[Value | None, ...]
-
-_PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
-_SEEDS_AFTER_DRIFT = 8
-
-# What a trial may cost, where room is kept for that.
-_LONGER_COMPILATION = 2.0  # times the longest so far
-_SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
-_LOADING = 0.05  # seconds, of machine code that is there
-_DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
-_CALLS_BETWEEN_QUESTIONS = 32
-_ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
+_LONG_PROPOSAL = 1e-3  # seconds
+_LONG_CALL = 0.2  # seconds, beside which a proposal of a model, of about 20 ms, is little
 
 
-class OnlineTuner:
+class OnlineTuner(Choosing, Learning):
     """Chooses a configuration for each call and learns from the time that the call took.
 
     >>> from polytune.tuner import Nominal, OnlineTuner, Space
@@ -62,6 +55,8 @@ class OnlineTuner:
     Args:
         space: what to choose from.
         key: under what the store keeps the measurements; needed with `store`.
+        code: tells the code that is tuned from other code under the same key: what was measured of that is a hint, no
+            result.
         store: keeps measurements and the state of the search between processes.  It is written from a thread of its
             own, seconds apart, and when the process ends.
         budget: how much time trials may take: a `Budget`, or what `Budget.of` reads: ``200`` calls, ``"2 s"``,
@@ -75,8 +70,15 @@ class OnlineTuner:
             to be compiled or loaded, None where it has to be compiled and nobody knows how long that takes.  Without
             it, what the tuner has seen decides: whatever has run needs no compiler, and so does what differs from it in
             numbers alone; other configurations may take as long as any has taken so far, twice that to be safe.
+        compilation: how many seconds it may take to compile a configuration, where `preparation` does not know.
+        opening: what calls run while the first configuration is compiled beside them, which `choose` is told by
+            `is_ready`; they teach nothing.  Without it the first call waits.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
+
+    Attributes:
+        space: what is chosen from.
+        key: what the store keeps the measurements under; None without one.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class OnlineTuner:
         *,
         key: Key | tuple[str, str, str] | None = None,
         store: Memory | None = None,
+        code: str = "",
         budget: Budget | int | str | None = None,
         reject: Reject | None = None,
         refused: Mapping[str, Mapping[Value, str]] | None = None,
@@ -94,31 +97,13 @@ class OnlineTuner:
         repeats: int = 3,
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,
+        compilation: Callable[[Configuration], float] | None = None,
+        opening: Configuration | None = None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
-        self.space = space
-        self._default = space.default()
-        self._risk = risk
-        self._preparation = preparation
-        self._budget = Budget.of(budget)
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._ledger = Ledger()
-        self._drift = DriftDetector()
-        self._settled: Configuration | None = None
-        self._reference = 0.0
-        self._trial: Configuration | None = None
-        self._choices_since_trial = 0
-        self._previous: Configuration | None = None
-        self._awaited: Configuration | None = None  # to be tried as soon as it is ready
-        self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
-        self._refused_for_now = ""  # why what was proposed last is not tried
-        self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
-        self._run_kinds: set[_Kind] = set()
-        self._measured_kinds: set[_Kind] = set()
 
         def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
@@ -131,18 +116,28 @@ class OnlineTuner:
                 starts=starts,
                 searchers=searchers,
                 repeats=repeats,
+                numeric=self._numeric_method,
             )
 
-        self._new_search = search
-        self._persistence: Persistence | None = None
+        prospects = Prospects(space, risk, preparation, compilation)
+        super().__init__(space, Budget.of(budget), prospects, search, opening)
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._hints = tuple(starts)
+        self.key = None if key is None else Key(*key)
         if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over)
+            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
             if converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
         else:
             self._search = search(starts)
-        self._measured_kinds.update(map(self._kind, self._search.measurements))
+        self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
+
+    def _numeric_method(self) -> str:
+        """How numeric parameters are searched: by the best method where calls take so long that its proposals do not
+        count beside them, else by one whose proposals take no time."""
+        return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
 
@@ -150,9 +145,9 @@ class OnlineTuner:
         """The configuration for the next call.
 
         Args:
-            is_ready: asked about a configuration that is to be tried, whether it can be run at once, and measured
-                undisturbed.  Until it says so, the best one known is chosen, if there is one; so whoever is asked may
-                begin to make the configuration ready, and is asked again at the next call.
+            is_ready: asked about a configuration that is to be tried, whether it can be run at once.  Until it says so,
+                others are tried, or the best one known is chosen, if there is one; so whoever is asked may begin to
+                make the configuration ready, and is asked again at later calls.
 
         Raises:
             SpaceError: every configuration has failed or was rejected.
@@ -161,140 +156,13 @@ class OnlineTuner:
         if settled is not None:
             return settled
         with self._lock:
-            return self._choose(is_ready)
-
-    def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        search = self._search
-        best = search.best
-        if self._trial is not None:
-            self._choices_since_trial += 1
-            if self._choices_since_trial < _PATIENCE:
-                return best[0] if best is not None else self._trial
-        elif best is not None and self._objection() is not None:
-            return self._pause(best[0])
-        configuration = self._proposal()
-        if search.converged:
-            self._settle()
-            return self._settled or configuration
-        if best is not None:
-            is_beside = is_ready is not None
-            wait = 0.0 if is_beside else self._expected_preparation(configuration)[0]
-            objection = self._objection(self._expected_loss(configuration, is_beside=is_beside), wait)
-            if objection is not None and (configuration != best[0] or search.is_racing):
-                self._refused_for_now = objection
-                return self._pause(best[0])
-            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
-                return configuration  # its turn in a race, or nothing else may be tried for now
-            if is_ready is not None and configuration != best[0] and not is_ready(configuration):
-                self._awaited = configuration
-                return self._pause(best[0])
-        self._awaited, self._refused_for_now = None, ""
-        self._trial, self._choices_since_trial = configuration, 0
-        return configuration
-
-    def _pause(self, best: Configuration) -> Configuration:
-        """Run the best, whatever was asked for."""
-        self._search.interrupt()
-        return best
-
-    def _proposal(self) -> Configuration:
-        """What the search asks for next, without what would be too dear if it were as slow as it may be."""
-        search = self._search
-        if search.postponed and not self._is_too_dear(search.postponed[0]):
-            search.resume()
-        configuration = search.ask()
-        while self._is_too_dear(configuration) and search.postpone():
-            configuration = search.ask()
-        return configuration
-
-    def _is_too_dear(self, configuration: Configuration) -> bool:
-        best, budget, ledger = self._search.best, self._budget, self._ledger
-        if best is None or configuration == best[0]:
-            return False
-        if budget.seconds is not None:  # what is left of it will not become more: something cheaper may be tried
-            return budget.objection(ledger, self._expected_loss(configuration)) is not None
-        if self._risk is None:
-            return False
-        loss = (self._risk(configuration) - 1) * best[1]
-        if budget.reserves and loss > max(ledger.first_losses, default=best[1]):
-            return budget.objection(ledger, loss) is not None
-        return not budget.bears(loss, ledger)
-
-    def _kind(self, configuration: Configuration) -> _Kind:
-        """What a configuration shares with all those that need no other code."""
-        return tuple(configuration.get(name) for name in self._nominal)
-
-    def _expected_loss(self, configuration: Configuration, *, is_beside: bool = False) -> float:
-        """How many seconds it may lose to try what the search has proposed, as far as that can be told.
-
-        Args:
-            configuration: the proposal.
-            is_beside: whether it would be compiled beside the program.
-        """
-        search, ledger = self._search, self._ledger
-        if not self._budget.reserves or search.best is None:
-            return 0.0
-        measured, best = search.measurements, search.best[1]
-        if search.is_racing:  # a round is made as a whole
-            return _ROUND_DOUBT * sum(max(0.0, measured[each].estimate - best) for each in search.turns)
-        kind = self._kind(configuration)
-        if configuration in measured:
-            loss = max(0.0, measured[configuration].estimate - best)
-        elif kind in self._measured_kinds:
-            loss = _worst(ledger.losses, best)
-        else:
-            risk = 0.0 if self._risk is None else self._risk(configuration) - 1
-            loss = max(_worst(ledger.first_losses, best), risk * best)
-        preparation, compiles = self._expected_preparation(configuration)
-        if not compiles:
-            return loss + preparation
-        if not is_beside:
-            return loss + _LONGER_COMPILATION * preparation
-        begun = self._awaited is not None and self._kind(self._awaited) == kind
-        # What has been begun already has disturbed the calls since, and that is on the account.
-        disturbing = 0.0 if begun else _LONGER_COMPILATION * _DISTURBANCE * preparation
-        return loss + disturbing + min(preparation, _LOADING)
-
-    def _expected_preparation(self, configuration: Configuration) -> tuple[float, bool]:
-        """How many seconds it may take until a configuration can be run, and whether it has to be compiled for that."""
-        if self._kind(configuration) in self._run_kinds:
-            return 0.0, False
-        longest = self._ledger.longest_compile_seconds
-        if self._preparation is not None:
-            known = self._known_preparation(configuration)
-            if known is not None:
-                return known, False
-            longest = max(longest, _SHORTEST_COMPILATION)
-        return longest, longest > 0
-
-    def _known_preparation(self, configuration: Configuration) -> float | None:
-        """What `preparation` says of a configuration, asked now and then: it may look at files."""
-        assert self._preparation is not None
-        asked, calls, known = self._asked
-        if asked != configuration or self._ledger.calls >= calls + _CALLS_BETWEEN_QUESTIONS:
-            known = self._preparation(configuration)
-            self._asked = configuration, self._ledger.calls, known
-        return known
-
-    def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
-        """Why something other than the best may not be tried now; None where it may.
-
-        Args:
-            expected: the seconds that it may lose.
-            wait: the seconds for which a call may wait before it is run.
-        """
-        ledger, budget, search = self._ledger, self._budget, self._search
-        if search.is_defending or search.is_in_round:
-            # By all that is known the default takes no longer than what is run; and what has begun is paid for.
-            return None
-        if search.is_racing:  # of what it has been tried for already, by near equals
-            best = search.best
-            trials = sum(each != best[0] for each in search.turns) if best is not None else 0
-            return budget.objection(ledger, expected, trials, wait)
-        objection = budget.objection(ledger, expected, wait=wait)
-        if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
-            return "the last trials have cost more than what they found can save on as many calls as there have been"
-        return objection
+            started = self._clock()
+            configuration = self._choose(is_ready)
+            proposing = self._clock() - started
+            if proposing > _LONG_PROPOSAL and self._ledger.best_seconds >= _LONG_CALL:
+                # What a model takes is a cost of tuning like any other.
+                self._ledger.lost_seconds += proposing
+            return configuration
 
     def report(
         self,
@@ -328,83 +196,54 @@ class OnlineTuner:
             is_default = configuration == self._default
             if is_default:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
-            unavoidable = compile_seconds if is_default else 0.0
+            is_opening = self._opening is not None and configuration == self._opening
+            unavoidable = compile_seconds if is_default or is_opening else 0.0
             compile_seconds -= unavoidable
             ledger = self._ledger
-            if disturbed:
-                self._set_aside(configuration, seconds, goes_on=goes_on)
+            self._note_in_log(configuration, seconds, is_opening=is_opening)
+            if is_opening:  # in the place of waiting for the first choice, and beside its compiler
+                ledger.disturbed_calls += 1
+            elif disturbed:
+                self._take_disturbed(configuration, seconds, compile_seconds, goes_on=goes_on)
             elif self._settled is None or configuration != self._settled:
+                self._disturbance.end()
                 self._learn(configuration, seconds, compile_seconds)
             else:
+                self._disturbance.end()
                 ledger.compare(None, self._reference)
                 if self._drift.observe(seconds, self._reference):
                     self._reopen()
+            self._log.count()
             ledger.calls += 1
             ledger.total_seconds += seconds
             ledger.default_compile_seconds += unavoidable
             if self._previous is not configuration:
                 self._previous = configuration
-                self._run_kinds.add(self._kind(configuration))
+                self._prospects.run.add(self._prospects.kind(configuration))
             if compile_seconds or unavoidable:
                 ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds, unavoidable)
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
-    def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
-        search, ledger, kind = self._search, self._ledger, self._kind(configuration)
-        best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
-        search.tell(configuration, seconds)
-        is_best = best is not None and configuration == best[0]
-        # A call of the best after one of something else finds the caches as that has left them.
-        is_settled_in = is_best and self._previous == configuration
-        lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
-        ledger.lost_seconds += lost
-        if configuration == self._trial:
-            is_first = kind not in self._measured_kinds
-            counts = best is not None and not is_best and not is_defending
-            self._end_trial(lost, compile_seconds, is_weighed=not is_racing, is_first=is_first, counts=counts)
-        self._measured_kinds.add(kind)
-        if not is_best:
-            self._changed(configuration)
-        now = search.best
-        if now is not None:
-            if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
-                self._compare_default(now)
-            ledger.compare(None if is_best else seconds, now[1])
+    def report_settled(self, configuration: Configuration, seconds: float) -> None:
+        """As `report` for an undisturbed call of the configuration that was settled on, in less time.
 
-    def _compare_default(self, best: tuple[Configuration, float]) -> None:
-        """Note how many times longer than the best the default takes, as both have been measured now."""
-        default = self._search.measurements.get(self._default)
-        if default is not None and best[1] > 0:
-            self._ledger.gain = default.estimate / best[1]
-
-    def _set_aside(self, configuration: Configuration, seconds: float, *, goes_on: bool) -> None:
-        """Count a call that was disturbed, and learn nothing from it."""
-        best, ledger = self._search.best, self._ledger
-        self._search.interrupt()
-        ledger.disturbed_calls += 1
-        if best is not None:
-            lost = max(0.0, seconds - best[1])
-            ledger.lost_seconds += lost
-            ledger.disturbed_seconds += lost
-            ledger.compare(None, best[1])
-        if configuration == self._trial and not goes_on:
-            self._trial = None
-
-    def _end_trial(
-        self,
-        lost: float,
-        compile_seconds: float,
-        *,
-        is_weighed: bool = True,
-        is_first: bool = False,
-        counts: bool = True,
-    ) -> None:
-        self._trial = None
-        best = self._search.best
-        if counts:
-            known = best[1] if best is not None and is_weighed else None
-            self._ledger.add_trial(lost, compile_seconds, known, is_first=is_first)
+        Args:
+            configuration: what `settled` is.
+            seconds: its run time.
+        """
+        with self._lock:
+            if configuration is self._settled and self._previous is configuration:
+                self._disturbance.is_on = False
+                ledger = self._ledger
+                ledger.compare(None, self._reference)
+                if self._drift.observe(seconds, self._reference):
+                    self._reopen()
+                self._log.count()
+                ledger.calls += 1
+                ledger.total_seconds += seconds
+                return
+        self.report(configuration, seconds)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
         """The configuration could not be compiled, launched or fitted: it is not chosen again.
@@ -417,12 +256,14 @@ class OnlineTuner:
         configuration = as_configuration(configuration)
         with self._lock:
             self._search.fail(configuration, reason)
+            self._log.add(configuration, None, f"failed: {reason}")
             ledger = self._ledger
             ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds)
             ledger.compile_seconds += compile_seconds
             ledger.lost_seconds += compile_seconds
             if configuration == self._trial:
-                self._end_trial(0.0, compile_seconds, is_first=self._kind(configuration) not in self._measured_kinds)
+                is_first = self._prospects.kind(configuration) not in self._prospects.measured
+                self._end_trial(0.0, compile_seconds, is_first=is_first)
             if configuration == self._settled:
                 self._settled = None
             self._changed(configuration)
@@ -447,26 +288,7 @@ class OnlineTuner:
         self.report(configuration, self._clock() - started)
         return result
 
-    # ---- settling and starting again
-
-    def _settle(self) -> None:
-        best = self._search.best
-        if best is not None:
-            self._settled, self._reference = best
-            self._changed(best[0])
-
-    def _reopen(self) -> None:
-        """Measure again, from the best configurations known; what failed stays failed."""
-        previous = self._search
-        ranked = sorted(previous.measurements, key=lambda c: previous.measurements[c].estimate)
-        # What runs goes on first: while nothing else may be tried, it is what has won against the default.
-        first = [] if self._settled is None else [self._settled]
-        seeds = dict.fromkeys([*first, self._default, *ranked[:_SEEDS_AFTER_DRIFT]])
-        self._search = self._new_search([each for each in seeds if each not in previous.failures])
-        for configuration, reason in previous.failures.items():
-            self._search.fail(configuration, reason)
-        self._settled, self._trial = None, None
-        self._ledger.reopened += 1
+    # ---- the store
 
     def _take_over(self, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:
         """Learn what other processes have measured."""
@@ -475,10 +297,6 @@ class OnlineTuner:
             best = self._search.best
             if self._settled is not None and best is not None and best[0] != self._settled:
                 self._settled, self._reference = best
-
-    def _changed(self, configuration: Configuration) -> None:
-        if self._persistence is not None:
-            self._persistence.note(configuration)
 
     def _snapshot(self, configurations: Sequence[Configuration]) -> Snapshot:
         with self._lock:
@@ -508,6 +326,11 @@ class OnlineTuner:
     def budget(self, budget: Budget | int | str | None) -> None:
         self._budget = Budget.of(budget)
 
+    @property
+    def hints(self) -> Sequence[Configuration]:
+        """What the search was told to begin with, as it has been good elsewhere; the best first."""
+        return self._hints
+
     def ranking(self) -> list[tuple[Configuration, float]]:
         """Every configuration measured, with its estimated run time in seconds, the fastest first."""
         with self._lock:
@@ -515,6 +338,16 @@ class OnlineTuner:
                 (configuration, samples.estimate) for configuration, samples in self._search.measurements.items()
             ]
         return sorted(measured, key=lambda entry: entry[1])
+
+    def trials(self) -> list[OnlineTrial]:
+        """What was tried in this process, in the order of time: the calls of anything but the best known."""
+        with self._lock:
+            return list(self._log)
+
+    @property
+    def settled(self) -> Configuration | None:
+        """The configuration that every call runs; None while the tuner has not settled."""
+        return self._settled
 
     @property
     def converged(self) -> bool:
@@ -569,11 +402,6 @@ class OnlineTuner:
         """Write everything learned to the store now; without a store, nothing."""
         if self._persistence is not None:
             self._persistence.flush()
-
-
-def _worst(losses: Sequence[float], best: float) -> float:
-    """What a trial may lose, by what the last ones have; while there are few, at least as much as a call takes."""
-    return max(losses) if len(losses) >= TRIALS_REMEMBERED else max([*losses, best])
 
 
 def _no_time(what: str, seconds: object) -> MeasurementError:

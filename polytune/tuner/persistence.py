@@ -19,7 +19,7 @@ from polytune.tuner.spaces.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
-_STATE_VERSION = 5
+_STATE_VERSION = 7
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,8 @@ class Persistence:
 
     The store holds every configuration's record, which several processes add to, and the state of the search, which
     the last one to write replaces.  A new process takes over the state and then what others have measured besides;
-    where the space has changed since, the records of what is still a configuration of it.  Each time something is
+    where the space has changed since, the records of what is still a configuration of it.  What was measured with other
+    code is no measurement: the best of it is where the search starts.  Each time something is
     written, what other processes have measured meanwhile is taken over too.  Where nothing is known under the key,
     the search starts from what was best for the nearest size.
 
@@ -55,6 +56,7 @@ class Persistence:
         key: under what.
         snapshot: gives what is to be written, for the configurations measured since the last time.
         learn: takes what other processes have measured, a configuration and its record each.
+        code: tells the code that is measured from other code of the same kernel.
     """
 
     def __init__(
@@ -63,11 +65,13 @@ class Persistence:
         key: Key,
         snapshot: Callable[[Sequence[Configuration]], Snapshot],
         learn: Callable[[Sequence[tuple[Configuration, RememberedMeasurement]]], None],
+        code: str = "",
     ):
         self._store = store
         self._key = key
         self._snapshot = snapshot
         self._learn = learn
+        self._code = code
         self._space = Space([])
         self._lock = threading.Lock()
         self._unsaved: dict[Configuration, int] = {}
@@ -89,8 +93,13 @@ class Persistence:
             if not best_first:
                 best_first = starts_of_similar(self._store, self._key, space)
             resumed = new_search([*best_first[:_REMEMBERED_STARTS], *starts]), Ledger(), False
-        take_over(resumed[0], records)
+        take_over(resumed[0], self._of_this_code(records))
         return resumed
+
+    def _of_this_code(
+        self, records: Sequence[tuple[Configuration, RememberedMeasurement]]
+    ) -> list[tuple[Configuration, RememberedMeasurement]]:
+        return [(configuration, record) for configuration, record in records if record.code == self._code]
 
     def _records(self) -> list[tuple[Configuration, RememberedMeasurement]]:
         """What is known under the key of configurations of the space."""
@@ -100,8 +109,10 @@ class Persistence:
     def _resume(
         self, saved: dict[str, Any] | None, new_search: Callable[[Sequence[Configuration]], HierarchicalTuner]
     ) -> tuple[HierarchicalTuner, Ledger, bool] | None:
-        """The state as saved; None if there is none, or it is of another space or another version of polytune."""
-        if saved is None or saved.get("version") != _STATE_VERSION or saved.get("space") != self._space.fingerprint:
+        """The state as saved; None if there is none, or it is of another space, other code or another version of
+        polytune."""
+        wanted = {"version": _STATE_VERSION, "space": self._space.fingerprint, "code": self._code}
+        if saved is None or any(saved.get(name) != value for name, value in wanted.items()):
             return None
         search = new_search(())
         try:
@@ -129,18 +140,19 @@ class Persistence:
             return
         snapshot = self._snapshot(list(unsaved))
         for configuration, seconds in snapshot.measured.items():
-            self._store.record(*self._key, configuration, seconds, "ok", count=unsaved[configuration])
+            self._store.record(*self._key, configuration, seconds, "ok", count=unsaved[configuration], code=self._code)
         for configuration, reason in snapshot.failed.items():
-            self._store.record(*self._key, configuration, None, "failed", reason=reason)
+            self._store.record(*self._key, configuration, None, "failed", reason=reason, code=self._code)
         state = {
             "version": _STATE_VERSION,
             "space": self._space.fingerprint,
+            "code": self._code,
             "search": snapshot.state,
             "ledger": snapshot.ledger.to_json(),
             "converged": snapshot.converged,
         }
         self._store.save_search(*self._key, state)
-        self._learn(self._records())
+        self._learn(self._of_this_code(self._records()))
 
 
 def take_over(search: HierarchicalTuner, records: Sequence[tuple[Configuration, RememberedMeasurement]]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import pytest
 
@@ -109,3 +110,94 @@ def test_forgets_nothing_unless_a_person_says_yes(run, store, monkeypatch):
 def test_yes_alone_makes_no_sense(run, store):
     assert run("history", "--yes").code == 2
     assert len(store.all()) == 5
+
+
+def exported(run, tmp_path) -> str:
+    file = tmp_path / "exported.jsonl"
+    ran = run("history", "export", str(file))
+    assert ran.code == 0, ran.err
+    assert ran.out.strip().endswith("exported.jsonl: 5 measured configurations written")
+    return str(file)
+
+
+def test_a_history_goes_to_a_file_and_into_another_history(run, store, tmp_path, monkeypatch):
+    file = exported(run, tmp_path)
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    ran = run("history", "import", file)
+    assert ran.code == 0 and "5 measured configurations added" in ran.out
+    assert Store(tmp_path / "other").all() == store.all()
+    again = run("history", "import", file)
+    assert "0 measured configurations added; of 5 something as new is known" in again.out
+    assert Store(tmp_path / "other").all() == store.all()
+
+
+def test_what_is_newer_is_kept(run, store, tmp_path, monkeypatch):
+    file = exported(run, tmp_path)
+    store.record("scale 4567", "n=10", "some machine", {"version": "source"}, 1e-3)
+    newer = store.all("scale 4567")
+    assert "0 measured configurations added" in run("history", "import", file).out
+    assert store.all("scale 4567") == newer
+    fresh = str(tmp_path / "newer.jsonl")
+    run("history", "export", fresh)
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    run("history", "import", fresh, file)
+    assert Store(tmp_path / "other").all("scale 4567") == newer
+
+
+def test_files_are_merged_into_one_by_what_is_newest(run, store, tmp_path):
+    first = exported(run, tmp_path)
+    store.record("scale 4567", "n=10", "some machine", {"version": "source"}, 1e-3)
+    store.record("third 89", "n=10", "some machine", {"version": "source"}, 1e-3)
+    second, both = str(tmp_path / "second.jsonl"), str(tmp_path / "both.jsonl")
+    run("history", "export", second)
+    ran = run("history", "merge", second, first, "-o", both)
+    assert ran.code == 0 and "6 measured configurations written" in ran.out
+    assert (tmp_path / "both.jsonl").read_text() == (tmp_path / "second.jsonl").read_text()
+    assert json.loads(run("history", "merge", second, "-o", both, "--json").out)["count"] == 6
+
+
+@pytest.mark.parametrize(
+    ("words", "why"),
+    [
+        (["export"], "one FILE"),
+        (["export", "a", "b"], "one FILE"),
+        (["import"], "FILE..."),
+        (["merge", "a"], "-o FILE"),
+        (["export", "a", "-o", "b"], "-o goes with merge"),
+        (["import", "a", "--forget"], "--forget does not go"),
+        (["blur", "0123"], "one KERNEL at most"),
+        (["blur", "-o", "b"], "-o goes with merge"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(run, store, words, why):
+    ran = run("history", *words)
+    assert ran.code == 2
+    assert why in " ".join(ran.err.replace("│", " ").split())
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        (lambda lines: [], "is no exported history"),
+        (lambda lines: ["{}", *lines[1:]], "is no exported history"),
+        (lambda lines: [lines[0].replace("1", "2"), *lines[1:]], "newer polytune"),
+        (lambda lines: [lines[0], lines[1][:-9]], ":2: this is no object"),
+        (lambda lines: [*lines[:2], "{}"], ":3: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"count": 1', '"count": -1')], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace("0.001", "NaN")], ":2: this is no measurement"),
+        (lambda lines: [lines[0], lines[1].replace('"ok"', '"failed"')], ":2: this is no measurement"),
+    ],
+)
+def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeypatch, change, why):
+    file = tmp_path / "exported.jsonl"
+    exported(run, tmp_path)
+    file.write_text("\n".join(change(file.read_text().splitlines())))
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
+    ran = run("history", "import", str(file))
+    assert ran.code == 1 and why in ran.err
+    assert not Store(tmp_path / "other").all()
+
+
+def test_a_file_that_is_not_there_is_named(run, store, tmp_path):
+    ran = run("history", "import", str(tmp_path / "nothing.jsonl"))
+    assert ran.code == 1 and "nothing.jsonl cannot be read: No such file" in ran.err

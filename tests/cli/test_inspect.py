@@ -27,6 +27,27 @@ def test_every_stage_is_shown(run, kernels_file, stage):
     assert as_json.json == {"kernel": "scale", "show": stage.value, "text": text.out.removesuffix("\n")}
 
 
+def test_loops_right_after_a_transform(run):
+    gemm = f"{ROOT / 'polybench' / 'kernels' / 'gemm.py'}"
+    ordered = run("inspect", gemm, "--show", "loops", "--after", "accumulated")
+    assert (ordered.code, ordered.err) == (0, "")
+    assert "recipe: tiled -> accumulated\n" in ordered.out and "load" not in ordered.out
+    packed = run("inspect", gemm, "--show", "loops", "--after", "packed").out
+    versions = re.findall(r"^version (\w+):$", packed, re.MULTILINE)
+    assert set(versions) == {"tiled_packed", "distributed_packed"} and "load" in packed
+
+
+def test_transform_that_no_version_has(run, kernels_file):
+    ran = run("inspect", f"{kernels_file}:scale", "--show", "loops", "--after", "blocked")
+    assert (ran.code, ran.out) == (1, "")
+    assert "no version of scale has 'blocked'; they have source, tiled" in ran.err
+    ran = run("inspect", f"{kernels_file}:scale", "--show", "loops", "--after", "sideways")
+    assert (ran.code, ran.out) == (1, "")
+    assert "there is no order or transform 'sideways'; there are source, tiled, coincident, " in ran.err
+    for name in ("parallel", "tiled"):
+        assert run("inspect", f"{kernels_file}:scale", "--show", "loops", "--after", name).code == 0, name
+
+
 def test_cpu_stage_is_a_python_module_that_depends_on_the_signature(run, kernels_file):
     plain = run("inspect", f"{kernels_file}:scale", "--show", "cpu").out
     compile(plain, "generated", "exec")
@@ -38,7 +59,7 @@ def test_cpu_stage_is_a_python_module_that_depends_on_the_signature(run, kernels
 def test_refusal_points_at_the_line(run, tmp_path):
     file = tmp_path / "refused.py"
     file.write_text(
-        "import polytune\n\n@polytune.kernel\ndef square(n, A):\n    for i in range(n):\n        A[i * i] = 0.0\n"
+        "import polytune\n\n@polytune.kernel\ndef square(n, A):\n    for i in range(n):\n        A[i] = {n: 1.0}[n]\n"
     )
     ran = run("inspect", f"{file}:square")
     assert (ran.code, ran.out) == (1, "")

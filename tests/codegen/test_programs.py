@@ -17,9 +17,10 @@ from polybench.data import perturbed
 from polybench.registry import benchmark
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
-from polytune.pipeline import Stages, all_arrays
+from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
-from polytune.schedule.candidates import REASSOCIATED
+from polytune.schedule.orders.scheduled import REASSOCIATED
+from polytune.versions import all_arrays
 from tests.codegen.interpreter import Interpreter
 from tests.frontend.test_semantics import CASES as FEATURES
 from tests.schedule.instances import parameters_at
@@ -48,7 +49,7 @@ def check_all_versions(case: Case, runs: int) -> None:
             with np.errstate(all="ignore"):
                 result = interpreter.run(given, tiles, seed)
             about = f"{case.name}, version {program.name}, tiles {tiles}, order {seed}"
-            tolerance = 1e-10 if program.name.startswith(REASSOCIATED.name) else 0.0
+            tolerance = 1e-10 if program.recipe.has(REASSOCIATED) else 0.0
             for name, value in (*expected.items(), ("result", wanted)):
                 found = result if name == "result" else given[name]
                 assert_close(found, value, tolerance, f"{about}: {name}")
@@ -57,8 +58,7 @@ def check_all_versions(case: Case, runs: int) -> None:
 
 def kernel_of(program: Program, stages: Stages) -> Scop:
     """The kernel that a version runs: some have copies of arrays, and statements that make them."""
-    plans = [plan for plan in stages.plans if program.name.startswith(plan.name)]
-    plan = max(plans, key=lambda plan: len(plan.name))
+    plan = next(plan for plan in stages.plans if plan.recipe == program.recipe.of_plan)
     return replace(plan.dependences.scop, arrays=all_arrays(stages.plans))
 
 

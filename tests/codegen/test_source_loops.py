@@ -13,6 +13,7 @@ from polytune.codegen.tiles import windows
 from polytune.frontend import analyse
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.planning import plan_serial
 from tests.codegen.interpreter import Interpreter
 from tests.codegen.test_programs import assert_close, instances
@@ -33,7 +34,7 @@ def test_computes_what_the_source_does(case: Case) -> None:
     with np.errstate(all="ignore"):
         wanted = case.function(*expected.values())
         scop = analyse(case.function, case.stages.signature)
-        schedule = Candidate("source", scop.schedule, compute_dependences(scop))
+        schedule = Candidate(SOURCE, scop.schedule, compute_dependences(scop))
         interpreter = Interpreter(source_program(plan_serial(schedule), scop), scop)
         found = interpreter.run(given, (), 0)
     for argument, value in expected.items():

@@ -134,7 +134,7 @@ def test_lower_bounds_are_conditions_too() -> None:
     lower = next(condition for condition in conditions if condition.side == "lower")
     context = lower.violated.get_ctx()
     assert lower.violated.is_equal(isl.Set.read_from_str(context, "[n, k] -> { : n > 0 and k < 0 }"))
-    assert (lower.reference, lower.extents) == ("A[i + k]", ())
+    assert (lower.location.segment, lower.extents) == ("A[i + k]", ())
     assert lower.location.text[lower.location.column :] == "A[i + k] = B[2 * i]"
 
 

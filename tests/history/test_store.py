@@ -303,3 +303,45 @@ def test_what_someone_has_changed_by_hand_is_passed_over(tmp_path, change):
     assert store.load_search(*KEY) in (None, {"a": 1})
     touched = change.split()[1]
     assert (len(store.all()) == 2) == (touched == "searches")
+
+
+def _of_first_format(path):
+    """A history as the first format of the file had it, with one record and one search."""
+    with sqlite3.connect(path) as file:
+        file.executescript(
+            "create table measurements (kernel text not null, shape text not null, machine text not null,"
+            " configuration text not null, count integer not null, best_seconds real, median_seconds real,"
+            " status text not null, reason text not null, updated real not null,"
+            " primary key (kernel, shape, machine, configuration)) without rowid;"
+            "create table searches (kernel text not null, shape text not null, machine text not null,"
+            " state text not null, updated real not null, primary key (kernel, shape, machine)) without rowid;"
+            "pragma user_version = 1;"
+        )
+        row = (*KEY, json.dumps(TILED, sort_keys=True), 3, 0.25, 0.5, "ok", "", 1.0)
+        file.execute("insert into measurements values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", row)
+        file.execute("insert into searches values (?, ?, ?, ?, ?)", (*KEY, '{"a": 1}', 1.0))
+    file.close()
+
+
+def test_a_file_of_the_first_format_is_read_and_goes_on(tmp_path):
+    _of_first_format(tmp_path / "history.sqlite")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        store = Store(tmp_path)
+        (old,) = store.all()
+        assert (old.configuration, old.count, old.best_seconds, old.code) == (TILED, 3, 0.25, "")
+        assert store.load_search(*KEY) == {"a": 1}
+        store.record(*KEY, TILED, 0.75, code="new")
+        store.close()
+    (new,) = Store(tmp_path).all()
+    assert (new.count, new.best_seconds, new.median_seconds, new.code) == (1, 0.75, 0.75, "new")
+
+
+def test_processes_that_open_a_file_of_the_first_format_at_once_all_read_it(tmp_path):
+    _of_first_format(tmp_path / "history.sqlite")
+    program = "import sys; from polytune.history import Store; print(len(Store(sys.argv[1]).all()))"
+    command = [sys.executable, "-W", "error", "-c", program, str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    for each in running:
+        output, error = each.communicate(timeout=120)
+        assert (each.returncode, output.strip()) == (0, "1"), error

@@ -12,7 +12,7 @@ SECONDS = {"a": 2.0, "b": 1.0, "c": 3.0}
 
 
 def told(tuner):
-    return explain_statistics("n=8", tuner.best, tuner.statistics(), tuner.ranking())
+    return explain_statistics("n=8", tuner.best, tuner.statistics(), tuner.ranking(), tuner.trials())
 
 
 def call(tuner, is_ready=None, **report):
@@ -65,7 +65,7 @@ def test_why_nothing_is_tried_is_said():
 
 @pytest.mark.parametrize(
     ("calls", "balance"),
-    [(60, "s more than it has saved so far (of it compiling 79 s)"), (400, "s more than that")],
+    [(80, "s more than it has saved so far (of it compiling 79 s)"), (400, "s more than that")],
 )
 def test_what_tuning_has_cost_and_saved_is_said_without_signs(calls, balance):
     tuner, compiled = OnlineTuner(SPACE), {"a"}
@@ -90,3 +90,14 @@ def test_a_call_that_moves_arrays_is_counted_and_the_trial_goes_on():
     after = tuner.statistics()
     assert (after.calls, after.disturbed_calls, after.trials) == (before.calls + 2, 1, before.trials + 1)
     assert after.lost_seconds == pytest.approx(before.lost_seconds + 7.0)
+
+
+def test_what_was_tried_is_listed_in_the_order_of_time():
+    tuner = OnlineTuner(SPACE)
+    while not tuner.converged:
+        call(tuner)
+    lines = told(tuner).splitlines()
+    start = lines.index("  in the order of time:")
+    assert lines[start + 1] == "    call 1: version=a: 2 s, the first choice"
+    assert "version=b: 1 s, code that has not been run before" in lines[start + 2]
+    assert sum(line.startswith("    call ") for line in lines) <= 8

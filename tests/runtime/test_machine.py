@@ -4,6 +4,7 @@ import os
 
 import pytest
 
+from polytune.caches import caches_from_sysfs
 from polytune.runtime import machine as module
 from polytune.runtime.machine import Cache, Machine, machine
 
@@ -47,7 +48,7 @@ def test_caches_from_sysfs(tmp_path):
         index2=("2", "Unified", "2048K", "0,64"),
         index3=("3", "Unified", "96M", "0-15,64-79"),
     )
-    assert module._caches_from_sysfs(folder) == (
+    assert caches_from_sysfs(folder) == (
         Cache(1, 48 << 10, 2),
         Cache(2, 2048 << 10, 2),
         Cache(3, 96 << 20, 32),
@@ -57,8 +58,8 @@ def test_caches_from_sysfs(tmp_path):
 def test_unreadable_caches_are_left_out(tmp_path):
     folder = sysfs(tmp_path, index0=("1", "Data", "strange", "0"), index1=("2", "Unified", "1M", "0-3"))
     (tmp_path / "index2").mkdir()
-    assert module._caches_from_sysfs(folder) == (Cache(2, 1 << 20, 4),)
-    assert module._caches_from_sysfs(tmp_path / "nothing") == ()
+    assert caches_from_sysfs(folder) == (Cache(2, 1 << 20, 4),)
+    assert caches_from_sysfs(tmp_path / "nothing") == ()
 
 
 def test_a_missing_level_is_answered_by_the_outermost_cache():

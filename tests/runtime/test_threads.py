@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -13,7 +14,7 @@ import pytest
 
 from polytune.history import machine_key
 from polytune.runtime import threads as module
-from polytune.runtime.machine import machine
+from polytune.runtime.machine import Machine, machine
 from polytune.runtime.threads import current_threads, maximum_threads
 
 ROOT = Path(__file__).parents[2]
@@ -114,7 +115,46 @@ def test_no_more_threads_than_cores(monkeypatch):
 
 def test_key_names_threads_where_they_are_not_the_cores():
     plain = machine_key()
-    cores = int(plain.rsplit(", ", 1)[1].split()[0])
+    cores = int(re.search(r", (\d+) cores?,", plain)[1])
     assert machine_key(cores) == plain
     assert machine_key(cores + 1) == f"{plain}, {cores + 1} threads"
     assert machine_key(1) == (plain if cores == 1 else f"{plain}, 1 thread")
+
+
+@pytest.mark.parametrize(
+    ("variables", "wanted"),
+    [
+        ({}, None),
+        ({"OMP_NUM_THREADS": "1"}, 1),
+        ({"OMP_NUM_THREADS": " 1,4 "}, 1),
+        ({"OMP_NUM_THREADS": "1000"}, None),
+        ({"OMP_NUM_THREADS": "all"}, None),
+        ({"OMP_NUM_THREADS": "0"}, None),
+        ({"PYTEST_XDIST_WORKER_COUNT": "64"}, 1),
+        ({"PYTEST_XDIST_WORKER_COUNT": "1"}, None),
+    ],
+)
+def test_what_others_say_about_threads_is_obeyed(monkeypatch, variables, wanted):
+    for name in ("OMP_NUM_THREADS", "PYTEST_XDIST_WORKER_COUNT"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(module.numba.config, "NUMBA_NUM_THREADS", 1000)
+    monkeypatch.setattr(module, "machine", lambda: Machine("x", "", 6, 32, ()))
+    maximum_threads.cache_clear()
+    try:
+        assert maximum_threads() == (wanted or 6)
+    finally:
+        maximum_threads.cache_clear()
+
+
+def test_processes_of_xdist_share_the_cores(monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
+    monkeypatch.setattr(module.numba.config, "NUMBA_NUM_THREADS", 1000)
+    monkeypatch.setattr(module, "machine", lambda: Machine("x", "", 7, 32, ()))
+    maximum_threads.cache_clear()
+    try:
+        assert maximum_threads() == 2
+    finally:
+        maximum_threads.cache_clear()

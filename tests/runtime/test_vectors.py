@@ -18,6 +18,7 @@ from polytune.runtime.vectors import (
     load,
     load_some,
     past,
+    prefetch,
     shifted,
     spread,
     store,
@@ -78,6 +79,33 @@ def test_lanes_behind_an_array_are_not_touched() -> None:
     source, target = memory[:3], memory[100:103]
     copy_some(source, target, 0, 3)
     assert np.array_equal(memory[103:], np.full(4096 - 103, 7.0))
+
+
+@njit
+def ask_for(source, index):
+    A = view(source, "A", "A")
+    prefetch(A, (index, 0))
+    prefetch(A, (np.int32(index), np.int32(1)))
+
+
+@pytest.mark.parametrize("layout", [np.ascontiguousarray, np.asfortranarray, lambda array: array[::2, ::2]])
+def test_prefetches_are_instructions_that_fail_nowhere(layout) -> None:
+    """Neither behind an array, nor where there is no memory of the process at all."""
+    source = layout(np.arange(24.0).reshape(4, 6))
+    before = source.copy()
+    for index in (0, 3, -1, 4, 10**9, -(10**9), 2**40):
+        ask_for(source, index)
+    assert np.array_equal(source, before)
+    assert any("llvm.prefetch" in text for text in ask_for.inspect_llvm().values())
+
+
+def test_only_views_are_prefetched() -> None:
+    @njit
+    def wrong(source):
+        prefetch(source, (0,))
+
+    with pytest.raises(TypingError, match="elements are prefetched through views"):
+        wrong(np.zeros(3))
 
 
 @njit

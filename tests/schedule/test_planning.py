@@ -9,10 +9,12 @@ import islpy as isl
 import pytest
 
 from polytune.frontend import infer_signature
-from polytune.pipeline import Stages, make_plans, order_plans
+from polytune.pipeline import TRANSFORMS, Stages
+from polytune.schedule.plan_transform import PARALLEL
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, RegionKind
 from polytune.schedule.unions import domain_of
+from polytune.versions import make_plans, order_plans
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
 
@@ -154,13 +156,13 @@ def test_team_without_loops_around_comes_first() -> None:
 
 def test_serial_loop_tells_what_keeps_it_from_being_parallel() -> None:
     stages = SMALL["stencil"].stages
-    plan = plan_parallel(stages.candidates[0], wavefront=False, interchange=False, name="parallel")
+    plan = plan_parallel(stages.candidates[0], (PARALLEL,))
     assert len(plan.serial) == 1
     assert {obstacle.array for obstacle in plan.serial[0].obstacles} == {"A", "B"}
 
 
 def test_plans_are_made_for_every_candidate_that_shares_work() -> None:
     stages = SMALL["in_place_stencil"].stages
-    names = [plan.name for plan in make_plans(stages.candidates).made]
+    names = [plan.name for plan in make_plans(stages.candidates, TRANSFORMS).made]
     assert names[0] == "source" and "tiled" in names
-    assert sorted(plan.name for plan in order_plans(make_plans(stages.candidates).made)) == sorted(names)
+    assert sorted(plan.name for plan in order_plans(make_plans(stages.candidates, TRANSFORMS).made)) == sorted(names)

@@ -9,15 +9,17 @@ import os
 
 import pytest
 
-from polytune import pipeline
+from polytune import pipeline, versions
 from polytune.explanation import explain_loops, explain_versions
 from polytune.pipeline import Stages
-from polytune.schedule import candidates, planning
+from polytune.schedule import planning, scheduler
 from polytune.schedule.analysis import array_dependences, dependences, legality, loop_report
+from polytune.schedule.orders import grouped, scheduled, summed
 from tests.codegen.test_programs import check_all_versions
 from tests.schedule.kernels import SMALL, Case, polybench_case
 
-PHASES = (array_dependences, dependences, candidates, legality, planning, loop_report, pipeline)
+ORDERS = (scheduler, grouped, scheduled, summed)
+PHASES = (array_dependences, dependences, *ORDERS, legality, planning, loop_report, versions, pipeline)
 KERNELS = ("reductions", "guarded", "may_write", "stencil", "gemm", "symm", "trisolv", "jacobi-1d")
 
 
@@ -63,7 +65,7 @@ def test_what_is_missing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     small = SMALL["stencil"]
     whole = Stages(small.stages.function, small.stages.signature)
     assert whole.given_up == ()
-    for phase in (planning, pipeline):
+    for phase in (planning, versions):
         with monkeypatch.context() as patch:
             patch.setattr(phase, "OPERATIONS", 500)
             stages = Stages(small.stages.function, small.stages.signature)
@@ -85,10 +87,10 @@ def test_without_processor_time_the_source_order_remains(name: str, monkeypatch:
 
 def test_what_takes_long_to_compile_is_not_first() -> None:
     programs = polybench_case("gemm").stages.programs
-    sizes = [pipeline.size_of(program) for program in programs]
+    sizes = [versions.size_of(program) for program in programs]
     assert sizes[0] > min(sizes)
-    assert pipeline.compiled_in_time(programs, 1e6) == programs
-    quick = pipeline.compiled_in_time(programs, (sizes[0] - 1) / pipeline.NODES_A_SECOND)
-    assert pipeline.size_of(quick[0]) < sizes[0]
+    assert versions.compiled_in_time(programs, 1e6) == programs
+    quick = versions.compiled_in_time(programs, (sizes[0] - 1) / versions.NODES_A_SECOND)
+    assert versions.size_of(quick[0]) < sizes[0]
     assert quick[1:] == tuple(program for program in programs if program is not quick[0])
-    assert pipeline.size_of(pipeline.compiled_in_time(programs, 0.0)[0]) == min(sizes)
+    assert versions.size_of(versions.compiled_in_time(programs, 0.0)[0]) == min(sizes)

@@ -145,7 +145,7 @@ class Program:
         version = configuration["version"]
         if version not in self._loaded and version not in self._ready:
             self._ready[version] = self.now + 1.5 * self.kernel.compile_seconds[version]
-        return not self._compiles()
+        return version in self._loaded or self.now >= self._ready[version]
 
     def _compiles(self) -> bool:
         return any(self.now < ready for ready in self._ready.values())

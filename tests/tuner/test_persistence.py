@@ -203,3 +203,29 @@ def test_saving_waits_for_what_is_being_written(tmp_path, monkeypatch):
     assert writing.wait(20)
     tuner.save()
     assert Store(tmp_path).all(*KEY) and Store(tmp_path).load_search(*KEY) is not None
+
+
+def test_what_was_measured_with_other_code_is_a_hint(tmp_path):
+    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="old")
+    calls(first, cost, 400)
+    first.save()
+    best = first.best[0]
+    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new")
+    assert not second.converged and second.best is None and second.statistics().calls == 0
+    assert second.choose() == best  # where the search starts
+    calls(second, lambda configuration: 2 * cost(configuration), 20)
+    second.save()
+    assert second.best[1] >= 2 * first.best[1]
+    (record,) = [each for each in Store(tmp_path).all(*KEY) if each.configuration == dict(best)]
+    assert record.code == "new" and record.best_seconds == 2 * cost(best)
+    assert OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new").best == second.best
+
+
+def test_what_failed_as_other_code_is_tried_again(tmp_path):
+    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="old")
+    calls(first, cost, 3)
+    failed = first.choose()
+    first.fail(failed, "a defect")
+    first.save()
+    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new")
+    assert failed in calls(second, cost, 400)

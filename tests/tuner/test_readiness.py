@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from polytune.tuner import Configuration, Nominal, OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, Integer, Is, Nominal, OnlineTuner, Space
 
 SPACE = Space([Nominal("version", ("a", "b", "c"))])
 SECONDS = {"a": 4.0, "b": 2.0, "c": 3.0}
@@ -109,3 +109,145 @@ def test_a_disturbed_machine_has_not_changed():
     for _ in range(200):
         call(tuner, factor=2.0)
     assert tuner.statistics().reopened > 0
+
+
+TILED = Space(
+    [
+        Nominal("version", ("heavy", "other", "light")),
+        Integer("tile", 8, 64, powers_of_two=True, default=32, when=Is("version", "heavy")),
+    ]
+)
+HEAVY, OTHER, LIGHT = (TILED.configuration(version=name) for name in ("heavy", "other", "light"))
+
+
+class Compilers:
+    """Versions that become ready when the test says so."""
+
+    def __init__(self) -> None:
+        self.ready: set[str] = {"light"}
+        self.begun: list[str] = []
+
+    def __call__(self, configuration: Configuration) -> bool:
+        version = configuration["version"]
+        if version not in self.ready and version not in self.begun:
+            self.begun.append(version)
+        return version in self.ready
+
+
+def tiled_call(tuner: OnlineTuner, compilers: Compilers, *, slowdown: float = 1.0) -> Configuration:
+    """One call of the tuner of tiles, which is longer while something is compiled."""
+    configuration = tuner.choose(compilers)
+    seconds = {"heavy": 2.0, "other": 3.0, "light": 6.0}[configuration["version"]]
+    if configuration.get("tile") == 16:
+        seconds = 1.0
+    is_disturbed = bool(set(compilers.begun) - compilers.ready)
+    tuner.report(configuration, seconds * (slowdown if is_disturbed else 1.0), disturbed=is_disturbed)
+    return configuration
+
+
+def test_calls_go_on_while_the_first_choice_is_compiled():
+    tuner, compilers = OnlineTuner(TILED, opening=LIGHT), Compilers()
+    assert [tiled_call(tuner, compilers, slowdown=3.0) for _ in range(20)] == [LIGHT] * 20
+    told = tuner.statistics()
+    assert (told.explored, told.lost_seconds, told.preparing) == (0, 0.0, HEAVY)
+    assert compilers.begun == ["heavy"], "nothing else is compiled before"
+    compilers.ready.add("heavy")
+    assert tiled_call(tuner, compilers) == HEAVY
+    assert tuner.best == (HEAVY, 2.0)
+
+
+def test_a_first_choice_that_is_ready_needs_no_other():
+    tuner, compilers = OnlineTuner(TILED, opening=LIGHT), Compilers()
+    compilers.ready.add("heavy")
+    assert tiled_call(tuner, compilers) == HEAVY
+
+
+def test_a_first_choice_is_waited_for_where_nothing_is_compiled_beside():
+    assert OnlineTuner(TILED, opening=LIGHT).choose() == HEAVY
+
+
+def test_the_first_choice_is_run_though_no_trial_is_allowed():
+    tuner, compilers = OnlineTuner(TILED, opening=LIGHT, budget=0), Compilers()
+    assert tiled_call(tuner, compilers) == LIGHT
+    compilers.ready.add("heavy")
+    assert [tiled_call(tuner, compilers) for _ in range(20)] == [HEAVY] * 20
+    assert tuner.statistics().trials == 0
+
+
+def test_what_another_version_is_compiled_for_does_not_keep_numbers_from_being_tried():
+    tuner, compilers = OnlineTuner(TILED), Compilers()
+    compilers.ready.add("heavy")
+    made = [tiled_call(tuner, compilers, slowdown=1.5) for _ in range(60)]
+    assert compilers.begun == ["other"]
+    tiles = {configuration["tile"] for configuration in made if configuration["version"] == "heavy"}
+    assert len(tiles) > 2, "while the other version is compiled"
+    found = dict(tuner.ranking())
+    assert all(found[each] == pytest.approx(2.0) for each in found if each.get("tile") not in (None, 16)), (
+        "times are what they would have been undisturbed"
+    )
+    assert tuner.best[0]["tile"] == 16
+
+
+def test_what_is_tried_amid_disturbance_is_run_in_turns_with_the_best():
+    tuner, compilers = OnlineTuner(TILED), Compilers()
+    compilers.ready.add("heavy")
+    made = []
+    for _ in range(40):
+        best = tuner.best
+        made.append(tiled_call(tuner, compilers, slowdown=1.5) != (best and best[0]))
+    begun = made.index(True) if True in made else 0
+    assert not any(first and second for first, second in zip(made[begun:], made[begun + 1 :], strict=False))
+
+
+def test_times_amid_a_disturbance_too_large_are_not_learned():
+    tuner, compilers = OnlineTuner(TILED), Compilers()
+    compilers.ready.add("heavy")
+    for _ in range(40):
+        tiled_call(tuner, compilers, slowdown=50.0)
+    assert len(tuner.ranking()) <= 2
+
+
+def test_versions_are_compiled_one_after_the_other_the_quickest_first():
+    space = Space([Nominal("version", ("a", "b", "c", "d"))])
+    seconds = {"a": 9.0, "b": 5.0, "c": 1.0, "d": 3.0}
+    tuner = OnlineTuner(space, compilation=lambda configuration: seconds[configuration["version"]])
+    compilers = Compilers()
+    compilers.ready = {"a"}
+    for number in range(3000):
+        configuration = tuner.choose(compilers)
+        is_disturbed = bool(set(compilers.begun) - compilers.ready)
+        tuner.report(configuration, 0.1, disturbed=is_disturbed)
+        if number % 100 == 99:
+            assert len(set(compilers.begun) - compilers.ready) <= 1
+            compilers.ready |= set(compilers.begun)
+    assert sorted(compilers.begun) == ["b", "c", "d"]
+    assert compilers.begun.index("c") < compilers.begun.index("d")
+
+
+def test_compiling_beside_begins_when_calls_have_taken_a_multiple():
+    """Where a compilation is taken to make calls 0.5 s longer, and a fifth of their time may be lost to compilers."""
+    tuner, compilers = OnlineTuner(SPACE, compilation=lambda configuration: 1.0), Compilers()
+    compilers.ready = {"a"}
+    calls = 0
+    while not compilers.begun:
+        tuner.report(tuner.choose(compilers), 0.1)
+        calls += 1
+        assert calls < 100
+    assert 0.5 / 0.2 <= 0.1 * calls <= 0.5 / 0.2 + 0.3
+
+
+def test_trials_are_told_in_the_order_of_time():
+    tuner, compilers = OnlineTuner(TILED, opening=LIGHT, budget=Budget.unlimited()), Compilers()
+    for number in range(60):
+        tiled_call(tuner, compilers)
+        if number == 4:
+            compilers.ready.add("heavy")
+    trials = tuner.trials()
+    assert [each.call for each in trials] == sorted(each.call for each in trials)
+    first, second = trials[:2]
+    assert (first.call, first.configuration, second.call, second.configuration) == (1, LIGHT, 6, HEAVY)
+    assert "while the first choice is compiled" in first.why and second.why == "the first choice"
+    assert any(each.why == "other numbers" for each in trials)
+    assert all(each.seconds for each in trials)
+    tuner.fail(OTHER, "no memory")
+    assert tuner.trials()[-1].why == "failed: no memory" and tuner.trials()[-1].seconds is None

@@ -20,6 +20,7 @@ from polytune.codegen.loops import (
     If,
     Let,
     Node,
+    Prefetch,
     PrivateSum,
     Program,
     RegionCall,
@@ -163,6 +164,8 @@ class Execution:
                 return self._let(node)
             case Store():
                 return self._store(node)
+            case Prefetch():
+                return lambda: None
             case RegionCall(region, prefix):
                 prefixes = [self.expressions.index(value) for value in prefix]
                 code = self.program.regions[region]

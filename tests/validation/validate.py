@@ -23,11 +23,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polytune.codegen.loops import Compute, Let, Program, Store, walk_nodes
-from polytune.codegen.partitioned import PARTITIONED, PartitionedProgram
+from polytune.codegen.partitioned import PartitionedProgram
 from polytune.frontend.expression import Constant, walk
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.pipeline import Stages, all_arrays
+from polytune.pipeline import Stages
+from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.regions import Plan
+from polytune.versions import all_arrays
 from tests.validation.execution import Execution, Kinds
 from tests.validation.field import fraction_of
 from tests.validation.parts import PartitionedExecution
@@ -89,7 +91,7 @@ def validate(stages: Stages, arguments: Mapping[str, Any], seed: int = 0, *, par
     if partitioned and stages.partitioned is not None:
         for number in range(PARTITIONS):
             validate_partitioned(stages.partitioned, stages, reference, seed + number)
-        held.append(PARTITIONED)
+        held.append(PARTITIONED.name)
     return Report(tuple(held), tuple(undecided), reference.size)
 
 
@@ -134,7 +136,7 @@ def validate_partitioned(partitioned: PartitionedProgram, stages: Stages, refere
         AssertionError: it does not do what the source does.
     """
     execution = PartitionedExecution(partitioned, stages.scop, reference, kinds_of(stages.scop, reference), seed)
-    _run_and_hold(execution, reference, f"{PARTITIONED} ({partitioned.plan})", f"seed {seed}")
+    _run_and_hold(execution, reference, f"{PARTITIONED.name} ({partitioned.recipe.order})", f"seed {seed}")
 
 
 def _run_and_hold(execution: Execution, reference: Reference, name: str, how: str) -> None:
@@ -152,11 +154,7 @@ def _run_and_hold(execution: Execution, reference: Reference, name: str, how: st
 
 def plan_of(program: Program, plans: Sequence[Plan]) -> Plan:
     """The plan that a version was made from."""
-    named = [plan for plan in plans if program.name == plan.name or program.name.startswith(f"{plan.name}_")]
-    if not named:
-        # The packed version of a plan has a name in place of the plan's.
-        named = [plan for plan in plans if plan.name.startswith(program.name.removesuffix("packed"))]
-    return max(named, key=lambda plan: len(plan.name))
+    return next(plan for plan in plans if plan.recipe == program.recipe.of_plan)
 
 
 def kinds_of(scop: Scop, reference: Reference) -> Kinds:

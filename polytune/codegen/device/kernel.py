@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 import islpy as isl
 
 from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
-from polytune.codegen.loops import Block, Compute, For, If, Node, TiledMember
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, TiledMember
 from polytune.codegen.scanning import scan
 from polytune.codegen.tiles.windows import (
     Names,
@@ -311,4 +312,7 @@ def in_mapped_loops(node: Node, mapped: tuple[str, ...], around: frozenset[str] 
                 if variable not in around:
                     inner = For(variable, value, add_constant(value, 1), 1, inner)
             return inner
-    raise AssertionError(f"a device kernel has no {type(node).__name__}")
+        case Compute() | Let() | Store() | Prefetch() | RegionCall():
+            raise AssertionError(f"a device kernel has no {type(node).__name__}")
+        case _:
+            assert_never(node)

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import assert_never
 
 from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
 from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
 from polytune.codegen.device.text_writer import TextWriter
-from polytune.codegen.loops import Block, Compute, For, If, Node, walk_nodes
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.generated_names import without_marks
@@ -248,6 +249,10 @@ class _KernelWriter:
             case Compute(operations=operations):
                 for operation in operations:
                     self.operation(operation)
+            case Let() | Store() | Prefetch() | RegionCall():
+                raise AssertionError(f"a device kernel has no {type(node).__name__}")
+            case _:
+                assert_never(node)
 
     def shared_out(self, loop: For) -> None:
         """A loop over a mapped member: each thread takes the points that are its own."""

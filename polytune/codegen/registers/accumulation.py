@@ -12,7 +12,6 @@ from polytune.codegen.target import BYTES
 from polytune.codegen.vectors.lane_access import ContiguousAxis, is_consecutive, is_near, may_be_loaded, pays
 from polytune.codegen.vectors.lane_operations import lane_operands
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
-from polytune.frontend.scop import Statement
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]
 """Whether the elements along a loop variable can be the lanes of a vector."""
@@ -115,16 +114,6 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
     if not pays(updates, inner.variable, contiguous, dtype, row):
         return None
     return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
-
-
-def accumulates(statement: Statement) -> bool:
-    """Whether several instances of a statement update one element: only then can anything stay in registers."""
-    return any(
-        isinstance(operation, Assign)
-        and operation.target in walk(operation.value)
-        and not all(mentions(operation.target, iterator) for iterator in statement.iterators)
-        for operation in statement.operations
-    )
 
 
 def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:

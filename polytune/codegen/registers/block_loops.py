@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
-from polytune.codegen.loops import For, Let, Node
+from polytune.codegen.ast_conversion import add_constant, integer, substitute
+from polytune.codegen.loops import For, Let, Node, block
 from polytune.codegen.registers.blocks import Box, Names, Shape, after_whole, maximum, minimum, minus
 from polytune.codegen.vectors.expressions import Between, Either
 from polytune.frontend.expression import Compare, Expression, Iterator, Select

@@ -8,8 +8,8 @@ from functools import partial, reduce
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
-from polytune.codegen.ast_conversion import add_constant, block, integer, substitute
-from polytune.codegen.loops import For, If, Let, Node, Store
+from polytune.codegen.ast_conversion import add_constant, integer, substitute
+from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Accumulation, Term
 from polytune.codegen.vectors.expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary

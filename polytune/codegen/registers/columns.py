@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polytune.codegen.affine_range import mentions
-from polytune.codegen.ast_conversion import Part, add_constant, block, substitute
-from polytune.codegen.loops import For, If, Let, Node, Store
+from polytune.codegen.ast_conversion import Part, add_constant, substitute
+from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Accumulation
 from polytune.codegen.registers.block_loops import BlockLoops, Row
 from polytune.codegen.registers.blocks import Box, Names, Shape, guarded, largest_shape

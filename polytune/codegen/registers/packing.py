@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
-from polytune.codegen.ast_conversion import add_constant, block, substitute
-from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Store
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import Block, Buffer, Compute, For, If, Node, Store, block
 from polytune.codegen.registers.accumulation import assignments_of
 from polytune.codegen.registers.blocks import after_whole
 from polytune.codegen.vectors.lane_access import ContiguousAxis

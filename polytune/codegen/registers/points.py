@@ -32,8 +32,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from polytune.codegen.affine_range import greatest, least, mentions
-from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
-from polytune.codegen.loops import Compute, For, If, Let, Node, Store
+from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
+from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, Row
 from polytune.codegen.registers.blocks import Box, Names, Shape, largest_shape, maximum, minimum
 from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below

@@ -8,8 +8,8 @@ from functools import partial
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
-from polytune.codegen.ast_conversion import add_constant, block, substitute
-from polytune.codegen.loops import For, If, Let, Node
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import For, If, Let, Node, block
 from polytune.codegen.registers.accumulation import Accumulation, Term
 from polytune.codegen.registers.blocks import (
     Box,

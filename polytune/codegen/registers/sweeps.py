@@ -26,8 +26,8 @@ from functools import partial
 from typing import Any
 
 from polytune.codegen.affine_range import mentions
-from polytune.codegen.ast_conversion import add_constant, block, substitute
-from polytune.codegen.loops import For, If, Let, Node, Store
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Term, assignments_of, coordinate, differs, is_vector, term_of
 from polytune.codegen.registers.blocks import Names, add_total, after_whole, by_vectors
 from polytune.codegen.target import BYTES, Target

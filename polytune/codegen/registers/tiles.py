@@ -17,11 +17,11 @@ runs, and a block that fails runs point by point.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from functools import reduce
+from functools import cached_property, partial, reduce
 
-from polytune.codegen.ast_conversion import block, change_below, integer
+from polytune.codegen.ast_conversion import integer
 from polytune.codegen.loops import (
     Buffer,
     Compute,
@@ -30,6 +30,8 @@ from polytune.codegen.loops import (
     Program,
     RegionCode,
     Strip,
+    block,
+    map_nodes,
     perfect_nest,
     walk_nodes,
 )
@@ -43,18 +45,21 @@ from polytune.codegen.registers.sums import tile_sums
 from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
+from polytune.codegen.tiles.windows import Names
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.schedule.orders.summed import SUMMED
+from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED, INTERLEAVED
 
 
 def tile_registers(
     program: Program,
     scop: Scop,
     target: Target,
-    loop_name: Callable[[int], str],
     *,
     accumulations: bool,
     packing: bool = False,
@@ -66,54 +71,59 @@ def tile_registers(
         accumulations: whether accumulations are tiled, beside points that have variables of their own.
         scop: its kernel.
         target: the registers that there are.
-        loop_name: the name of the loop variable at a depth.
         packing: whether what the rows of an accumulation share is copied into buffers first; None where it nowhere is.
     """
-    regions = tuple(_tile_region(region, scop, target, loop_name, accumulations, packing) for region in program.regions)
+    regions = tuple(_Tiler(region, scop, target, accumulations, packing).tiled() for region in program.regions)
     if packing and not any(region.buffers for region in regions):
         return None
     return None if regions == program.regions else replace(program, regions=regions)
 
 
-def packed_name(version: str) -> str:
-    """What a version with register tiles is called that reads from buffers."""
-    return f"{version.removesuffix('_registers')}_packed"
+def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
+    """The program with register tiles that read from buffers what their rows share; None where none do.
+
+    Tiles start from sizes that suit it: two buffers of what a tile copies, 256 by 96 numbers, stay in the second cache,
+    and there are many rows for which that is done, in whole blocks.
+    """
+    packed = tile_registers(program, scop, target, accumulations=True, packing=True)
+    if packed is None:
+        return None
+    copied: dict[int, int] = {}
+    for region in packed.regions:
+        for buffer in region.buffers:
+            inner, columns = buffer.members
+            copied |= {inner: 256, columns: 96}
+    return replace(packed, tiles=tuple(copied.get(member, 240) for member in range(len(program.tiles))))
 
 
-def registers_name(version: str) -> str:
-    """What a version with register tiles is called."""
-    return f"{version}_registers"
+REGISTERS = LoopTransform(
+    name="registers",
+    meaning="what the innermost loop updates again and again stays in vector registers",
+    includes=(ACCUMULATED,),
+    rewrite=partial(tile_registers, accumulations=True),
+    needs=(VECTOR_TYPES,),
+    after=(ACCUMULATED, SUMMED),
+    unsaid_after=(SUMMED,),
+)
 
+PACKED = LoopTransform(
+    name="packed",
+    meaning="what rows share copied into buffers first",
+    includes=(ACCUMULATED,),
+    rewrite=pack_tiles,
+    needs=(VECTOR_TYPES,),
+    after=(ACCUMULATED, SUMMED),
+)
 
-def _tile_region(
-    region: RegionCode,
-    scop: Scop,
-    target: Target,
-    loop_name: Callable[[int], str],
-    accumulations: bool,
-    packing: bool,
-) -> RegionCode:
-    first = len(region.outer)
-    band = region.nested
-    coincident = len(region.members) if region.expansion is None else region.expansion.coincident
-    tiler = _Tiler(
-        scop,
-        target,
-        accumulations,
-        band,
-        region.kind == "parallel" and region.shared == len(region.members) and not region.sums,
-        region.local,
-        (region.private - region.local if region.kind != "serial" else frozenset()) | region.summed,
-        region.independent,
-        region.expanded,
-        frozenset(loop_name(first + member) for member in range(coincident)),
-        region.windows if packing and region.kind == "parallel" else (),
-        buffer_names(region.index),
-        _written_in(region.body),
-        region,
-    )
-    body = tiler.visit(region.body)
-    return replace(region, body=body, buffers=tuple(tiler.buffers), strips=tuple(tiler.strips))
+POINTS = LoopTransform(
+    name="registers",
+    meaning="many points side by side in vector registers",
+    rewrite=partial(tile_registers, accumulations=False),
+    needs=(VECTOR_TYPES,),
+    # Interleaved points have no band around the loops of their own.
+    never_after=(ACCUMULATED, SUMMED, INTERLEAVED),
+    unsaid_after=(EXPANDED, EARLY),
+)
 
 
 def _written_in(body: Node) -> frozenset[str]:
@@ -141,27 +151,51 @@ def _around(loops: Sequence[For], node: Node) -> Node:
 
 @dataclass(frozen=True)
 class _Tiler:
+    """Tiles the code of a region; the arguments are those of ``tile_registers``.
+
+    ``buffers`` and ``strips`` are the memory that the code needs, as far as it has been tiled.
+    """
+
+    region: RegionCode
     scop: Scop
     target: Target
     accumulations: bool
-    band: frozenset[str]
-    coincident: bool
-    local: frozenset[str]
-    copies: frozenset[str]
-    independent: frozenset[str]
-    expanded: frozenset[str]
-    around_points: frozenset[str]
-    windows: tuple[tuple[str, str], ...]
-    buffer_names: str
-    written: frozenset[str]
-    region: RegionCode
+    packing: bool
     buffers: list[Buffer] = field(default_factory=list)
     strips: list[Strip] = field(default_factory=list)
+
+    def tiled(self) -> RegionCode:
+        """The region with register tiles."""
+        body = self.visit(self.region.body)
+        return replace(self.region, body=body, buffers=tuple(self.buffers), strips=tuple(self.strips))
+
+    @cached_property
+    def coincident(self) -> bool:
+        """Whether all points of a tile are independent of one another."""
+        region = self.region
+        return region.kind == "parallel" and region.shared == len(region.members) and not region.sums
+
+    @cached_property
+    def around_points(self) -> frozenset[str]:
+        """The variables of the loops over points that are independent of one another."""
+        region, names = self.region, Names()
+        members = len(region.members) if region.expansion is None else region.expansion.coincident
+        return frozenset(names.loop(len(region.outer) + member) for member in range(members))
+
+    @cached_property
+    def windows(self) -> tuple[tuple[str, str], ...]:
+        """The bounds of a tile whose rows may share a copy; none where nothing is copied."""
+        return self.region.windows if self.packing and self.region.kind == "parallel" else ()
+
+    @cached_property
+    def written(self) -> frozenset[str]:
+        """The arrays that statements may write to."""
+        return _written_in(self.region.body)
 
     def visit(self, node: Node) -> Node:
         """The node with every perfect nest of loops of the band, down to innermost loops, tiled if it can be."""
         if isinstance(node, For):
-            nest = perfect_nest(node, self.band)
+            nest = perfect_nest(node, self.region.nested)
             if len(nest) >= 2:
                 return self.tile(nest) if self.accumulations else node
             points = self.point_nest(node)
@@ -170,7 +204,7 @@ class _Tiler:
             row = self.row_loop(node)
             if row is not None:
                 return vectorise_row(row, self.target)
-        return change_below(node, self.visit)
+        return map_nodes(node, self.visit)
 
     def point_nest(self, node: For) -> PointNest | None:
         """The nest of loops of a coincident band that begins here and has loops of each point's own inside."""
@@ -183,14 +217,14 @@ class _Tiler:
             rows, columns = None, node
         if columns.step != 1:
             return None
-        own, shared = self.local & used_in(columns).elements, self.copies - self.expanded
+        own, shared = self.region.local & used_in(columns).elements, self.region.copies - self.region.expanded
         return point_nest_of(rows, columns, own, shared, self.contiguous)
 
     def in_strips(self, nest: PointNest) -> PointNest:
         """The nest with strips in place of the arrays that its points alone use, where those lie across their rows."""
         elements = [part.array for node in walk_nodes(self.region.body) for part in elements_of(node)]
         inside = [part.array for part in nest.elements]
-        resident = self.region.resident - self.copies - self.local
+        resident = self.region.resident - self.region.copies - self.region.local
         alone = frozenset(array for array in resident if elements.count(array) == inside.count(array))
         width = block_shape(nest, self.target).columns * self.target.lanes(nest.dtype)
         strips: dict[str, tuple[int, str]] = {}
@@ -204,7 +238,7 @@ class _Tiler:
 
     def row_loop(self, node: For) -> RowLoop | None:
         """The loop, if it is one inside the band that carries no dependence, as one over a row."""
-        if node.variable not in self.independent:
+        if node.variable not in self.region.independent:
             return None
         arrays = frozenset(array.name for array in self.scop.arrays if array.role is ArrayRole.ARGUMENT)
         return row_loop_of(node, arrays, self.contiguous)
@@ -212,7 +246,7 @@ class _Tiler:
     @property
     def contiguous(self) -> ContiguousAxis:
         """Tells which subscript of an element walks through neighbours in memory."""
-        return contiguous_axis(self.scop, self.copies)
+        return contiguous_axis(self.scop, self.region.copies)
 
     def tile(self, nest: list[For]) -> Node:
         packed = self.packed(nest) if self.windows else None
@@ -232,7 +266,9 @@ class _Tiler:
 
     def packed(self, nest: list[For]) -> Node | None:
         """A nest that reads what its rows share from buffers; None where that is not possible."""
-        found = pack(nest, self.windows, self.written, self.contiguous, self.buffer_names, len(self.buffers))
+        found = pack(
+            nest, self.windows, self.written, self.contiguous, buffer_names(self.region.index), len(self.buffers)
+        )
         if found is None:
             return None
         accumulation = accumulation_of(found.nest, self.contiguous, reassociate=not self.scop.strict)

@@ -16,18 +16,17 @@ from __future__ import annotations
 from dataclasses import replace
 
 from polytune.codegen.loops import Program
+from polytune.codegen.registers.tiles import REGISTERS
+from polytune.codegen.target import Target
+from polytune.codegen.transform import LoopTransform
+from polytune.frontend.scop import Scop
 
 FACTOR = 2
 """How many tiles an outer tile has along each shared member to start from: what two by two tiles read and update, 96
 by 96 numbers each, is in the second cache."""
 
 
-def outer_name(version: str) -> str:
-    """What a version is called whose tiles lie in outer tiles."""
-    return f"{version}_outer"
-
-
-def outer_tiles(program: Program) -> Program | None:
+def outer_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
     """The version of a program that accumulates whose tiles lie in outer tiles; None where no tiles run along diagonals
     of three members or more, so that each element that a tile reads is used several times there."""
     found = [region for region in program.regions if region.kind == "wavefront" and len(region.members) > 2]
@@ -35,7 +34,16 @@ def outer_tiles(program: Program) -> Program | None:
         return None
     shared = max(region.shared for region in found)
     outer = tuple(FACTOR if member < shared else 1 for member in range(program.tile_depth))
-    return in_outer_tiles(program, program.tiles, outer)
+    return replace(program, outer=outer, shares=program.function)
+
+
+OUTER = LoopTransform(
+    name="outer",
+    meaning="with its tiles inside outer tiles",
+    rewrite=outer_tiles,
+    after=(REGISTERS,),
+    is_for_first=True,
+)
 
 
 def in_outer_tiles(program: Program, tiles: tuple[int, ...], outer: tuple[int, ...]) -> Program:
@@ -46,4 +54,5 @@ def in_outer_tiles(program: Program, tiles: tuple[int, ...], outer: tuple[int, .
         tiles: per tiled member the tile size to start from.
         outer: per tiled member how many tiles an outer tile has along it to start from.
     """
-    return replace(program, name=outer_name(program.name), tiles=tiles, outer=outer, shares=program.function)
+    recipe = program.recipe.then(OUTER)
+    return replace(program, recipe=recipe, tiles=tiles, outer=outer, shares=program.function)

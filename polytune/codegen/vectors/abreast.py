@@ -23,15 +23,18 @@ from functools import reduce
 from itertools import product
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
-from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, walk_nodes
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
 from polytune.codegen.registers.blocks import Names, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import Vectors, row_loop_of, vectorise_row
 from polytune.frontend.expression import Compare, Element, Expression, Iterator, Logical, walk
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.schedule.orders.summed import SUMMED
+from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 COUNTS = (4, 2)
 """How many iterations are abreast, the most first."""
@@ -40,15 +43,19 @@ MOST_STREAMS = 16
 """How many rows of arrays an innermost loop may run along.  With more, their addresses take all general registers."""
 
 
-def run_abreast(program: Program, scop: Scop, target: Target) -> Program | None:
-    """The program with iterations abreast, and vectors along rows; None where nothing may be."""
+def run_abreast(program: Program, scop: Scop, target: Target) -> Program:
+    """The program with iterations abreast, and vectors along rows."""
     regions = tuple(_in_region(region, scop, target) for region in program.regions)
-    return None if regions == program.regions else replace(program, name=abreast_name(program.name), regions=regions)
+    return replace(program, regions=regions)
 
 
-def abreast_name(version: str) -> str:
-    """What a version is called with iterations abreast."""
-    return f"{version}_abreast"
+ABREAST = LoopTransform(
+    name="abreast",
+    meaning="some iterations side by side, each statement in all of them before the next one",
+    rewrite=run_abreast,
+    needs=(VECTOR_TYPES,),
+    never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
+)
 
 
 def _in_region(region: RegionCode, scop: Scop, target: Target) -> RegionCode:
@@ -85,7 +92,7 @@ class _Jam:
         """The node with the iterations of every loop over the variable abreast."""
         if isinstance(node, For) and node.variable == self.variable:
             return self.loop(node)
-        return change_below(node, self.visit)
+        return map_nodes(node, self.visit)
 
     def loop(self, loop: For) -> For:
         """A loop by some iterations at a time; as it is where its parts are nothing that vectors can do."""

@@ -30,12 +30,25 @@ from functools import partial
 from typing import Any
 
 from polytune.codegen.affine_range import difference, mentions
-from polytune.codegen.ast_conversion import add_constant, block, change_below, substitute
-from polytune.codegen.loops import Compute, For, If, Let, Node, Program, RegionCode, Store, is_innermost
+from polytune.codegen.ast_conversion import add_constant, substitute
+from polytune.codegen.loops import (
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Program,
+    RegionCode,
+    Store,
+    block,
+    is_innermost,
+    map_nodes,
+)
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import Names, by_vectors
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Lanes,
@@ -47,6 +60,9 @@ from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.scop import Scop
+from polytune.schedule.candidate import REASSOCIATION
+from polytune.schedule.orders.summed import SUMMED
+from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 SMALLEST = {"float32": 2.0**-126, "float64": sys.float_info.min}
 """The smallest normal number of the types whose recurrences are scanned."""
@@ -71,18 +87,20 @@ class Recurrence:
     factor: float
 
 
-def scan_program(program: Program, scop: Scop, target: Target) -> Program | None:
-    """The program with its linear recurrences as scans; None where there are none, or no sum may be reassociated."""
-    if scop.strict:
-        return None
+def scan_program(program: Program, scop: Scop, target: Target) -> Program:
+    """The program with its linear recurrences as scans."""
     names = Names()
     regions = tuple(_scan_region(region, scop, target, names) for region in program.regions)
-    return None if regions == program.regions else replace(program, name=scanned_name(program.name), regions=regions)
+    return replace(program, regions=regions)
 
 
-def scanned_name(version: str) -> str:
-    """What a version is called with its recurrences as scans."""
-    return f"{version}_scanned"
+SCANNED = LoopTransform(
+    name="scanned",
+    meaning="elements that need the one before computed as sums, a vector at a time",
+    rewrite=scan_program,
+    never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
+    needs=(VECTOR_TYPES, REASSOCIATION),
+)
 
 
 def _scan_region(region: RegionCode, scop: Scop, target: Target, names: Names) -> RegionCode:
@@ -94,7 +112,7 @@ def _scan_region(region: RegionCode, scop: Scop, target: Target, names: Names) -
         return loop if found is None else _Scan(found, target.lanes(found.target.dtype), names).nest()
 
     def visit(node: Node) -> Node:
-        return scanned(node) if isinstance(node, For) and is_innermost(node) else change_below(node, visit)
+        return scanned(node) if isinstance(node, For) and is_innermost(node) else map_nodes(node, visit)
 
     return replace(region, body=visit(region.body))
 

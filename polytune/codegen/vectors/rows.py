@@ -18,8 +18,8 @@ from functools import partial
 from typing import Any
 
 from polytune.codegen.affine_range import in_one_order, mentions
-from polytune.codegen.ast_conversion import Part, add_constant, block, integer, substitute
-from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store
+from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.block_loops import BlockLoops, Row
 from polytune.codegen.registers.blocks import Box, Names, Shape, after_whole, minus

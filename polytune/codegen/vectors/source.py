@@ -74,18 +74,14 @@ def store_text(node: Store, place: Place) -> str:
     return f"{MARK}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
 
 
+def prefetch_text(element: Element, place: Place) -> str:
+    """The statement that brings what is near an element into the first cache."""
+    return f"{MARK}prefetch({place.array(element)}, {_index(element, place)})"
+
+
 def _index(element: Element, place: Place) -> str:
     subscripts = place.subscripts(element)
     return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
-
-
-def _along(axis: int | None) -> str:
-    return "" if axis is None else f", {axis}"
-
-
-def _across(axis: int | None) -> str:
-    """What the operations whose lanes lie along an axis have at the end of their names."""
-    return "" if axis is None else "_across"
 
 
 def _masked(mask: str | None) -> str:

@@ -52,8 +52,8 @@ class BackgroundCompiler:
         self.activity = 0
         self._lock = threading.Lock()
         self._failures: dict[Request, str] = {}  # of all that was asked for; empty where there is none
-        self._waiting: queue.SimpleQueue[Request] = queue.SimpleQueue()
-        self._outstanding = 0
+        self._waiting: queue.SimpleQueue[tuple[Request, bool]] = queue.SimpleQueue()
+        self._under_way: set[Request] = set()
         self._thread: threading.Thread | None = None
         self._is_usable = True
         self._has_answered = False  # any process, ever
@@ -65,25 +65,35 @@ class BackgroundCompiler:
         self._process = None
         self._begin_anew()
 
-    def provides(self, functions: Iterable[tuple[Any, int]]) -> bool:
-        """Whether functions can be made ready without waiting for a compiler, and nothing else is being compiled.
+    def provides(self, functions: Iterable[tuple[Any, int]], *, urgent: bool = False) -> bool:
+        """Whether functions can be made ready without waiting for a compiler.
 
         Those that cannot will be compiled, beginning now; asking again tells when that is done.  Where nothing can be
         compiled in the background, everything is at hand: whoever calls compiles it.
 
         Args:
             functions: Numba functions of generated modules, each with the number of int64 that it takes.
+            urgent: whether the application would rather wait for them than go on without: then the process that
+                compiles them has the application's own priority, unless it has compiled something else before.
         """
         if not (self._is_usable and is_enabled()):
             return True
         with self._lock:
+            is_provided = True
             for function, words in functions:
                 request = request_for(function, words)
                 if request is not None and request not in self._failures:
                     self._failures[request] = ""
                     if not is_on_disk(function):
-                        self._begin(request)
-            return self._outstanding == 0
+                        self._begin(request, urgent)
+                is_provided &= request not in self._under_way
+            return is_provided
+
+    def expect(self) -> None:
+        """Have the process started, as something will be wanted before long: its imports take half a second."""
+        if self._is_usable and is_enabled():
+            with self._lock:
+                self._have_thread()
 
     def failure_of(self, function: Any, words: int) -> str:
         """Why a function cannot be compiled; empty where nothing is known of that."""
@@ -104,40 +114,50 @@ class BackgroundCompiler:
 
     # ---- the thread that talks to the process
 
-    def _begin(self, request: Request) -> None:
+    def _begin(self, request: Request, is_urgent: bool) -> None:
         """Have a function compiled; the lock is held."""
+        if not self._have_thread():
+            return
+        self.activity += not self._under_way
+        self._under_way.add(request)
+        self._waiting.put((request, is_urgent))
+
+    def _have_thread(self) -> bool:
+        """Whether there is a thread that talks to the process, started now if need be; the lock is held."""
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="polytune-background", daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # the interpreter is about to end, or there are too many threads
-                return
+                return False
             self._thread = thread
-        self.activity += self._outstanding == 0
-        self._outstanding += 1
-        self._waiting.put(request)
+        return True
 
     def _work(self) -> None:
         """Do what is asked for, until there has been nothing for a while."""
+        try:
+            self._started_process()
+        except WorkerError:
+            self._is_usable = False
         while True:
             try:
-                request = self._waiting.get(timeout=self._idle_seconds)
+                request, is_urgent = self._waiting.get(timeout=self._idle_seconds)
             except queue.Empty:
                 if self._has_rest():
                     return
                 continue
-            failure = self._compile(request)
+            failure = self._compile(request, is_urgent)
             with self._lock:
                 # A process that has never done anything right is no reason to do without a version.
                 self._is_usable &= self._has_answered
                 self._failures[request] = failure if self._is_usable else ""
-                self._outstanding -= 1
-                self.activity += self._outstanding == 0
+                self._under_way.discard(request)
+                self.activity += not self._under_way
 
     def _has_rest(self) -> bool:
         """End the thread and the process unless there is something to do by now; whether they have ended."""
         with self._lock:
-            if self._outstanding:
+            if self._under_way:
                 return False
             self._thread = None
             process, self._process = self._process, None
@@ -145,7 +165,7 @@ class BackgroundCompiler:
             process.end()
         return True
 
-    def _compile(self, request: Request) -> str:
+    def _compile(self, request: Request, is_urgent: bool) -> str:
         """Have a function compiled; why it cannot be, or nothing."""
         failure = ""
         for _ in range(_ATTEMPTS):
@@ -155,6 +175,8 @@ class BackgroundCompiler:
                 self._is_usable = False
                 return ""
             try:
+                if not is_urgent:
+                    process.lower_priority()
                 answer = process.compile(request)
             except WorkerError as error:
                 failure = str(error)

@@ -53,13 +53,16 @@ class WorkerProcess:
             )
         except (OSError, ValueError) as error:
             raise WorkerError(f"it cannot be started: {error}") from error
-        self._lower_priority()
-
-    def _lower_priority(self) -> None:
-        """Stand behind the application; where the system cannot do that, beside it."""
         with contextlib.suppress(AttributeError, OSError):
             # The process inherits the scheduling of a real-time application, too.
             os.sched_setscheduler(self.pid, os.SCHED_OTHER, os.sched_param(0))
+        self._is_behind = False
+
+    def lower_priority(self) -> None:
+        """Stand behind the application from now on; where the system cannot do that, beside it."""
+        if self._is_behind:
+            return
+        self._is_behind = True
         with contextlib.suppress(AttributeError, OSError):
             own = os.getpriority(os.PRIO_PROCESS, 0)
             os.setpriority(os.PRIO_PROCESS, self.pid, min(own + _NICENESS, 19))

@@ -183,6 +183,11 @@ def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence
     return own, overlapping
 
 
+def are_arrays_resident() -> bool:
+    """Whether any array is kept on a device now."""
+    return bool(_registry)
+
+
 @contextmanager
 def in_use(residences: list[Residence]) -> Iterator[None]:
     """Hold the locks of residences, always in the same order."""

@@ -29,19 +29,21 @@ def check_legality(candidate: Candidate) -> bool:
     return found is not None
 
 
-def is_proven_legal(schedule: isl.Schedule, dependences: Dependences) -> bool:
-    """Whether the exact check says that a schedule is legal; not, where isl gives up on it."""
-    return _checked(schedule, dependences) == ""
+def is_proven_legal(schedule: isl.Schedule, dependences: Dependences, *, copied: frozenset[str] = frozenset()) -> bool:
+    """Whether the exact check says that a schedule is legal, see ``violation``; not, where isl gives up on it."""
+    return _checked(schedule, dependences, copied) == ""
 
 
-def _checked(schedule: isl.Schedule, dependences: Dependences) -> str | None:
+def _checked(schedule: isl.Schedule, dependences: Dependences, copied: frozenset[str] = frozenset()) -> str | None:
     """What a schedule does wrong, nothing (``""``), or None: not known, as isl gave up."""
     context = schedule.get_ctx()
-    return within_budget(context, OPERATIONS, lambda: violation(schedule, dependences) or "")
+    return within_budget(context, OPERATIONS, lambda: violation(schedule, dependences, copied=copied) or "")
 
 
-def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
+def violation(schedule: isl.Schedule, dependences: Dependences, *, copied: frozenset[str] = frozenset()) -> str | None:
     """What a schedule, executed in its sequential order, does wrong; None if it computes what the source computes.
+
+    Of arrays that are ``copied`` live ranges may be interleaved, as each has elements of its own.
 
     With T the schedule as one map to time: every forced dependence s -> t must have T(s) lexicographically before T(t).
     The false dependences of a privatisable array may be broken only if no live range is: for a flow w -> r and any
@@ -52,7 +54,7 @@ def violation(schedule: isl.Schedule, dependences: Dependences) -> str | None:
     violated = not_forward(dependences.forced, times)
     if not violated.is_empty():
         return f"violates dependences: {violated}"
-    for array in sorted(dependences.privatisable):
+    for array in sorted(dependences.privatisable - copied):
         if not not_forward(dependences.order[array], times).is_empty() and _interleaves(array, dependences, times):
             return f"interleaves live ranges of {array!r}"
     return None

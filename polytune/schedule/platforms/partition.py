@@ -16,12 +16,9 @@ from polytune.errors import LegalityError
 from polytune.schedule.analysis.bands import open_dependences
 from polytune.schedule.attempted import Attempted
 from polytune.schedule.candidate import Candidate
-from polytune.schedule.candidates import SUMMED
+from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
-from polytune.schedule.rewrites.splitting import SPLIT
-from polytune.schedule.rewrites.step_blocks import BLOCKED
-from polytune.schedule.rewrites.transposition import TRANSPOSED
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import sets_of, union_of
 
@@ -33,18 +30,16 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
     """The plan that suits devices best; none where no schedule that isl does not give up on has a coincident band.
 
     Devices want many independent points at a time, started seldom: of the heaviest regions, those with the fewest
-    loops around, then those with the most coincident members; of equals, the schedule with the least fusion, whose
-    regions are simplest.
+    loops around, then those with the most coincident members; of equals, the order of the best rank, which has the
+    least fusion, and so the simplest regions.
     """
     best: tuple[tuple[int, ...], Plan] | None = None
     given_up: list[str] = []
     for candidate in candidates:
-        # Pieces of split loops are rows, and a step of the loops around them is too little to start a device for.
-        # Transposed copies are the kernel's own arrays: all of them would move between platforms.  The sums of workers
-        # are their own.
-        if candidate.name in (SPLIT, BLOCKED, TRANSPOSED, SUMMED):
+        rank = candidate.order.for_devices
+        if rank is None:
             continue
-        plan = plan_parallel(candidate, wavefront=False, interchange=True, name=candidate.name)
+        plan = plan_parallel(candidate, (PARTITIONED,))
         if plan is None:
             given_up.append(candidate.name)
             continue
@@ -57,14 +52,11 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
             not heaviest,
             max((region.outer_depth for region in heaviest), default=0),
             -min((min(region.shared, 3) for region in heaviest), default=0),
-            _PREFERRED.index(candidate.name) if candidate.name in _PREFERRED else len(_PREFERRED),
+            rank,
         )
         if best is None or cost < best[0]:
             best = cost, plan
     return Attempted(() if best is None else (best[1],), tuple(given_up))
-
-
-_PREFERRED = ("distributed", "coincident", "tiled", "source")
 
 
 def _loops(region: Region) -> int:

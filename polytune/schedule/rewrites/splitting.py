@@ -14,7 +14,8 @@ from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, Order
+from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.unions import coalesced, maps_of
 
 OPERATIONS = 4_000_000
@@ -22,9 +23,6 @@ OPERATIONS = 4_000_000
 
 MOST_CUTS = 2
 """How many times a loop, and then each piece of it, is cut: seven pieces at most."""
-
-SPLIT = "split"
-"""The name of the candidate."""
 
 
 def split_source(source: Candidate) -> Attempted[Candidate]:
@@ -40,8 +38,18 @@ def split_source(source: Candidate) -> Attempted[Candidate]:
 
     found = within_budget(root.get_ctx(), OPERATIONS, work)
     if found is None:
-        return Attempted((), (SPLIT,))
+        return Attempted((), (SPLIT.name,))
     return Attempted(() if found.plain_is_equal(source.schedule) else (Candidate(SPLIT, found, dependences),), ())
+
+
+SPLIT = Order(
+    name="split",
+    meaning="the source order with loops cut into pieces of independent iterations",
+    is_seen=True,
+    find=lambda known: split_source(known.found[0]),
+    options=PlanOptions(look_inside=True),
+    may_repeat=True,
+)
 
 
 def _split_below(node: isl.ScheduleNode, dependences: Dependences) -> isl.ScheduleNode:

@@ -15,8 +15,10 @@ from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, Known, Order
+from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.rewrites.saved_values import SavedKernel, save_values
+from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.unions import domain_of
 
 OPERATIONS = 8_000_000
@@ -24,9 +26,6 @@ OPERATIONS = 8_000_000
 
 STEPS = 32
 """How many steps a block has: what they save of the rows and columns of a large matrix stays in the second cache."""
-
-BLOCKED = "blocked"
-"""The name of the candidate."""
 
 
 def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
@@ -37,18 +36,35 @@ def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
     context = source.dependences.scop.context.get_ctx()
     saved = within_budget(context, OPERATIONS, lambda: (save_values(source, steps),))
     if saved is None:
-        return Attempted((), (BLOCKED,))
+        return Attempted((), (BLOCKED.name,))
     (kernel,) = saved
     if kernel is None:
         return Attempted((), ())
     schedule = within_budget(context, OPERATIONS, partial(_in_blocks, kernel))
     if schedule is None:
-        return Attempted((), (BLOCKED,))
+        return Attempted((), (BLOCKED.name,))
     dependences = compute_dependences(kernel.scop, exact=False)
     if not is_proven_legal(schedule, dependences):
         return Attempted((), ())
     serial = frozenset(statement.name for statement in kernel.scop.statements) - set(kernel.rest)
     return Attempted((Candidate(BLOCKED, schedule, dependences, serial, kernel.origin),), ())
+
+
+def _find(known: Known) -> Attempted[Candidate]:
+    """Nothing where no loop could be cut into parallel pieces: then neither can a block of steps."""
+    is_split = any(candidate.order == SPLIT for candidate in known.found)
+    return block_steps(known.found[0], STEPS) if is_split else Attempted((), ())
+
+
+BLOCKED = Order(
+    name="blocked",
+    meaning="blocks of steps of a serial loop, all of them at once where they can be",
+    is_seen=True,
+    find=_find,
+    options=PlanOptions(look_inside=True),
+    may_repeat=True,
+    starts_seldom=True,
+)
 
 
 def _in_blocks(kernel: SavedKernel) -> isl.Schedule:

@@ -33,16 +33,13 @@ from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Origin
+from polytune.schedule.candidate import Candidate, Known, Order, Origin
 from polytune.schedule.tiles.interchange import advance, contiguous_axis, jumps, point_order
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined
 
 OPERATIONS = 4_000_000
 """isl's budget for the copies of one kernel, in its own basic operations (about a second)."""
-
-TRANSPOSED = "transposed"
-"""The name of the candidate."""
 
 
 def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
@@ -51,15 +48,30 @@ def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
     context = candidate.dependences.scop.context.get_ctx()
     made = within_budget(context, OPERATIONS, lambda: (_transposed(candidate),))
     if made is None:
-        return Attempted((), (TRANSPOSED,))
+        return Attempted((), (TRANSPOSED.name,))
     (found,) = made
     if found is None:
         return Attempted((), ())
     schedule, scop, origin = found
     dependences = compute_dependences(scop, candidate.dependences.relaxed)
     if not is_proven_legal(schedule, dependences):
-        return Attempted((), (TRANSPOSED,))
+        return Attempted((), (TRANSPOSED.name,))
     return Attempted((Candidate(TRANSPOSED, schedule, dependences, origin=origin),), ())
+
+
+def _find(known: Known) -> Attempted[Candidate]:
+    """The first schedule after the source order, but for those whose sums are the workers' own, with the copies."""
+    first = next((each for each in known.found[1:] if not each.order.options.sums), None)
+    return Attempted((), ()) if first is None else transpose_arrays(first)
+
+
+TRANSPOSED = Order(
+    name="transposed",
+    meaning="on transposed copies of arrays whose columns the innermost loops go along",
+    find=_find,
+    along_rows=True,
+    may_repeat=True,
+)
 
 
 def _transposed(candidate: Candidate) -> tuple[isl.Schedule, Scop, Origin] | None:

@@ -19,7 +19,7 @@ from polytune.tuner.hierarchy.arms import Order
 from polytune.tuner.hierarchy.leftovers import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.hierarchy.samples import Samples
 from polytune.tuner.hierarchy.standings import Standings
-from polytune.tuner.hierarchy.subspace import restored_point
+from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
 from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.spaces.condition import Value
@@ -74,6 +74,9 @@ class HierarchicalTuner:
             factor is smaller, its square root at the second level and so on, as ever finer choices matter less.
         memory: how many numeric searches are kept at once; beyond, the one not used for the longest time is dropped,
             and begun again from what has been measured if it is ever needed.
+        may_be_exact: whether costs may be the same each time; if they are, one measurement makes a configuration
+            believed.
+        numeric: says, whenever a search of numeric parameters begins, which method it has where `searchers` names none.
 
     Raises:
         SpaceError: `searchers` names something that the space does not have.
@@ -93,6 +96,8 @@ class HierarchicalTuner:
         repeats: int = 3,
         promise: float = 2.0,
         memory: int = 1024,
+        numeric: Callable[[], str] = lambda: SIMPLEX,
+        may_be_exact: bool = False,
     ):
         self.space = space
         self._rng = rng
@@ -100,8 +105,8 @@ class HierarchicalTuner:
         self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
         self._default = space.default()
-        self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory)
-        self._standings = Standings(repeats, space.default(), self._walk.first_arm)
+        self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory, numeric)
+        self._standings = Standings(repeats, space.default(), self._walk.first_arm, may_be_exact=may_be_exact)
         self._starts = list(dict.fromkeys((*starts, space.default())))
         self._infeasible: dict[Configuration, str] = {}
         self._failures: dict[Configuration, str] = {}
@@ -279,9 +284,9 @@ class HierarchicalTuner:
         self._postponed.append(pending.configuration)
         return True
 
-    def resume(self) -> None:
-        """Ask next for what was set aside first."""
-        configuration = self._postponed.pop(0)
+    def resume(self, configuration: Configuration) -> None:
+        """Ask next for something that was set aside."""
+        self._postponed.remove(configuration)
         self._walk.release(configuration)
         self._starts.insert(0, configuration)
 

@@ -12,12 +12,14 @@ from polytune.tuner.spaces.configuration import Configuration
 __all__ = ["Standings"]
 
 _MAX_NOISE = 0.25
+_AGREEING = 4  # measurements that were the same again, and none that was not: then costs are exact
 
 
 class Standings:
     """The measurements of all configurations, and the best one.
 
-    A configuration is believed once it has been measured `repeats` times.  Where measurements agree, the cheapest of
+    A configuration is believed once it has been measured `repeats` times, or, where costs may be exact, once where what
+    was measured again was the same each time.  Where measurements agree, the cheapest of
     those believed is the best.  Where they are noisy, one that seems cheaper than the best takes its place only by
     winning a `Race` against it: its measurements are of another moment.  Where the best has become slower than the
     default was, the two of them race: the default stays what it is measured against for as long as anything else runs.
@@ -26,6 +28,7 @@ class Standings:
         repeats: how many measurements make a configuration believed; with 1, measurements are taken for exact.
         default: the space's default.
         group_of: the group of a configuration, a version, say: the best of each takes part in the last race.
+        may_be_exact: whether costs may be no measurements, so that they are the same each time.
 
     Attributes:
         samples: the measurements of all feasible configurations.
@@ -35,8 +38,16 @@ class Standings:
         is_defence: whether it is one of the best and the default alone, as the best seems the slower one.
     """
 
-    def __init__(self, repeats: int, default: Configuration, group_of: Callable[[Configuration], int | None]):
+    def __init__(
+        self,
+        repeats: int,
+        default: Configuration,
+        group_of: Callable[[Configuration], int | None],
+        *,
+        may_be_exact: bool = False,
+    ):
         self._repeats = repeats
+        self._may_be_exact = may_be_exact
         self._default = default
         self._group_of = group_of
         self.samples: dict[Configuration, Samples] = {}
@@ -44,6 +55,8 @@ class Standings:
         self.is_in_doubt = False
         self.race: Race | None = None
         self.is_defence = False
+        self._agreeing: int = 0  # measurements that were the same as the one before of their configuration
+        self._is_exact = True  # as long as there was no other
         self._is_confirmed = False  # the best, by a race after everything else was measured
 
     def tell(self, configuration: Configuration, seconds: float) -> None:
@@ -52,6 +65,9 @@ class Standings:
         if samples is None:
             samples = self.samples[configuration] = Samples()
         before = samples.estimate
+        if samples:
+            self._agreeing += 1
+            self._is_exact &= seconds == samples.values[-1]
         samples.add(seconds)
         best = self.best
         if best is None:
@@ -60,7 +76,7 @@ class Standings:
             if samples.estimate > before and not self._default_defends() and not self._race_decides(self._cheapest()):
                 self._replace_best()
         elif (
-            len(samples) >= self._repeats
+            len(samples) >= self._needed
             and samples.estimate < self.samples[best].estimate
             and not self._race_decides(configuration)
         ):
@@ -93,11 +109,17 @@ class Standings:
         if self.race is not None:
             self.race.drop(configuration)
 
+    @property
+    def _needed(self) -> int:
+        """How many measurements make a configuration believed."""
+        is_exact = self._may_be_exact and self._is_exact and self._agreeing >= _AGREEING
+        return 1 if is_exact else self._repeats
+
     def is_settled(self, configuration: Configuration) -> bool:
         """Whether enough is known of a configuration that has been measured: that it is slow, or what it costs."""
         samples = self.samples[configuration]
-        if len(samples) >= self._repeats or self.best is None:
-            return len(samples) >= self._repeats
+        if len(samples) >= self._needed or self.best is None:
+            return len(samples) >= self._needed
         best = self.samples[self.best]
         return configuration != self.best and samples.estimate > best.estimate * (1 + min(2 * best.spread, _MAX_NOISE))
 
@@ -179,7 +201,7 @@ class Standings:
 
     def _cheapest(self) -> Configuration | None:
         """Of what is believed the cheapest; where nothing is, of all that has been measured."""
-        believed = [each for each, samples in self.samples.items() if len(samples) >= self._repeats]
+        believed = [each for each, samples in self.samples.items() if len(samples) >= self._needed]
         return min(believed or self.samples, key=self._estimate, default=None)
 
     def _estimate(self, configuration: Configuration) -> float:
@@ -194,6 +216,7 @@ class Standings:
             "race": self.race and self.race.state(),
             "is_defence": self.is_defence,
             "is_confirmed": self._is_confirmed,
+            "exactness": [self._agreeing, self._is_exact],
         }
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -204,3 +227,4 @@ class Standings:
         self.race = None if state["race"] is None else Race.restored(state["race"])
         self.is_defence = state["is_defence"]
         self._is_confirmed = state["is_confirmed"]
+        self._agreeing, self._is_exact = state["exactness"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -54,7 +54,8 @@ class Walk:
     simplex, before the branches are asked again: fewer tell little of what it has to offer.
 
     Args:
-        space, rng, refused, order, starts, searchers, promise, memory: as for `HierarchicalTuner`.
+        space, rng, refused, order, starts, searchers, promise, memory, numeric: as for
+            `HierarchicalTuner`.
     """
 
     def __init__(
@@ -67,12 +68,14 @@ class Walk:
         searchers: Mapping[str, str],
         promise: float,
         memory: int,
+        numeric: Callable[[], str] = lambda: SIMPLEX,
     ):
         self._space = space
         self._nodes = space.graph().structural
         self._rng = rng
         self._arms = Arms(space, rng, refused, order, starts)
         self._searchers = searchers
+        self._numeric = numeric
         self._promise = promise
         self._memory = memory
         # The owners of the numeric searches, by the arms that lead to them; the least recently used first.
@@ -118,7 +121,7 @@ class Walk:
         if start is None:
             return None
         numeric = [parameter.name for parameter in self._space.active_numeric(start)]
-        return Subspace(self._space, start, self._method(numeric, "numeric", SIMPLEX), self._rng)
+        return Subspace(self._space, start, self._method(numeric, "numeric", self._numeric()), self._rng)
 
     def _branch(self, node: Node, chosen: Arm, arms: Sequence[Arm], depth: int) -> Branch:
         first_visits = max(_FIRST_VISITS >> 2 * depth, _FEWEST_FIRST_VISITS)

@@ -10,11 +10,13 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.codegen.loop_text import programs_text
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
-from polytune.codegen.tiles.outer import in_outer_tiles, outer_name
-from polytune.pipeline import Stages, all_arrays
-from polytune.show import show_programs, show_space
+from polytune.codegen.tiles.outer import OUTER, in_outer_tiles
+from polytune.pipeline import Stages
+from polytune.show import show_space
+from polytune.versions import all_arrays
 from tests.codegen.test_programs import assert_close
 from tests.every_version import stages_of
 from tests.fuzz.interpreted import Interpreter
@@ -70,7 +72,7 @@ def test_versions_of_one_level_run_the_same_function() -> None:
     scop = replace(stages.scop, arrays=all_arrays(stages.plans))
     program = next(program for program in stages.programs if program.name == nested[0].shares)
     text = write_module(scop, (program, nested[0]), stages.bounds, stages.counts)
-    assert nested[0].name == outer_name(program.name)
+    assert nested[0].recipe == program.recipe.then(OUTER)
     assert text.count("\ndef run_") == 1
     assert f"Version({nested[0].name!r}, run_{program.name}," in text
 
@@ -92,7 +94,7 @@ def test_one_version_of_a_factorisation_is_offered_in_two_levels() -> None:
     (nested,) = (program for program in programs if program.outer)
     assert programs[programs.index(nested) - 1].name == nested.shares == programs[0].name
     assert nested.outer == (2, 2, 1)
-    assert f"version {nested.name}: {nested.shares} in outer tiles of" in show_programs(programs)
+    assert f"version {nested.name}: {nested.shares} in outer tiles of" in programs_text(programs)
     assert "outer_1: from 1 to 64 tiles" in show_space(programs)
 
 

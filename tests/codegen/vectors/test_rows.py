@@ -6,15 +6,13 @@ Small registers make small problems have whole vectors; generated code is interp
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 
 import numpy as np
 import pytest
 
 from polybench.registry import benchmark
 from polytune.codegen.loops import Compute, walk_nodes
-from polytune.schedule import candidates
-from polytune.schedule.rewrites.step_blocks import block_steps
+from polytune.schedule.rewrites import step_blocks
 from tests.every_version import check_versions, stages_of, tile_sizes
 from tests.fuzz.interpreted import Interpreter
 
@@ -77,7 +75,7 @@ def any_numbers(generator: np.random.Generator, dtype: str, *shape: int) -> np.n
 @pytest.fixture(autouse=True)
 def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of steps of which small problems have several."""
-    monkeypatch.setattr(candidates, "block_steps", partial(block_steps, steps=3))
+    monkeypatch.setattr(step_blocks, "STEPS", 3)
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -86,7 +84,7 @@ def test_pieces_of_rows_are_right(function: Callable, dtype: str) -> None:
     generator = np.random.default_rng(0)
     stages = stages_of(function, [any_numbers(generator, dtype, 3, 3)], strict=True)
     vectors = {program.name for program in stages.programs if program.has_vectors}
-    assert vectors == {"split_registers", "blocked_registers", "blocked_packed"}
+    assert vectors == {"split_registers", "blocked_registers", "blocked_registers_prefetched", "blocked_packed"}
     for size in (0, 1, 2, 5, 11):
         check_versions(function, stages, [any_numbers(generator, dtype, size, size)])
 

@@ -29,10 +29,14 @@ class Processes:
         self.may_answer = threading.Event()
         self.may_answer.set()
         self.can_start = True
+        self.lowered: list[int] = []  # at which numbers of requests
 
     def __call__(self) -> "Processes":
         self.started += 1
         return self
+
+    def lower_priority(self) -> None:
+        self.lowered.append(len(self.requests))
 
     def wait_until_ready(self) -> None:
         if not self.can_start:
@@ -73,17 +77,17 @@ def test_a_function_is_compiled_once_and_then_provided(load, compilers, processe
     assert made.started == 1
 
 
-def test_nothing_is_provided_while_something_else_is_compiled(load, compilers, processes, until):
-    """What would be measured then would be disturbed."""
+def test_what_is_at_hand_is_provided_while_something_else_is_compiled(load, compilers, processes, until):
     made, compiler, module = processes(KEPT), compilers(), load()
     compile_for(module.triple, WORD)
     made.may_answer.clear()
     assert compiler.provides([(module.triple, 1)])
     assert not compiler.provides([(module.double, 1)])
-    assert not compiler.provides([(module.triple, 1)])
-    assert not compiler.provides([])
+    assert compiler.provides([(module.triple, 1)])
+    assert compiler.provides([])
+    assert not compiler.provides([(module.triple, 1), (module.double, 1)])
     made.may_answer.set()
-    until(lambda: compiler.provides([]))
+    until(lambda: compiler.provides([(module.double, 1)]))
 
 
 def test_activity_tells_what_was_disturbed(load, compilers, processes, until):
@@ -95,7 +99,7 @@ def test_activity_tells_what_was_disturbed(load, compilers, processes, until):
     during = compiler.activity
     assert compiler.disturbs_since(before) and compiler.disturbs_since(during)
     made.may_answer.set()
-    until(lambda: compiler.provides([]))
+    until(lambda: compiler.provides([(module.double, 1), (module.triple, 1)]))
     assert compiler.disturbs_since(before) and compiler.disturbs_since(during)
     assert not compiler.disturbs_since(compiler.activity)
 
@@ -211,3 +215,24 @@ def test_an_older_file_on_disk_is_not_trusted(load, tmp_path):
     for index in tmp_path.rglob("*.nbi"):
         os.utime(index, (1e9, 1e9))
     assert not is_on_disk(module.double)
+
+
+def test_the_process_can_be_started_before_something_is_wanted(load, compilers, processes, until):
+    made, compiler, module = processes(KEPT), compilers(), load()
+    activity = compiler.activity
+    compiler.expect()
+    until(lambda: made.started == 1)
+    assert not compiler.disturbs_since(activity), "nothing is compiled yet"
+    assert not compiler.provides([(module.double, 1)])
+    until(lambda: compiler.provides([(module.double, 1)]))
+    assert made.started == 1
+
+
+def test_what_the_application_would_wait_for_is_compiled_with_its_own_priority(load, compilers, processes, until):
+    made, compiler, module = processes(KEPT, KEPT), compilers(), load()
+    compiler.provides([(module.double, 1)], urgent=True)
+    until(lambda: compiler.provides([(module.double, 1)]))
+    assert made.lowered == []
+    compiler.provides([(module.triple, 1)])
+    until(lambda: compiler.provides([(module.triple, 1)]))
+    assert made.lowered == [1]

@@ -67,6 +67,8 @@ def test_what_it_cannot_find_or_keep_is_left_to_the_application(worker, load, tm
 @pytest.mark.skipif(not hasattr(os, "getpriority"), reason="there are no priorities to be read")
 def test_it_stands_behind_the_application(worker):
     own = os.getpriority(os.PRIO_PROCESS, 0)
+    assert os.getpriority(os.PRIO_PROCESS, worker.pid) == own
+    worker.lower_priority()
     assert os.getpriority(os.PRIO_PROCESS, worker.pid) == min(own + 5, 19)
 
 

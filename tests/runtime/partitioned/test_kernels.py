@@ -286,12 +286,9 @@ def test_matrices_of_500_elements_never_see_a_device(device, tmp_path, monkeypat
     arguments = np.zeros((20, 25)), np.ones((20, 30)), np.ones((30, 25))
     tuner = kernel.tuner(*arguments)
     assert tuner.refused["version"].keys() == {"partitioned"}
-    explored = []
     for _ in range(50):
         kernel(*arguments)
-        explored.append(tuner.statistics().explored)
-    # All calls take less than compiling another version would: one configuration serves them.
-    assert explored == [1] * 50
+    # All calls take less than compiling another version would: one version serves them, with any numbers.
+    assert len({configuration["version"] for configuration, _ in tuner.ranking()}) == 1
     assert (arguments[0] == 50 * 30).all()
     assert "rejected: version = partitioned: Min-Compute" in kernel.explain()
-    assert "pausing after 50 calls\n  nothing is tried for now: compiling has taken longer" in kernel.explain()

@@ -10,6 +10,7 @@ import pytest
 
 from polytune.frontend import analyse, infer_signature
 from polytune.frontend.scop import Scop
+from polytune.pipeline import ORDERS
 from polytune.schedule.analysis import array_dependences
 from polytune.schedule.analysis.array_dependences import Precision
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
@@ -108,7 +109,7 @@ def test_coarser_ways_find_all_that_exact_dataflow_finds(name: str, precision: P
 @pytest.mark.parametrize("name", SMALL)
 def test_schedules_are_legal_by_the_exact_dependences(name: str, precision: Precision) -> None:
     exact = SMALL[name].stages.dependences
-    for candidate in candidate_schedules(exact.scop, found_as(precision, exact.scop)).made:
+    for candidate in candidate_schedules(found_as(precision, exact.scop), ORDERS).made:
         assert violation(candidate.schedule, candidate.dependences) is None
         if not candidate.dependences.relaxed:
             assert violation(candidate.schedule, exact) is None, candidate.name

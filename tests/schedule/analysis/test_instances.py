@@ -10,11 +10,11 @@ import pytest
 from polytune.codegen import programs
 from polytune.codegen.programs import generate_program
 from polytune.errors import UnprovenError
-from polytune.pipeline import attempt_program
 from polytune.schedule.analysis import instances
 from polytune.schedule.analysis.instances import executes_each_once, has_all_in_regions, is_of_source, lies_between
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import RegionKind
+from polytune.versions import attempt_program
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
 CONTEXT = isl.Context()

@@ -8,10 +8,14 @@ import islpy as isl
 import pytest
 
 from polytune.errors import LegalityError
+from polytune.pipeline import ORDERS
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal, violation
-from polytune.schedule.candidate import Candidate
-from polytune.schedule.candidates import STRATEGIES, candidate_schedules, compute_schedule, legal_schedule
+from polytune.schedule.attempted import Attempted
+from polytune.schedule.candidate import Candidate, Order
+from polytune.schedule.candidates import candidate_schedules
+from polytune.schedule.orders.source import SOURCE
+from polytune.schedule.scheduler import Strategy, compute_schedule, legal_schedule
 from polytune.schedule.unions import domain_of
 from tests.schedule.kernels import SMALL
 
@@ -113,7 +117,8 @@ def test_time_steps_must_be_skewed() -> None:
 
 def test_illegal_candidate_is_reported_as_a_defect() -> None:
     dependences = dependences_of("reversed_dependence")
-    candidate = Candidate("backwards", flat(dependences, lambda number, i: f"{number}, -{i}"), dependences)
+    backwards = Order(name="backwards", meaning="from the last to the first", find=lambda known: Attempted((), ()))
+    candidate = Candidate(backwards, flat(dependences, lambda number, i: f"{number}, -{i}"), dependences)
     with pytest.raises(LegalityError, match=r"'backwards' of kernel 'reversed_dependence'(.|\n)*defect of polytune"):
         check_legality(candidate)
 
@@ -130,8 +135,8 @@ def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> N
             return wrong
         return compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
 
-    monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", computed)
-    schedule = legal_schedule(dependences.scop, dependences, STRATEGIES[0])
+    monkeypatch.setattr("polytune.schedule.scheduler.compute_schedule", computed)
+    schedule = legal_schedule(dependences.scop, dependences, Strategy())
     assert asked == [True, False]
     assert schedule is not None and violation(schedule, dependences) is None
 
@@ -139,43 +144,43 @@ def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> N
 def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     dependences = dependences_of("two_live_ranges")
     wrong = flat(dependences, lambda number, i: f"{number}, {i}")
-    monkeypatch.setattr("polytune.schedule.candidates.compute_schedule", lambda *_, **__: wrong)
-    found = candidate_schedules(dependences.scop, dependences)
+    monkeypatch.setattr("polytune.schedule.scheduler.compute_schedule", lambda *_, **__: wrong)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]
 
 
 def test_what_isl_gives_up_on_is_not_legal(monkeypatch: pytest.MonkeyPatch) -> None:
     dependences = dependences_of("triangular")
-    source = Candidate("source", dependences.scop.schedule, dependences)
+    source = Candidate(SOURCE, dependences.scop.schedule, dependences)
     assert check_legality(source) and is_proven_legal(source.schedule, dependences)
     monkeypatch.setattr("polytune.schedule.analysis.legality.OPERATIONS", 100)
     assert not check_legality(source) and not is_proven_legal(source.schedule, dependences)
-    found = candidate_schedules(dependences.scop, dependences)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
 
 
 def test_problem_too_large_for_isl_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A linear program's pivots are not counted by isl, so its size is what is bounded."""
-    monkeypatch.setattr("polytune.schedule.candidates.MOST_CONSTRAINTS", 10)
+    monkeypatch.setattr("polytune.schedule.scheduler.MOST_CONSTRAINTS", 10)
     dependences = dependences_of("triangular")
-    found = candidate_schedules(dependences.scop, dependences)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"] and "tiled" in found.given_up
 
 
 def test_budget_of_isl_leaves_the_source_order(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("polytune.schedule.candidates.OPERATIONS", 100)
+    monkeypatch.setattr("polytune.schedule.scheduler.OPERATIONS", 100)
     dependences = dependences_of("triangular")
-    found = candidate_schedules(dependences.scop, dependences)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]
     monkeypatch.undo()
-    assert len(candidate_schedules(dependences.scop, dependences).made) > 1
+    assert len(candidate_schedules(dependences, ORDERS).made) > 1
 
 
 def test_strategy_on_which_isl_gives_up_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     def gives_up(*_):
         raise isl.Error("unable to carry dependences")
 
-    monkeypatch.setattr("polytune.schedule.candidates.simplified", gives_up)
+    monkeypatch.setattr("polytune.schedule.scheduler.simplified", gives_up)
     dependences = dependences_of("triangular")
-    found = candidate_schedules(dependences.scop, dependences)
+    found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]

@@ -9,6 +9,7 @@ import islpy as isl
 import pytest
 
 from polytune.errors import LegalityError
+from polytune.schedule.plan_transform import PlanTransform
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.platforms.partition import MOST_SPLITS, Split, choose_plan, partition, splits_of
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
@@ -108,6 +109,14 @@ def test_members_that_are_split() -> None:
     assert found("triangular") == [(0, ())]
 
 
+AS_IT_IS = PlanTransform(
+    name="as_it_is",
+    meaning="with wavefronts, and tiles in the order of the schedule",
+    change=lambda options: replace(options, team=True, wavefront=True, interchange=False),
+    is_for=lambda candidate, plans: True,
+)
+
+
 def test_three_coincident_members_are_split_twice() -> None:
     plan = plan_of("heat-3d")
     assert [region.shared for region in plan.regions] == [3, 3]
@@ -122,7 +131,7 @@ def test_member_with_dependences_cannot_be_split(name: str, member: int) -> None
     """By force: every wavefront or tiled band is taken for one of independent members."""
     refused = 0
     for candidate in case_of(name).stages.candidates:
-        plan = plan_parallel(candidate, wavefront=True, interchange=False, name=candidate.name)
+        plan = plan_parallel(candidate, (AS_IT_IS,))
         assert plan is not None
         for region in plan.regions:
             if region.depth <= member or (member < region.shared and region.kind is RegionKind.PARALLEL):

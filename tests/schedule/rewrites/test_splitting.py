@@ -13,13 +13,14 @@ from polytune.runtime.arguments import signature_of
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.rewrites.splitting import split_source
 from tests.every_version import check_versions, stages_of
 from tests.schedule.kernels import polybench_case
 
 
 def split(stages: Stages) -> Candidate | None:
-    source = Candidate("source", stages.scop.schedule, stages.dependences)
+    source = Candidate(SOURCE, stages.scop.schedule, stages.dependences)
     return next(iter(split_source(source).made), None)
 
 

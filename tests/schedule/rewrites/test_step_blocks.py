@@ -8,6 +8,7 @@ import pytest
 from polytune.pipeline import Stages
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate
+from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.regions import RegionKind
 from polytune.schedule.rewrites.saved_values import SavedKernel, holds_what_is_read, save_values
 from polytune.schedule.rewrites.step_blocks import BLOCKED, block_steps
@@ -15,7 +16,7 @@ from tests.schedule.kernels import polybench_case
 
 
 def source_of(stages: Stages) -> Candidate:
-    return Candidate("source", stages.scop.schedule, stages.dependences)
+    return Candidate(SOURCE, stages.scop.schedule, stages.dependences)
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +69,7 @@ def test_copies_at_another_step_hold_something_else(kernel: SavedKernel, delay: 
 def test_regions_of_a_block(stages: Stages) -> None:
     (candidate,) = block_steps(source_of(stages)).made
     assert is_proven_legal(candidate.schedule, candidate.dependences)
-    plan = next(plan for plan in stages.plans if plan.name.startswith(BLOCKED))
+    plan = next(plan for plan in stages.plans if plan.recipe.has(BLOCKED))
     first, *others = plan.regions
     assert first.kind is RegionKind.SERIAL
     assert [region.kind for region in others] == [RegionKind.PARALLEL] * 4

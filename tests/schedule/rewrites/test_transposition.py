@@ -11,6 +11,7 @@ import pytest
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
 from polytune.schedule.analysis.legality import is_proven_legal
+from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import RegionKind
 from polytune.schedule.rewrites.transposition import TRANSPOSED
 from tests.every_version import SMALL, check_versions, stages_of
@@ -66,7 +67,7 @@ def middle_axis(A, r):
 
 def transposed(stages: Stages) -> Scop:
     """The kernel with its copies."""
-    (found,) = (each for each in stages.candidates if each.name == TRANSPOSED)
+    (found,) = (each for each in stages.candidates if each.order == TRANSPOSED)
     assert is_proven_legal(found.schedule, found.dependences)
     return found.dependences.scop
 
@@ -77,7 +78,7 @@ def elements(text: str, scop: Scop) -> isl.Set:
 
 def check(function: Callable, stages: Stages, initial: list[np.ndarray]) -> None:
     """All versions, of which one has copies, against the source."""
-    assert any(program.name == TRANSPOSED for program in stages.programs)
+    assert any(program.recipe == Recipe(TRANSPOSED) for program in stages.programs)
     check_versions(function, stages, initial)
 
 
@@ -113,7 +114,7 @@ def test_shape_of_a_copy() -> None:
 
 def test_diagonals_of_tiles_work_on_copies() -> None:
     stages = polybench_case("gramschmidt").stages
-    plan = next(plan for plan in stages.plans if plan.name == TRANSPOSED)
+    plan = next(plan for plan in stages.plans if plan.recipe == Recipe(TRANSPOSED))
     assert RegionKind.WAVEFRONT in {region.kind for region in plan.regions}
     assert all(region.prefix is None for region in plan.regions)
 
@@ -126,12 +127,12 @@ def test_a_column_stays_in_the_first_cache_while_a_tile_works_on_it() -> None:
 
 
 def test_it_is_what_an_untuned_call_runs() -> None:
-    assert polybench_case("gramschmidt").stages.programs[0].name == TRANSPOSED
+    assert polybench_case("gramschmidt").stages.programs[0].recipe == Recipe(TRANSPOSED)
 
 
 @pytest.mark.parametrize("name", ["gemm", "2mm", "lu", "symm", "covariance", "adi", "deriche", "mvt", "doitgen"])
 def test_other_kernels_have_none(name: str) -> None:
-    assert not any(candidate.name == TRANSPOSED for candidate in polybench_case(name).stages.candidates)
+    assert not any(candidate.order == TRANSPOSED for candidate in polybench_case(name).stages.candidates)
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (1, 1), (3, 4), (7, 5), (9, 13)])
@@ -167,7 +168,7 @@ def test_rows_of_fortran_arrays_are_walked_against_their_layout() -> None:
     A, r = np.asfortranarray(generator.normal(size=(6, 9))), np.zeros(6)
     check(rows, stages_of(rows, [A, r], strict=True), [A, r])
     contiguous = stages_of(rows, [np.ascontiguousarray(A), r], strict=True)
-    assert not any(candidate.name == TRANSPOSED for candidate in contiguous.candidates)
+    assert not any(candidate.order == TRANSPOSED for candidate in contiguous.candidates)
 
 
 def test_three_axes() -> None:

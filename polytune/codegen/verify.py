@@ -1,0 +1,506 @@
+"""The verifier: what every program of the loop IR fulfils beside the grammar in ``polytune.codegen.loops``.
+
+- Names are defined before they are used, and every loop has a variable of its own among those around it.
+- Types agree: of operands, of what is stored, of subscripts and bounds; vectors that are worked on together have lanes
+  of one type, and as many; masks have as many lanes as what they choose from.
+- Elements are of arrays that there are, or of a worker's own memory, with a subscript for each axis.
+- Regions have as many windows as tiled members, and are called, with a value for each loop around them.
+
+It knows nothing of what a program computes: that is shown of schedules, and held against the source by tests.  It runs
+after every rewrite where ``POLYTUNE_VERIFY`` is set, in tests always.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self, assert_never
+
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    If,
+    Let,
+    Node,
+    Prefetch,
+    Program,
+    RegionCall,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
+from polytune.codegen.vectors.expressions import (
+    VECTOR,
+    Apart,
+    Between,
+    Chosen,
+    Either,
+    Lanes,
+    Past,
+    Shifted,
+    Spread,
+    Total,
+    Variable,
+)
+from polytune.errors import VerificationError
+from polytune.frontend.expression import (
+    Argument,
+    Assign,
+    Binary,
+    Branch,
+    Break,
+    Call,
+    Cast,
+    Checked,
+    Compare,
+    Constant,
+    Continue,
+    Counter,
+    Element,
+    Extent,
+    Iterator,
+    Logical,
+    Loop,
+    ParameterValue,
+    Power,
+    Select,
+    Unary,
+    While,
+)
+from polytune.frontend.generated_names import without_marks
+from polytune.frontend.scop import Array, Scop
+
+INDEX = "int64"
+"""The type of everything that counts."""
+
+MASK = "mask"
+"""The type of what chooses lanes."""
+
+
+@dataclass(frozen=True)
+class Kind:
+    """The type of a value: that of a number, or that of each lane of a vector; the lanes of a mask have none."""
+
+    dtype: str
+    lanes: int = 0
+
+    def __str__(self) -> str:
+        return self.dtype if not self.lanes else f"{self.lanes} x {self.dtype}"
+
+
+NUMBER_OF_INDICES = Kind(INDEX)
+TRUTH = Kind("bool")
+
+
+def is_asked_for() -> bool:
+    """Whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
+    return os.environ.get("POLYTUNE_VERIFY", "0") not in ("", "0")
+
+
+def verified(program: Program, scop: Scop) -> Program:
+    """The program, if it fulfils everything, or where nothing is to be verified.
+
+    Raises:
+        VerificationError: it does not; the message names the version, the region and the node.
+    """
+    if is_asked_for():
+        verify(program, scop)
+    return program
+
+
+def verify(program: Program, scop: Scop) -> None:
+    """Hold a program against what every one fulfils.
+
+    Args:
+        program: the program.
+        scop: its kernel, with the arrays of all versions.
+
+    Raises:
+        VerificationError: it does not; the message names the version, the region and the node.
+    """
+    _ProgramVerifier(program, scop).verify()
+
+
+@dataclass(frozen=True)
+class _ProgramVerifier:
+    program: Program
+    scop: Scop
+
+    def fail(self, reason: str) -> VerificationError:
+        return VerificationError(f"version {self.program.name} of {self.scop.name}: {without_marks(reason)}")
+
+    def hold(self, fulfilled: bool, reason: str) -> None:
+        if not fulfilled:
+            raise self.fail(reason)
+
+    @cached_property
+    def arrays(self) -> dict[str, Array]:
+        """The arrays by their names."""
+        return {array.name: array for array in self.scop.arrays}
+
+    @cached_property
+    def outermost(self) -> dict[str, Kind]:
+        """The names that are defined everywhere: parameters, and what says which part of a region is meant."""
+        names = [*(parameter.name for parameter in self.scop.parameters), *self.program.part]
+        return dict.fromkeys(names, NUMBER_OF_INDICES)
+
+    def verify(self) -> None:
+        program = self.program
+        regions = program.regions
+        self.hold(bool(regions), "there is no region")
+        self.hold([region.index for region in regions] == list(range(len(regions))), "regions are not in their order")
+        calls = [node for node in walk_nodes(program.skeleton) if isinstance(node, RegionCall)]
+        called = {call.region for call in calls}
+        self.hold(called == set(range(len(regions))), f"the skeleton calls regions {sorted(called)} of {len(regions)}")
+        depth = max(len(region.members) for region in regions)
+        self.hold(len(program.tiles) >= depth, f"{len(program.tiles)} sizes of tiles for {depth} members")
+        self.hold(len(program.outer) in (0, len(program.tiles)), "outer tiles have another depth than tiles")
+        self.hold(bool(program.shares) == bool(program.outer), "only outer tiles share the code of another version")
+        if not program.team:
+            self.hold(
+                [region.kind for region in regions] == ["serial"],
+                "work that is not shared out is one serial region",
+            )
+        _SkeletonVerifier(self, dict(self.outermost)).visit(program.skeleton)
+        for region in regions:
+            self.region(region)
+
+    def region(self, region: RegionCode) -> None:
+        """What surrounds the body of a region, and the body."""
+        about = f"region {region.index}"
+        members, shared = len(region.members), region.shared
+        self.hold(region.kind in ("parallel", "wavefront", "serial"), f"{about} is of no kind: {region.kind}")
+        self.hold(len(region.windows) == members, f"{about} has {len(region.windows)} windows for {members} members")
+        least = {"parallel": 1, "wavefront": 2, "serial": 0}[region.kind]
+        self.hold(least <= shared <= members, f"{about} is {region.kind} and shares out {shared} of {members} members")
+        self.hold(region.kind != "serial" or not members, f"{about} is serial and tiled")
+        names = [*region.outer, *(name for window in region.windows for name in window)]
+        known = set(names) | set(self.outermost)
+        # The limits of a part are names of the program's, and windows of the part's own region.
+        self.hold(len(set(names)) == len(names), f"{about} has one name for several loops or windows")
+        arrays = {array.name for array in self.scop.arrays}
+        own = region.private | region.local | region.summed | region.resident | region.expanded
+        self.hold(own <= arrays, f"{about} has copies of what is no array: {sorted(own - arrays)}")
+        scalars = {array.name for array in self.scop.arrays if not array.ndim}
+        self.hold(region.local <= scalars, f"variables of {about} are arrays: {sorted(region.local - scalars)}")
+        self.hold(region.local <= region.private, f"{about} has variables that are not its own")
+        self.hold(region.expanded <= region.private, f"{about} has copies for points of what is not its own")
+        both = region.private & (region.summed | region.resident)
+        self.hold(not both, f"{about} has several kinds of copies of {sorted(both)}")
+        if region.expansion is not None:
+            self.hold(region.expansion.member < members, f"{about} has copies along a member that it has not")
+        for buffer in region.buffers:
+            self.hold(set(buffer.members) <= set(range(members)), f"{buffer.name} is as large as no tile")
+        outer = {**self.outermost, **dict.fromkeys(region.outer, NUMBER_OF_INDICES)}
+        at_start = _BodyVerifier(self, outer, region=region)
+        for member in region.members:
+            at_start.index(member.lower)
+            at_start.index(member.upper)
+        for each in region.sums:
+            self.hold(each.operator in ("+", "min", "max"), f"{about} adds up by {each.operator}")
+            if each.elements is not None:
+                at_start.index(each.elements.lower)
+                at_start.index(each.elements.upper)
+        for strip in region.strips:
+            for extent in strip.shape:
+                at_start.index(extent)
+        _BodyVerifier(self, dict.fromkeys(known, NUMBER_OF_INDICES), region=region).visit(region.body)
+
+
+@dataclass
+class _NodeVerifier:
+    """What holds of nodes wherever they are.
+
+    ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
+    ``is_in_loop`` says whether an operation is in a loop of its statement.
+    """
+
+    program: _ProgramVerifier
+    names: dict[str, Kind]
+    is_in_loop: bool = field(default=False, kw_only=True)
+
+    def hold(self, fulfilled: bool, reason: str | Callable[[], str], node: Any = None) -> None:
+        if not fulfilled:
+            text = reason if isinstance(reason, str) else reason()
+            raise self.program.fail(f"{self.about()}{text}{'' if node is None else f', in {node!r}'}")
+
+    def about(self) -> str:
+        return ""
+
+    def inside(self, **names: Kind) -> Self:
+        return replace(self, names={**self.names, **names})
+
+    def visit(self, node: Node) -> None:
+        match node:
+            case Block(children):
+                self.hold(not any(isinstance(child, Block) for child in children), "a block is right below a block")
+                for child in children:
+                    self.visit(child)
+            case For(variable, start, stop, step, body):
+                self.index(start)
+                self.index(stop)
+                self.hold(isinstance(step, int) and step > 0, f"the loop over {variable} has the step {step!r}")
+                self.hold(variable not in self.names, f"the loop over {variable} is inside another one")
+                self.inside(**{variable: NUMBER_OF_INDICES}).visit(body)
+            case If(condition, then, otherwise):
+                self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", condition)
+                self.inside().visit(then)
+                if otherwise is not None:
+                    self.inside().visit(otherwise)
+            case Compute() | Let() | Store() | Prefetch() | RegionCall():
+                self.leaf(node)
+            case _:
+                self.hold(False, f"the grammar has no {type(node).__name__}")
+                assert_never(node)
+
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
+        raise NotImplementedError
+
+    def index(self, expression: Any) -> None:
+        """Hold that an expression counts."""
+        kind = self.kind(expression)
+        self.hold(kind == NUMBER_OF_INDICES, lambda: f"an index is of type {kind}", expression)
+
+    def kind(self, node: Any) -> Kind:
+        """The type of an expression, all of whose parts are held to agree."""
+        match node:
+            case Iterator(name) | Counter(name) | ParameterValue(name):
+                self.hold(name in self.names, f"{name} is used where it is not defined")
+                self.hold(self.names[name] == NUMBER_OF_INDICES, f"{name} is used as a number, and is none")
+                return NUMBER_OF_INDICES
+            case Variable(name, dtype):
+                self.hold(name in self.names, f"{name} is used where it is not defined")
+                found = self.names[name]
+                expected = dtype in (VECTOR, MASK) if found.lanes else dtype == found.dtype
+                self.hold(expected, lambda: f"{name} is used as {dtype}, and is {found}")
+                return found
+            case Constant(_, dtype):
+                return Kind(dtype)
+            case Argument(name, dtype):
+                known = dict(self.program.scop.signature.arguments)
+                self.hold(name in known, f"there is no argument {name}")
+                return Kind(dtype)
+            case Extent(array):
+                self.hold(array in self.program.arrays, f"there is no array {array}")
+                return NUMBER_OF_INDICES
+            case Element():
+                return self.element(node)
+            case Unary() | Binary() | Power() | Logical() | Compare() | Select() | Call() | Cast():
+                return self.operation(node)
+            case Lanes() | Spread() | Between() | Either() | Chosen() | Shifted() | Total() | Past():
+                return self.vector(node)
+        self.hold(False, f"the grammar has no expression {type(node).__name__}")
+        raise AssertionError
+
+    def operation(self, node: Any) -> Kind:
+        """The type of what is computed of numbers, or of vectors lane by lane."""
+        match node:
+            case Unary(operator, operand, dtype):
+                kind = self.kind(operand)
+                self.hold(operator != "not" or kind == TRUTH, "what is negated is no truth value", node)
+                return self.result(node, dtype, kind)
+            case Binary(_, left, right, dtype):
+                return self.result(node, dtype, self.kind(left), self.kind(right))
+            case Power(operand, exponent, dtype):
+                self.hold(isinstance(exponent, int), "an exponent is no integer", node)
+                return self.result(node, dtype, self.kind(operand))
+            case Logical(_, operands):
+                kinds = [self.kind(operand) for operand in operands]
+                self.hold(all(kind.dtype == TRUTH.dtype for kind in kinds), "what is joined is no truth value", node)
+                return TRUTH
+            case Compare(_, left, right):
+                kinds = [self.kind(left), self.kind(right)]
+                self.hold(kinds[0] == kinds[1], lambda: f"{kinds[0]} is compared with {kinds[1]}", node)
+                return replace(kinds[0], dtype=MASK) if kinds[0].lanes else TRUTH
+            case Select(condition, then, otherwise, dtype):
+                self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", node)
+                return self.result(node, dtype, self.kind(then), self.kind(otherwise))
+            case Call(_, arguments, dtype):
+                for argument in arguments:
+                    self.kind(argument)
+                return Kind(dtype)
+            case Cast(operand, dtype):
+                self.kind(operand)
+                return Kind(dtype)
+        raise AssertionError
+
+    def result(self, node: Any, dtype: str, first: Kind, *others: Kind) -> Kind:
+        """The type of a node that all operands have."""
+        kinds = ", ".join(map(str, (first, *others)))
+        self.hold(all(kind == first for kind in others), f"operands of one node are {kinds}", node)
+        expected = VECTOR if first.lanes else first.dtype
+        self.hold(dtype == expected, lambda: f"a node of type {dtype} has operands of type {first}", node)
+        return first
+
+    def vector(self, node: Any) -> Kind:
+        """The type of what only vectors have."""
+        match node:
+            case Lanes(element, lanes, mask, apart):
+                kind = self.element(element)
+                self.mask(mask, lanes)
+                self.apart(apart, element)
+                return Kind(kind.dtype, lanes)
+            case Spread(value, lanes):
+                kind = self.kind(value)
+                self.hold(not kind.lanes, "a vector is spread", node)
+                return Kind(kind.dtype, lanes)
+            case Between(first, last, lanes):
+                self.index(first)
+                self.index(last)
+                return Kind(MASK, lanes)
+            case Either(masks):
+                known = [self.names[mask] for mask in masks if mask in self.names]
+                same = len(known) == len(masks) and all(kind == known[0] for kind in known)
+                self.hold(same and known[0].dtype == MASK, "masks that are joined differ", node)
+                return known[0]
+            case Chosen(mask, value, otherwise):
+                kind = self.result(node, VECTOR, self.kind(value), self.kind(otherwise))
+                if isinstance(mask, str):
+                    self.mask(mask, kind.lanes)
+                else:
+                    self.hold(self.kind(mask) == Kind(MASK, kind.lanes), "a comparison chooses other lanes", node)
+                return kind
+            case Shifted(before, value, distance):
+                kind = self.result(node, VECTOR, self.kind(before), self.kind(value))
+                self.hold(0 <= distance <= kind.lanes, f"lanes are shifted by {distance}", node)
+                return kind
+            case Total(value, dtype):
+                kind = self.kind(value)
+                self.hold(bool(kind.lanes) and kind.dtype == dtype, f"the lanes of {kind} have no sum of {dtype}", node)
+                return Kind(dtype)
+            case Past(element):
+                self.element(element)
+                return NUMBER_OF_INDICES
+        raise AssertionError
+
+    def mask(self, mask: str | None, lanes: int) -> None:
+        """Hold that a name is a mask of so many lanes."""
+        if mask is not None:
+            found = self.names.get(mask)
+            self.hold(found == Kind(MASK, lanes), lambda: f"{mask} is no mask of {lanes} lanes, but {found}")
+
+    def apart(self, apart: Apart | None, element: Element) -> None:
+        if apart is not None:
+            self.hold(0 <= apart.axis < len(element.subscripts), f"{element.array} has no axis {apart.axis}")
+            self.hold(apart.step != 0, "all lanes are one element")
+
+    def element(self, node: Element) -> Kind:
+        """The type of an element."""
+        dtype, axes = self.memory(node.array)
+        self.hold(node.dtype == dtype, f"an element of {node.array}, of {dtype}, is taken for {node.dtype}")
+        found = len(node.subscripts)
+        self.hold(found == axes, f"{node.array}, of {axes} axes, has {found} subscripts", node)
+        for subscript in node.subscripts:
+            self.index(subscript)
+        return Kind(dtype)
+
+    def memory(self, name: str) -> tuple[str, int]:
+        """The type of what has a name in memory, and how many axes it has."""
+        found = self.program.arrays.get(name)
+        if found is None:
+            raise self.program.fail(f"{self.about()}there is no array {name}")
+        return found.dtype, found.ndim
+
+
+@dataclass
+class _SkeletonVerifier(_NodeVerifier):
+    """Loops and conditions around regions."""
+
+    def about(self) -> str:
+        return "skeleton: "
+
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
+        if not isinstance(node, RegionCall):
+            self.hold(False, f"a skeleton has no {type(node).__name__}")
+            return
+        regions = self.program.program.regions
+        self.hold(0 <= node.region < len(regions), f"there is no region {node.region}")
+        expected, found = len(regions[node.region].outer), len(node.prefix)
+        self.hold(found == expected, f"region {node.region} has {expected} loops around it, and values for {found}")
+        for value in node.prefix:
+            self.index(value)
+
+
+@dataclass
+class _BodyVerifier(_NodeVerifier):
+    """The body of a region."""
+
+    region: RegionCode = field(kw_only=True)
+
+    def about(self) -> str:
+        return f"region {self.region.index}: "
+
+    def memory(self, name: str) -> tuple[str, int]:
+        for buffer in self.region.buffers:
+            if buffer.name == name:
+                return buffer.dtype, len(buffer.members)
+        for strip in self.region.strips:
+            if strip.name == name:
+                return strip.dtype, len(strip.shape)
+        dtype, axes = super().memory(name)
+        return dtype, axes + (name in self.region.expanded)
+
+    def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
+        match node:
+            case Compute(statement, operations, _, instance):
+                self.hold(
+                    any(each.name == statement for each in self.program.scop.statements),
+                    f"there is no statement {statement}",
+                )
+                iterators = self.program.scop.statement(statement).iterators
+                self.hold(len(instance) == len(iterators), f"{statement} has {len(instance)} coordinates")
+                for value in instance:
+                    self.index(value)
+                self.operations(operations)
+            case Let(name, value):
+                kind = self.kind(value)
+                before = self.names.get(name, kind)
+                self.hold(before == kind, lambda: f"{name}, which is {before}, becomes {kind}")
+                self.names[name] = kind
+            case Store(element, value, mask, apart):
+                kind, target = self.kind(value), self.element(element)
+                self.hold(kind.dtype == target.dtype, lambda: f"{kind} is stored to {element.array}, of {target}", node)
+                self.hold(bool(kind.lanes) or (mask is None and apart is None), "a number is stored as a vector", node)
+                self.mask(mask, kind.lanes)
+                self.apart(apart, element)
+            case Prefetch(element):
+                self.element(element)
+                self.hold(bool(element.subscripts), f"{element.array}, a number, is prefetched")
+            case RegionCall():
+                self.hold(False, "a region calls another one")
+            case _:
+                assert_never(node)
+
+    def operations(self, operations: Iterable[Any]) -> None:
+        """Hold what a statement does."""
+        for operation in operations:
+            match operation:
+                case Assign(target, value):
+                    kinds = self.kind(value), self.element(target)
+                    self.hold(kinds[0] == kinds[1], lambda: f"{kinds[0]} is assigned to {kinds[1]}", operation)  # noqa: B023
+                case Branch(condition, then, otherwise):
+                    self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", condition)
+                    self.operations(then)
+                    self.operations(otherwise)
+                case While(condition, body):
+                    self.hold(self.kind(condition) == TRUTH, "a condition is no truth value", condition)
+                    replace(self, is_in_loop=True).operations(body)
+                case Loop(counter, start, stop, step, body):
+                    self.index(start)
+                    self.index(stop)
+                    self.hold(isinstance(step, int) and step != 0, f"the loop over {counter} has the step {step!r}")
+                    self.hold(counter not in self.names, f"the loop over {counter} is inside another one")
+                    inside = self.inside(**{counter: NUMBER_OF_INDICES})
+                    replace(inside, is_in_loop=True).operations(body)
+                case Break() | Continue():
+                    self.hold(self.is_in_loop, "a jump is outside of the loops of its statement")
+                case Checked(violation, report, site, body):
+                    self.hold(self.kind(violation) == TRUTH, "a condition is no truth value", violation)
+                    self.hold(site > 0, f"a violation is reported as {site}, which means none")
+                    self.element(report)
+                    self.operations(body)
+                case _:
+                    self.hold(False, f"the grammar has no operation {type(operation).__name__}")

@@ -1,0 +1,108 @@
+"""Histories as files of JSON lines, to be given to other machines and people.
+
+    {"polytune_history": 1}
+    {"kernel": "blur 0123", "shape": "n=10", "machine": "...", "configuration": {"version": "tiled"}, "count": 3, ...}
+
+A line has the fields of a `Measurement`.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from polytune.errors import HistoryError
+from polytune.history.store import STATUSES, Measurement, is_time
+
+__all__ = ["merged", "read_measurements", "write_measurements"]
+
+_FORMAT = 1
+_TEXTS = ("kernel", "shape", "machine", "reason", "code")
+
+
+def write_measurements(path: str | os.PathLike[str], measurements: Iterable[Measurement]) -> int:
+    """Write a file, in one step; how many measurements that were.
+
+    Raises:
+        HistoryError: it cannot be written.
+    """
+    file = Path(path)
+    lines = [json.dumps(each.to_json(), sort_keys=True) for each in measurements]
+    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
+    try:
+        beside.write_text("\n".join([json.dumps({"polytune_history": _FORMAT}), *lines, ""]), encoding="utf-8")
+        os.replace(beside, file)
+    except OSError as error:
+        raise HistoryError(f"{file} cannot be written: {error.strerror or error}") from error
+    finally:
+        beside.unlink(missing_ok=True)
+    return len(lines)
+
+
+def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
+    """Read a file that `write_measurements` wrote.
+
+    Raises:
+        HistoryError: it cannot be read, or a line, which is named, is no measurement.
+    """
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise HistoryError(f"{path} cannot be read: {error.strerror or error}") from error
+    except ValueError as error:
+        raise HistoryError(f"{path} is no exported history: {error}") from error
+    head = _document(lines[0]) if lines else None
+    if head is None or "polytune_history" not in head:
+        raise HistoryError(f"{path} is no exported history: polytune history export writes them")
+    if head["polytune_history"] != _FORMAT:
+        raise HistoryError(f"{path} was written by a newer polytune, format {head['polytune_history']!r}")
+    return [_measurement(path, number, line) for number, line in enumerate(lines[1:], 2) if line.strip()]
+
+
+def merged(measurements: Iterable[Measurement]) -> list[Measurement]:
+    """One measurement of each configuration, the one that was recorded last, in the order of a store."""
+    newest: dict[Any, Measurement] = {}
+    for each in measurements:
+        key = (each.kernel, each.shape, each.machine, json.dumps(dict(each.configuration), sort_keys=True))
+        if key not in newest or each.updated > newest[key].updated:
+            newest[key] = each
+
+    def rank(each: Measurement) -> tuple[Any, ...]:
+        return each.kernel, each.shape, each.machine, each.median_seconds is None, each.median_seconds or 0.0
+
+    return sorted(newest.values(), key=rank)
+
+
+def _document(line: str) -> dict[str, Any] | None:
+    try:
+        document = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return document if isinstance(document, dict) else None
+
+
+def _measurement(path: str | os.PathLike[str], number: int, line: str) -> Measurement:
+    document = _document(line)
+    if document is None:
+        raise HistoryError(f"{path}:{number}: this is no object of JSON")
+    try:
+        found = Measurement(**document)
+    except TypeError as error:
+        raise HistoryError(f"{path}:{number}: this is no measurement: {error}") from None
+    times = (found.best_seconds, found.median_seconds)
+    is_whole = (
+        all(isinstance(getattr(found, name), str) for name in _TEXTS)
+        and isinstance(found.configuration, dict)
+        and isinstance(found.count, int)
+        and found.count > 0
+        and found.status in STATUSES
+        and all(seconds is None or is_time(seconds) for seconds in times)
+        and (found.median_seconds is None) == (found.status == "failed")
+        and is_time(found.updated)
+    )
+    if not is_whole:
+        raise HistoryError(f"{path}:{number}: this is no measurement: a field has a value that it cannot have")
+    return found

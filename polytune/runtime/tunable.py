@@ -1,0 +1,152 @@
+"""What can be done with what the calls of a kernel have taught: tune in one go, freeze, keep in files."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from polytune.errors import PolytuneError
+from polytune.runtime.settled import SettledCalls
+from polytune.runtime.tuned_files import Entry, read_tuned, write_tuned
+from polytune.runtime.tuning_mode import tuning
+from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
+from polytune.signature import Signature
+from polytune.tuner import Budget, OnlineTrial, OnlineTuner
+
+__all__ = ["Case", "TunableKernel"]
+
+
+class Case(NamedTuple):
+    """What calls have in common that are tuned together.
+
+    Attributes:
+        signature: the types of the arguments.
+        parameters: the sizes, and whatever else the module computes of the arguments.
+        places: the arrays that are kept on devices, and on which.
+        threads: how many threads a call may have.
+    """
+
+    signature: Signature
+    parameters: tuple[int, ...]
+    threads: int
+    places: tuple[tuple[str, str], ...] = ()
+
+
+class TunableKernel:
+    """A kernel with tuners, of which `CallableKernel` makes one for each class of calls.
+
+    Attributes:
+        background: whether versions that are to be tried are compiled by another process.
+    """
+
+    __name__: str
+    background: bool
+    _budget: Budget
+    _lock: threading.RLock
+    _tuners: dict[Case, OnlineTuner]
+    _is_frozen: bool
+    _settled: SettledCalls
+    _loaded: dict[tuple[str, str], Mapping[str, Any]]
+    """The best configurations by files, by the kernel and the sizes."""
+    _given: set[Case]
+    """Of which calls a file has said what is best."""
+
+    def __call__(self, *arguments: Any, **keywords: Any) -> Any:
+        raise NotImplementedError
+
+    def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
+        raise NotImplementedError
+
+    def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
+        raise NotImplementedError
+
+    @property
+    def tuners(self) -> dict[Case, OnlineTuner]:
+        """The tuners so far, by what the calls have in common."""
+        with self._lock:
+            return dict(self._tuners)
+
+    def tune(self, *arguments: Any, seconds: float = 10.0, progress: bool | None = None, **keywords: Any) -> Tuned:
+        """Tune for calls with such arguments in one go, whatever that costs; what is found is remembered.
+
+        The kernel runs on copies of the arrays: the arguments are not changed.  An interrupt (Ctrl-C) ends it, and
+        what was found until then is kept.
+
+        Args:
+            arguments, keywords: those of a call.
+            seconds: how long; it ends sooner where the search has converged.
+            progress: whether to show a line that says how far it is; None where there is a terminal or a notebook.
+
+        Raises:
+            ArgumentError: the arguments do not fit.
+            PolytuneError: the time is no number of seconds.
+        """
+        if not isinstance(seconds, (int, float)) or not seconds > 0:
+            raise PolytuneError(f"tune takes a number of seconds above zero, not {seconds!r}")
+        copies = Copies(self._bind(arguments, keywords))
+        tuner = self.tuner(*copies.values)
+        line = ProgressLine(progress)
+        background, self.background = self.background, False  # the calls have no other purpose than to try
+        frozen, self._is_frozen = self._is_frozen, False
+        tuner.budget = Budget.unlimited()
+        try:
+            with tuning("on"):
+                calls = tune_for(
+                    self.__name__, lambda: self(*copies.values), tuner, seconds, line, prepare=copies.restore
+                )
+        finally:
+            tuner.budget, self.background, self._is_frozen = self._budget, background, frozen
+            tuner.save()
+        told, best = tuner.statistics(), tuner.best
+        if best is None:
+            raise PolytuneError(f"{self.__name__}: not one call was measured in {seconds:g} s; give it more time")
+        found = Tuned(best[0], best[1], told.default_seconds, told.explored, calls, told.converged)
+        line.end(f"{self.__name__}: {found}")
+        return found
+
+    def freeze(self, frozen: bool = True) -> None:
+        """Have calls run the best configuration that is known, and try nothing; with False, tune again.
+
+        What ``polytune.tuning`` says for a block holds where the kernel is not frozen.
+        """
+        self._is_frozen = bool(frozen)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the best configurations of all calls so far to a file, which `load` reads.
+
+        Raises:
+            HistoryError: it cannot be written.
+        """
+        entries = []
+        for tuner in self.tuners.values():
+            if tuner.best is not None and tuner.key is not None:
+                entries.append(Entry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
+        write_tuned(path, entries)
+
+    def load(self, path: str | os.PathLike[str]) -> int:
+        """Begin with the configurations in a file that `save` has written, here or on another machine.
+
+        Calls of these sizes try them first, and run them where nothing is tuned (`freeze`, ``polytune.tuning``).
+
+        Returns:
+            For how many sizes of this kernel, or of another of its name, the file has one.
+
+        Raises:
+            HistoryError: the file cannot be read.
+        """
+        entries = [each for each in read_tuned(path) if each.kernel.partition(" ")[0] == self.__name__]
+        with self._lock:
+            self._loaded = {(each.kernel, each.shape): each.configuration for each in entries}
+            tuners = [self._tuners.pop(case) for case in list(self._tuners)]
+            self._given.clear()
+            self._settled.clear()
+        for tuner in tuners:
+            tuner.save()
+        return len(entries)
+
+    def trials(self) -> dict[Case, list[OnlineTrial]]:
+        """What calls of this process have tried other than the best known, in the order of time, by what the calls
+        have in common."""
+        return {case: tuner.trials() for case, tuner in self.tuners.items()}

@@ -1,0 +1,69 @@
+"""Whether calls of kernels are tuned: for a block, for a process, for a kernel."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+from polytune.errors import PolytuneError
+
+__all__ = ["MODES", "current_mode", "tuning"]
+
+MODES = ("on", "off", "frozen")
+"""What calls do: tune; run the first choice; run the best that is known."""
+
+_VARIABLE = "POLYTUNE_TUNING"
+
+_mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
+
+
+@contextmanager
+def tuning(mode: str) -> Iterator[None]:
+    """Say whether calls of kernels within a block are tuned; innermost blocks decide, then ``POLYTUNE_TUNING``.
+
+    It holds for calls of this thread, or of this task where tasks share a thread.
+
+    Args:
+        mode: ``"on"``: calls are tuned.  ``"frozen"``: calls run the best configuration that is known, from this
+            process or an earlier one, or else the first choice; nothing is tried and nothing is learned.  ``"off"``:
+            calls run the first choice, whatever is known; the history is neither read nor written.
+
+    Raises:
+        PolytuneError: there is no such mode.
+
+    >>> import polytune
+    >>> with polytune.tuning("off"):
+    ...     pass  # calls here take no part in tuning
+    """
+    token = _mode.set(_checked(mode, "tuning"))
+    try:
+        yield
+    finally:
+        _mode.reset(token)
+
+
+def current_mode() -> str:
+    """Whether calls of this thread are tuned.
+
+    Raises:
+        PolytuneError: ``POLYTUNE_TUNING``, which is read once, is none of the modes.
+    """
+    mode = _mode.get()
+    if mode is not None:
+        return mode
+    return _mode_of_process()
+
+
+@functools.cache
+def _mode_of_process() -> str:
+    text = os.environ.get(_VARIABLE, "").strip().lower()
+    return _checked(text, _VARIABLE) if text else "on"
+
+
+def _checked(mode: object, where: str) -> str:
+    if mode not in MODES:
+        raise PolytuneError(f"{where}: {mode!r} says nothing about tuning; write {', '.join(map(repr, MODES))}")
+    return str(mode)

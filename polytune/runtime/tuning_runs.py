@@ -1,0 +1,141 @@
+"""Tuning a kernel in one go: calls for that alone, on copies of arguments, and a line that says how far it is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TextIO
+
+import numpy as np
+
+from polytune.tuner import Configuration, OnlineTuner
+from polytune.tuner.budget import seconds_text
+
+__all__ = ["Copies", "ProgressLine", "Tuned", "tune_for"]
+
+_SECONDS_BETWEEN_LINES = 0.1
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What tuning has found.
+
+    Attributes:
+        configuration: the best one.
+        seconds: what it takes.
+        default_seconds: what the first choice takes; None where it has not been measured.
+        configurations: how many have been measured, in earlier processes too.
+        calls: how many calls were made.
+        converged: whether nothing is left that is worth a try.
+    """
+
+    configuration: Configuration
+    seconds: float
+    default_seconds: float | None
+    configurations: int
+    calls: int
+    converged: bool
+
+    def __str__(self) -> str:
+        values = ", ".join(f"{name}={value}" for name, value in self.configuration.items())
+        first = "" if self.default_seconds is None else f", the first choice {seconds_text(self.default_seconds)}"
+        state = "converged" if self.converged else "not converged"
+        return f"{seconds_text(self.seconds)} with {values}{first}; {self.configurations} configurations, {state}"
+
+
+class Copies:
+    """Copies of a call's arrays, which are as at first before each call: updates in place neither grow nor vanish.
+
+    Arrays that are one stay one.
+    """
+
+    def __init__(self, values: Sequence[Any]):
+        arrays = {id(value): value for value in values if isinstance(value, np.ndarray)}
+        copies = {number: _copy(array) for number, array in arrays.items()}
+        self.values = tuple(copies.get(id(value), value) for value in values)
+        self._originals = [(copies[number], array.copy()) for number, array in arrays.items()]
+
+    def restore(self) -> None:
+        """Put all elements back."""
+        for mine, original in self._originals:
+            mine[...] = original
+
+
+def _copy(array: np.ndarray) -> np.ndarray:
+    """A copy with the strides of an array, so that it has the same type for a kernel: the elements of a column of a
+    matrix lie as far apart."""
+    offsets = [(n - 1) * stride for n, stride in zip(array.shape, array.strides, strict=True)]
+    if not array.size:
+        return array.copy()
+    least, most = sum(min(0, each) for each in offsets), sum(max(0, each) for each in offsets)
+    memory = np.empty(most - least + array.itemsize, np.uint8)
+    copy: np.ndarray = np.ndarray(array.shape, array.dtype, memory, -least, array.strides)
+    copy[...] = array
+    return copy
+
+
+class ProgressLine:
+    """One line on a terminal or in a notebook that is written again and again; nothing elsewhere, unless wanted.
+
+    Args:
+        wanted: whether to write it; None where there is somebody to read it.
+        stream: where to; standard error where not given.
+    """
+
+    def __init__(self, wanted: bool | None, stream: TextIO | None = None):
+        self._stream = sys.stderr if stream is None else stream
+        self._is_shown = (self._stream.isatty() or "ipykernel" in sys.modules) if wanted is None else wanted
+        self._length = 0
+        self._next = 0.0
+
+    def update(self, text: str, *, now: bool = False) -> None:
+        """Show a text in place of the one before, unless that has just been written."""
+        moment = time.monotonic()
+        if not self._is_shown or (moment < self._next and not now):
+            return
+        self._next = moment + _SECONDS_BETWEEN_LINES
+        self._stream.write(f"\r{text.ljust(self._length)}")
+        self._stream.flush()
+        self._length = len(text)
+
+    def end(self, text: str) -> None:
+        """Show the last text, and go to the next line."""
+        self.update(text, now=True)
+        if self._is_shown:
+            self._stream.write("\n")
+
+
+def tune_for(
+    name: str,
+    call: Callable[[], Any],
+    tuner: OnlineTuner,
+    seconds: float,
+    line: ProgressLine,
+    prepare: Callable[[], Any],
+) -> int:
+    """Make calls until the time is up or the tuner has converged; how many there were.
+
+    An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
+
+    Args:
+        name: what is called, for people.
+        call: one tuned call.
+        tuner: what learns from it.
+        seconds: how long; a call that has begun is finished.
+        line: says how far it is.
+        prepare: is called before each call.
+    """
+    start, calls = time.monotonic(), 0
+    try:
+        while not tuner.converged and (passed := time.monotonic() - start) < seconds:
+            told = tuner.statistics()
+            best = "compiling" if told.best_seconds is None else f"best {seconds_text(told.best_seconds)}"
+            line.update(f"{name}: {passed:.1f} of {seconds:g} s, {told.explored} configurations, {best}")
+            prepare()
+            call()
+            calls += 1
+    except KeyboardInterrupt:
+        pass
+    return calls

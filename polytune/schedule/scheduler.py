@@ -1,0 +1,144 @@
+"""isl's scheduler: schedule trees that respect dependences, under a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+import islpy as isl
+
+from polytune.frontend.budget import within_budget
+from polytune.frontend.scop import Scop
+from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.analysis.legality import is_proven_legal
+from polytune.schedule.unions import domain_of, maps_of, union_of
+from polytune.schedule.unskewing import unskewed
+
+OPERATIONS = 4_000_000
+"""isl's budget for one schedule, in its own basic operations: a few seconds, and three times what any kernel of
+PolyBench takes."""
+
+MOST_CONSTRAINTS = 3_000
+"""The largest scheduling problem that isl is given, by the constraints of all dependences; twice the largest of
+PolyBench.  The pivots of a linear program are no operations of isl's count, and each takes time quadratic in this."""
+
+MANY_CONSTRAINTS = 16
+"""From how many constraints on a part of a dependence is simplified before scheduling."""
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """Settings of isl's scheduler (Pluto algorithm; see isl's manual, "Scheduling").
+
+    Attributes:
+        outer_coincidence: ask for parallel members outermost, at the cost of permutable bands (no time tiling).
+        serialize: one strongly connected component at a time, that is the least fusion.
+        fuse: prefer shared bands over parallel ones, that is the most fusion.
+    """
+
+    outer_coincidence: bool = False
+    serialize: bool = False
+    fuse: bool = False
+
+
+LEAST_FUSED = Strategy(serialize=True)
+MOST_FUSED = Strategy(fuse=True)
+
+
+def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
+    """A schedule that respects all dependences exactly, or None.
+
+    isl treats live ranges by a local criterion that does not hold in every case; where the exact check finds its
+    schedule to be wrong, the schedule is computed again with all false dependences forced.
+    """
+    for reorder_live_ranges in (True, False):
+        schedule = compute_schedule(scop, dependences, strategy, reorder_live_ranges=reorder_live_ranges)
+        if schedule is None or is_proven_legal(schedule, dependences):
+            return schedule
+    return None
+
+
+def compute_schedule(
+    scop: Scop,
+    dependences: Dependences,
+    strategy: Strategy,
+    *,
+    reorder_live_ranges: bool = True,
+    instances: isl.UnionSet | None = None,
+    sums: bool = False,
+    near: isl.UnionMap | None = None,
+) -> isl.Schedule | None:
+    """A schedule tree from isl's scheduler, of all statement instances or of some, or None if it finds none within the
+    budget.  With ``sums`` the updates of relaxed reductions do not bind coincidence; ``near`` relates instances that do
+    not depend on one another, and are to be close to one another all the same.
+
+    Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
+    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
+    reordered but never interleaved.
+    """
+
+    domain = domain_of(scop) if instances is None else instances
+
+    def among(relation: isl.UnionMap) -> isl.UnionMap:
+        return relation if instances is None else relation.intersect_domain(domain).intersect_range(domain)
+
+    def schedule() -> isl.Schedule | None:
+        forced = among(simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop))
+        everything = among(simplified(dependences.everything, scop))
+        # Whatever is fused is one linear program; else there is one for each strongly connected component.
+        most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
+        if _number_of_constraints(forced) + _number_of_constraints(everything) > most:
+            return None
+        constraints = isl.ScheduleConstraints.on_domain(domain).set_context(scop.context)
+        updates = isl.UnionMap.empty(scop.context.get_space()) if sums else among(dependences.reductions)
+        constraints = constraints.set_validity(forced).set_coincidence(forced.union(updates))
+        constraints = constraints.set_proximity(everything if near is None else everything.union(near))
+        if reorder_live_ranges and not dependences.tagged_order.is_empty():
+            constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
+        return unskewed(constraints.compute_schedule())
+
+    context = scop.context.get_ctx()
+    with _settings(context, strategy):
+        return within_budget(context, OPERATIONS, schedule)
+
+
+def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
+    """The relation, less what the domains say, in those of its parts that have many constraints.
+
+    The scheduler solves linear programs with a multiplier per constraint: the 20 constraints of a dependence of a
+    three-dimensional stencil cost it seconds.  What is left out is implied for every pair of statement instances,
+    but the scheduler no longer sees it, and so may find less; hence only where it must be.
+    """
+    domain = domain_of(scop)
+    parts: list[isl.UnionMap] = []
+    for part in maps_of(relation):
+        single = isl.UnionMap.from_map(part)
+        crowded = any(len(piece.get_constraints()) > MANY_CONSTRAINTS for piece in part.get_basic_maps())
+        parts.append(single.gist_domain(domain).gist_range(domain) if crowded else single)
+    return union_of(parts, scop)
+
+
+def _number_of_constraints(relation: isl.UnionMap) -> int:
+    return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
+
+
+@contextmanager
+def _settings(context: isl.Context, strategy: Strategy) -> Iterator[None]:
+    """Set isl's scheduler options for the duration, and put back what was there."""
+    wanted = {
+        "schedule_outer_coincidence": int(strategy.outer_coincidence),
+        "schedule_serialize_sccs": int(strategy.serialize),
+        "schedule_maximize_coincidence": int(not strategy.fuse),
+        "schedule_whole_component": int(strategy.fuse),
+        "schedule_maximize_band_depth": 1,
+        "schedule_treat_coalescing": 1,
+    }
+    before = {name: getattr(context, f"get_{name}")() for name in wanted}
+    for name, value in wanted.items():
+        getattr(context, f"set_{name}")(value)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            getattr(context, f"set_{name}")(value)

@@ -1,0 +1,143 @@
+"""Which configuration a call of an online tuner runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from polytune.tuner.online_state import OnlineState
+from polytune.tuner.spaces.configuration import Configuration
+
+__all__ = ["Choosing"]
+
+_PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
+
+
+class Choosing(OnlineState):
+    """The best configuration known, or one that the search wants to know more of, where the budget bears it."""
+
+    def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
+        search = self._search
+        if self._opening is not None:
+            first = self._opening_call(self._opening, is_ready)
+            if first is not None:
+                return first
+        best = search.best
+        if self._trial is not None:
+            self._choices_since_trial += 1
+            if self._choices_since_trial < _PATIENCE:
+                return best[0] if best is not None else self._trial
+        elif best is not None and (self._objection() is not None or self._is_to_show_the_slowdown()):
+            return self._pause(best[0])
+        configuration = self._proposal(is_ready)
+        if search.converged:
+            self._settle()
+            return self._settled or configuration
+        if best is not None:
+            is_beside = is_ready is not None
+            wait = 0.0 if is_beside else self._prospects.preparation(configuration, self._ledger)[0]
+            objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
+            if objection is not None and (configuration != best[0] or search.is_racing):
+                self._refused_for_now = objection
+                return self._pause(best[0])
+            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
+                return configuration  # its turn in a race, or nothing else may be tried for now
+            if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
+                return self._pause(best[0])
+        self._refused_for_now = ""
+        self._trial, self._choices_since_trial = configuration, 0
+        return configuration
+
+    def _opening_call(
+        self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
+    ) -> Configuration | None:
+        """What is run while the first choice is compiled beside the program; None where nothing is waited for."""
+        best = self._search.best
+        first = best[0] if best is not None else self._search.ask()
+        if is_ready is None or first == opening or is_ready(first):
+            self._opening = self._awaited = None
+            return None
+        self._awaited = first
+        return opening
+
+    def _is_to_show_the_slowdown(self) -> bool:
+        """Whether the best configuration is run, as something slows calls down, and nobody knows by how much: every
+        other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
+        disturbance = self._disturbance
+        return disturbance.is_on and (
+            self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
+        )
+
+    def _pause(self, best: Configuration) -> Configuration:
+        """Run the best, whatever was asked for."""
+        self._search.interrupt()
+        return best
+
+    def _proposal(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
+        """What the search asks for next, without what would be too dear if it were as slow as it may be, and without
+        what has to be compiled first: that is set aside until it is ready, and what is ready is tried meanwhile."""
+        search = self._search
+        held = None if search.is_racing else self._next_of_postponed()
+        if held is not None and not self._is_too_dear(held) and not self._must_wait(held, is_ready):
+            search.resume(held)
+        configuration = search.ask()
+        while self._is_too_dear(configuration) or self._must_wait(configuration, is_ready):
+            if not search.postpone():
+                break
+            configuration = search.ask()
+        return configuration
+
+    def _next_of_postponed(self) -> Configuration | None:
+        """Of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
+        postponed = self._search.postponed
+        if len(postponed) < 2 or self._awaited in postponed:
+            return self._awaited if self._awaited in postponed else next(iter(postponed), None)
+        return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
+
+    def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
+        """Whether a configuration is not ready to be run; where it may be, compiling it begins."""
+        best, prospects, ledger = self._search.best, self._prospects, self._ledger
+        if best is None or configuration == best[0]:
+            return False
+        if is_ready is None:
+            return self._would_wait_too_long(configuration)
+        kind = prospects.kind(configuration)
+        begun = self._awaited is not None and prospects.kind(self._awaited) == kind
+        if not begun and self._awaited is not None and kind not in prospects.run:
+            return True  # one after the other
+        if not begun and prospects.needs_compiler(configuration, ledger):
+            objection = self._budget.objection_to_disturbance(ledger, prospects.disturbance(configuration, ledger))
+            objection = objection or self._objection(self._loss(configuration, is_beside=True))
+            if objection is not None:
+                self._refused_for_now = objection
+                return True
+        if is_ready(configuration):
+            if begun:
+                self._awaited = None
+            return False
+        if not begun and self._awaited is None:
+            self._awaited = configuration
+            self._disturbance.is_on = True  # from this call on
+        return True
+
+    def _would_wait_too_long(self, configuration: Configuration) -> bool:
+        """Whether a call that waits for a compiler would wait longer than it may by now, and something else is tried;
+        a budget that saves up for what it may lose waits."""
+        if self._budget.reserves:
+            return False
+        wait, _ = self._prospects.preparation(configuration, self._ledger)
+        objection = self._budget.objection_to_wait(self._ledger, wait)
+        if objection is not None:
+            self._refused_for_now = objection
+        return objection is not None
+
+    def _is_too_dear(self, configuration: Configuration) -> bool:
+        return self._prospects.is_too_dear(configuration, self._search, self._ledger, self._budget)
+
+    def _loss(self, configuration: Configuration, *, is_beside: bool) -> float:
+        """How many seconds it may lose to try a configuration."""
+        return self._prospects.loss(
+            configuration, self._search, self._ledger, self._budget, is_beside=is_beside, awaited=self._awaited
+        )
+
+    def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
+        return self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)

@@ -1,0 +1,114 @@
+"""What an online tuner learns from a call."""
+
+from __future__ import annotations
+
+from polytune.tuner.online_state import OnlineState
+from polytune.tuner.spaces.configuration import Configuration
+
+__all__ = ["Learning"]
+
+
+class Learning(OnlineState):
+    """Takes what a call took into the search, the account and the log."""
+
+    def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
+        search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
+        best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
+        search.tell(configuration, seconds)
+        is_best = best is not None and configuration == best[0]
+        # A call of the best after one of something else finds the caches as that has left them.
+        is_settled_in = is_best and self._previous == configuration
+        lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
+        ledger.lost_seconds += lost
+        if configuration == self._trial:
+            is_first = kind not in self._prospects.measured
+            counts = best is not None and not is_best and not is_defending
+            self._end_trial(lost, compile_seconds, is_weighed=not is_racing, is_first=is_first, counts=counts)
+        self._prospects.measured.add(kind)
+        if not is_best:
+            self._changed(configuration)
+        now = search.best
+        if now is not None:
+            if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
+                self._compare_default(now)
+            ledger.compare(None if is_best else seconds, now[1])
+
+    def _compare_default(self, best: tuple[Configuration, float]) -> None:
+        """Note how many times longer than the best the default takes, as both have been measured now."""
+        default = self._search.measurements.get(self._default)
+        if default is not None and best[1] > 0:
+            self._ledger.gain = default.estimate / best[1]
+
+    def _take_disturbed(
+        self, configuration: Configuration, seconds: float, compile_seconds: float, *, goes_on: bool
+    ) -> None:
+        """Learn from a call that was disturbed what can be told: of a trial, where it is known by how much calls are
+        longer for now; of the best, just that."""
+        search, ledger, disturbance = self._search, self._ledger, self._disturbance
+        best, is_trial = search.best, configuration == self._trial
+        if best is None or self._settled is not None or goes_on:
+            self._set_aside(configuration, seconds, goes_on=goes_on)
+            return
+        disturbance.is_on = True
+        if configuration == best[0]:
+            disturbance.note(seconds, best[1])
+        slowdown = disturbance.slowdown
+        if configuration == best[0] or not is_trial or slowdown is None or search.is_racing:
+            self._set_aside(configuration, seconds, goes_on=False)
+            return
+        undisturbed = seconds / slowdown
+        ledger.lost_seconds += seconds - undisturbed
+        ledger.disturbed_seconds += seconds - undisturbed
+        self._learn(configuration, undisturbed, compile_seconds)
+
+    def _note_in_log(self, configuration: Configuration, seconds: float, *, is_opening: bool) -> None:
+        """Enter a call in the log, if it runs something other than the best."""
+        best = self._search.best
+        is_best = best is not None and configuration == best[0]
+        self._is_after_trial = not is_best
+        if is_opening:
+            if not self._log:
+                self._log.add(configuration, seconds, "compiled in no time, while the first choice is compiled")
+        elif not is_best:
+            self._log.add(configuration, seconds, self._why(configuration))
+
+    def _why(self, configuration: Configuration) -> str:
+        """Why something other than the best is run."""
+        search, prospects = self._search, self._prospects
+        if search.best is None:
+            return "the first choice"
+        if search.is_racing:
+            return "against the default, which may be faster" if search.is_defending else "in a race for the best"
+        if configuration in search.measurements:
+            return "measured again, as it may be the best"
+        if prospects.kind(configuration) in prospects.measured:
+            return "other numbers"
+        return "code that has not been run before"
+
+    def _set_aside(self, configuration: Configuration, seconds: float, *, goes_on: bool) -> None:
+        """Count a call that was disturbed, and learn nothing from it."""
+        best, ledger = self._search.best, self._ledger
+        self._search.interrupt()
+        ledger.disturbed_calls += 1
+        if best is not None:
+            lost = max(0.0, seconds - best[1])
+            ledger.lost_seconds += lost
+            ledger.disturbed_seconds += lost
+            ledger.compare(None, best[1])
+        if configuration == self._trial and not goes_on:
+            self._trial = None
+
+    def _end_trial(
+        self,
+        lost: float,
+        compile_seconds: float,
+        *,
+        is_weighed: bool = True,
+        is_first: bool = False,
+        counts: bool = True,
+    ) -> None:
+        self._trial = None
+        best = self._search.best
+        if counts:
+            known = best[1] if best is not None and is_weighed else None
+            self._ledger.add_trial(lost, compile_seconds, known, is_first=is_first)

@@ -1,0 +1,177 @@
+"""What a trial may cost, as far as that can be told before it is made, and whether the budget bears it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from polytune.tuner.budget import Budget
+from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
+from polytune.tuner.ledger import TRIALS_REMEMBERED, Ledger
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.configuration import Configuration
+from polytune.tuner.spaces.parameters import Nominal
+from polytune.tuner.spaces.space import Space
+
+__all__ = ["Kind", "Prospects"]
+
+Kind = tuple[Value | None, ...]
+"""What a configuration shares with all those that need no other code."""
+
+_LONGER_COMPILATION = 2.0  # times the longest so far
+_SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
+_LOADING = 0.05  # seconds, of machine code that is there
+_DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
+_CALLS_BETWEEN_QUESTIONS = 32
+_FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
+_ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
+
+
+class Prospects:
+    """Expects what a trial may lose.
+
+    Args:
+        space: what is tuned.
+        risk, preparation, compilation: as for `OnlineTuner`.
+
+    Attributes:
+        run: the kinds that have been run in this process: they need no compiler any more.
+        measured: the kinds of which something is known.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        risk: Callable[[Configuration], float] | None,
+        preparation: Callable[[Configuration], float | None] | None,
+        compilation: Callable[[Configuration], float] | None,
+    ):
+        self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
+        self._risk = risk
+        self._preparation = preparation
+        self._compilation = compilation
+        self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
+        self.run: set[Kind] = set()
+        self.measured: set[Kind] = set()
+
+    def kind(self, configuration: Configuration) -> Kind:
+        """What a configuration shares with all those that need no other code."""
+        return tuple(configuration.get(name) for name in self._nominal)
+
+    def needs_compiler(self, configuration: Configuration, ledger: Ledger) -> bool:
+        """Whether a configuration has to be compiled before it can be run, or may have to be."""
+        compiles = self.preparation(configuration, ledger)[1]
+        if self._compilation is None or self._preparation is not None:
+            return compiles
+        return self.kind(configuration) not in self.run
+
+    def preparation(self, configuration: Configuration, ledger: Ledger) -> tuple[float, bool]:
+        """How many seconds it may take until a configuration can be run, and whether it has to be compiled for that."""
+        if self.kind(configuration) in self.run:
+            return 0.0, False
+        longest = ledger.longest_compile_seconds
+        if self._preparation is not None:
+            known = self._known_preparation(configuration, ledger)
+            if known is not None:
+                return known, False
+            longest = max(longest, _SHORTEST_COMPILATION)
+        return longest, longest > 0
+
+    def _known_preparation(self, configuration: Configuration, ledger: Ledger) -> float | None:
+        """What `preparation` says of a configuration, asked now and then: it may look at files."""
+        assert self._preparation is not None
+        asked, calls, known = self._asked
+        if asked != configuration or ledger.calls >= calls + _CALLS_BETWEEN_QUESTIONS:
+            known = self._preparation(configuration)
+            self._asked = configuration, ledger.calls, known
+        return known
+
+    def disturbance(self, configuration: Configuration, ledger: Ledger) -> float:
+        """By how many seconds all calls may be longer while a configuration is compiled beside them."""
+        if self._compilation is None:
+            return _DISTURBANCE * self.preparation(configuration, ledger)[0]
+        return _DISTURBANCE * self._compilation(configuration)
+
+    def loss(
+        self,
+        configuration: Configuration,
+        search: HierarchicalTuner,
+        ledger: Ledger,
+        budget: Budget,
+        *,
+        is_beside: bool = False,
+        awaited: Configuration | None = None,
+    ) -> float:
+        """How many seconds it may lose to try what the search has proposed; 0 where the budget does not ask.
+
+        Args:
+            configuration: the proposal.
+            search, ledger, budget: what is known, and what it may cost.
+            is_beside: whether it would be compiled beside the program.
+            awaited: what is being compiled already.
+        """
+        if not budget.reserves or search.best is None:
+            return 0.0
+        measured, best = search.measurements, search.best[1]
+        if search.is_racing:  # a round is made as a whole
+            return _ROUND_DOUBT * sum(max(0.0, measured[each].estimate - best) for each in search.turns)
+        kind = self.kind(configuration)
+        if configuration in measured:
+            loss = max(0.0, measured[configuration].estimate - best)
+        elif kind in self.measured:
+            loss = _worst(ledger.losses, _FIRST_LOSS * best)
+        else:
+            risk = 0.0 if self._risk is None else self._risk(configuration) - 1
+            loss = max(_worst(ledger.first_losses, best), risk * best)
+        preparation, compiles = self.preparation(configuration, ledger)
+        if not compiles:
+            return loss + preparation
+        if not is_beside:
+            return loss + _LONGER_COMPILATION * preparation
+        begun = awaited is not None and self.kind(awaited) == kind
+        # What has been begun already has disturbed the calls since, and that is on the account.
+        disturbing = 0.0 if begun else _LONGER_COMPILATION * _DISTURBANCE * preparation
+        return loss + disturbing + min(preparation, _LOADING)
+
+    def is_too_dear(
+        self, configuration: Configuration, search: HierarchicalTuner, ledger: Ledger, budget: Budget
+    ) -> bool:
+        """Whether a configuration is left for later: the budget would not bear it if it were as slow as it may be."""
+        best = search.best
+        if best is None or configuration == best[0]:
+            return False
+        if budget.seconds is not None:  # what is left of it will not become more: something cheaper may be tried
+            return budget.objection(ledger, self.loss(configuration, search, ledger, budget)) is not None
+        if self._risk is None:
+            return False
+        loss = (self._risk(configuration) - 1) * best[1]
+        if budget.reserves and loss > max(ledger.first_losses, default=best[1]):
+            return budget.objection(ledger, loss) is not None
+        return not budget.bears(loss, ledger)
+
+    @staticmethod
+    def objection(
+        search: HierarchicalTuner, ledger: Ledger, budget: Budget, expected: float = 0.0, wait: float = 0.0
+    ) -> str | None:
+        """Why something other than the best may not be tried now; None where it may.
+
+        Args:
+            search, ledger, budget: what is known, and what it may cost.
+            expected: the seconds that it may lose.
+            wait: the seconds for which a call may wait before it is run.
+        """
+        if search.is_defending or search.is_in_round:
+            # By all that is known the default takes no longer than what is run; and what has begun is paid for.
+            return None
+        if search.is_racing:  # of what it has been tried for already, by near equals
+            best = search.best
+            trials = sum(each != best[0] for each in search.turns) if best is not None else 0
+            return budget.objection(ledger, expected, trials, wait)
+        objection = budget.objection(ledger, expected, wait=wait)
+        if objection is None and ledger.trials >= budget.trials and not ledger.amortisation.allows(ledger.calls):
+            return "the last trials have cost more than what they found can save on as many calls as there have been"
+        return objection
+
+
+def _worst(losses: Sequence[float], least: float) -> float:
+    """What a trial may lose, by what the last ones have; while there are few, no less than `least`."""
+    return max(losses) if len(losses) >= TRIALS_REMEMBERED else max([*losses, least])
