@@ -18,7 +18,7 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
-def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
+def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsCondition | UnassignedRead]) -> None:
     """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
     or some variable be read that nothing has assigned.
 
@@ -28,6 +28,8 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
     """
+    # The bounds of accesses are simplified for sizes that fit.
+    conditions = (*scop.size_conditions, *found)
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
@@ -90,14 +92,14 @@ def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
         _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
         for part in condition.parts or (condition.what,)
     )
-    values = _parameter_values(condition.violated, scop)
+    values, why = _parameter_values(condition.violated, scop), literal("\nwhy: NumPy raises an error here, for ")
     after = literal(f"\ninstead: {condition.remedy}")
-    return f'f"{{{place}}}: {parts}{{{place}.caret_below}}" {literal(chr(10) + "for ")} f"{values}" {after}'
+    return f'f"{{{place}}}: {parts}" f"{{{place}.caret_below}}" {why} f"{values}" {after}'
 
 
 def _quoted(text: str) -> str:
-    """Text as a part of an f-string."""
-    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}")
+    """Text as a part of an f-string in double quotes."""
+    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}").replace('"', "'")
 
 
 def _parameter_values(violated: isl.Set, scop: Scop) -> str:

@@ -248,6 +248,16 @@ def joined(x, y):
     y[:] = np.roll(y, 1) + np.stack((x, y))[1]
 
 
+@program(lambda n: ((n, 2, n + 1), (n, 2 * n + 2), (2 * n * (n + 1),)))
+def regrouped(A, B, x):
+    B += np.reshape(A, (A.shape[0], 2 * A.shape[2]))
+    x += A.reshape(-1) + B.ravel()
+    A[:] = B.reshape((A.shape[0], 2, A.shape[2])) * 2
+    t = A * 2
+    t = t.reshape((A.shape[0], 2 * A.shape[2]))
+    B -= t
+
+
 # ---- functions
 
 

@@ -298,10 +298,20 @@ def cut_off(A):
     A[:3] = t
 
 
-@refused("a reshape that joins or splits dimensions")
+@refused("an array in another shape gets a name")
 def flattened(A):
-    t = np.zeros((3, 4)).reshape(12)
-    A[:12] = t
+    t = np.reshape(A, (1, A.shape[0], 1))
+    pairs = np.concatenate((A, A))[: 2 * (A.shape[0] // 2)].reshape((2, A.shape[0] // 2))
+    flat = pairs.reshape(-1)
+    flat[0] = 1
+    A[0] = pairs[0, 0] + t[0, 0, 0]
+
+
+@refused("an assignment to a part of a result")
+def assigned_flat(A):
+    pairs = np.zeros((2, 3))
+    pairs.reshape(-1)[:] = 1
+    A[0] = pairs[0, 0]
 
 
 @refused("the array 't' is another one after an iteration of the loop")

@@ -93,6 +93,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
                 "assigned, as the shape or type differs, or another name has the array too",
                 f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it",
             )
+    if isinstance(operand, ArrayValue):
+        refuse_detached(frame, node, operand, name)
     wanted = _array_name(frame, name)
     result = settled(frame, node, operand, wanted) if isinstance(operand, Sum) else operand
     assert isinstance(result, ArrayValue)
@@ -101,6 +103,26 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
     frame.bindings[name] = binding_of(frame, result)
     if result.is_new and result.region is not None:
         frame.kernel.owners[result.region.array] = (id(frame.names), name)
+
+
+def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "") -> None:
+    """Refuse to keep what NumPy makes a view of an array that others can see, and that is a copy here.
+
+    Raises:
+        UnsupportedSourceError: the array has another name, or is an argument.
+    """
+    array = value.view_of
+    if array is None:
+        return
+    others = (binding for other, binding in frame.bindings.items() if other != name)
+    is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
+    if is_seen or any(_array_of(binding) == array for binding in others):
+        raise frame.source.refusal(
+            node,
+            "an array in another shape gets a name",
+            "in NumPy it may be a view, through which the array itself is changed; here it is a copy",
+            "make the copy seen: A.reshape(...).copy(); to change the array, assign to it in its own shape",
+        )
 
 
 def _array_name(frame: Frame, name: str) -> str:

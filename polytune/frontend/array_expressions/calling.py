@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping, Sequence
 
-from polytune.frontend.array_expressions.assigning import binding_of
+from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
 from polytune.frontend.array_expressions.calls import Evaluate
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.stores import store
@@ -17,6 +17,7 @@ from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ViewBinding
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
     """What an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
+    refuse_detached(frame, node, value)
     if value.region is None:
         value = kept(frame, node, value, "result")
     return binding_of(frame, value)

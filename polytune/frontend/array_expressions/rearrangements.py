@@ -13,10 +13,12 @@ from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, cast_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
 from polytune.frontend.array_expressions.sizes import extent, lesser, require, size_text
-from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, over, perform
+from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
-from polytune.frontend.expression import Compare, Expression, Iterator
+from polytune.frontend.expression import Binary, Compare, Expression, Iterator
+from polytune.frontend.frame import Frame
+from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
 
@@ -154,18 +156,16 @@ def _ravel(call: ArrayCall) -> Operand:
 def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:
     """The array in another shape; None stands for the extent that follows from the others.
 
+    Where dimensions other than those of extent 1 are split or joined, the result is a copy, which must not be assigned.
+
     Raises:
-        UnsupportedSourceError: dimensions other than those of extent 1 are split or joined.
+        UnsupportedSourceError: the shapes never have as many elements.
     """
     frame = call.frame
     old = [place for place, size in enumerate(array.shape) if constant_of(size) != 1]
     new = [place for place, size in enumerate(wanted) if size is None or constant_of(size) != 1]
     if len(old) != len(new):
-        raise call.refusal(
-            "a reshape that joins or splits dimensions",
-            "loop over the dimensions that there are; where an argument is reshaped, pass it in the shape that it is "
-            "to have, A.reshape(...), which is a view",
-        )
+        return _regrouped(call, array, wanted)
     shape: list[Expression] = [ONE if size is None else size for size in wanted]
     axes = [Axis(ZERO)] * array.ndim
     for before, after in zip(old, new, strict=True):
@@ -176,6 +176,55 @@ def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | N
             agree(frame, call.node, array.shape[before], size, pair, "an array and its new shape,")
         shape[after] = array.shape[before]
     return rearranged(frame.kernel, array, axes, tuple(shape))
+
+
+def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:
+    """The elements in the order of their subscripts in a new array of another shape."""
+    frame = call.frame
+    if None in wanted:
+        if len(wanted) > 1:
+            raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
+        wanted = [_size(frame, array.shape)]
+    shape = tuple(extent(frame, size) for size in wanted if size is not None)
+    old, new = _size(frame, array.shape), _size(frame, shape)
+    agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,")
+
+    def at(subscripts: Subscripts) -> Value:
+        position: Expression = ZERO
+        for subscript, size in zip(subscripts, shape, strict=True):
+            position = add(_product(position, size), subscript)
+        places: list[Expression] = []
+        for size in reversed(array.shape[1:]):
+            places.append(_divided("%", position, size))
+            position = _divided("//", position, size)
+        return array.at([position, *reversed(places)])
+
+    copy = kept(frame, call.node, ArrayValue(shape, array.dtype, at), "reshaped")
+    if array.region is None or array.is_new:
+        return copy
+    return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array)
+
+
+def _size(frame: Frame, shape: Sequence[Expression]) -> Expression:
+    """How many elements a shape has, as a parameter where that is a product of several."""
+    size: Expression = ONE
+    for extent_of_one in shape:
+        size = _product(size, extent_of_one)
+    return with_products(frame, Value(size, weak=True)).expression
+
+
+def _product(left: Expression, right: Expression) -> Expression:
+    for one, other in ((left, right), (right, left)):
+        factor = constant_of(one)
+        if factor is not None:
+            return add(ZERO, other, factor)
+    return Binary("*", left, right, "int64")
+
+
+def _divided(operator: str, left: Expression, right: Expression) -> Expression:
+    if constant_of(right) == 1:
+        return left if operator == "//" else ZERO
+    return Binary(operator, left, right, "int64")
 
 
 @compiles(np.roll, "a", "shift", "axis")

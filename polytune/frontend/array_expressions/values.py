@@ -55,6 +55,7 @@ class ArrayValue:
         at: the value of an element.
         region: where the elements are, if they are in memory.
         is_new: whether an operation has made the array for nobody else, so that a name can have it without a copy.
+        view_of: the array of which NumPy shows a part here, where this is a copy: a name for it would be another array.
         is_costly: whether computing an element twice costs more than keeping it.
     """
 
@@ -64,6 +65,7 @@ class ArrayValue:
     region: Region | None = None
     is_new: bool = False
     is_costly: bool = False
+    view_of: str | None = None
 
     @property
     def ndim(self) -> int:

@@ -70,6 +70,7 @@ def rearranged(
             value.dtype,
             lambda subscripts: at([position(axis, subscripts) for axis in axes]),
             is_costly=value.is_costly,
+            view_of=value.view_of,
         )
     composed = tuple(_composed(axis, axes) for axis in region.axes)
     part = Region(region.array, region.dtype, composed, location or region.location)
