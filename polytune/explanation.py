@@ -99,17 +99,18 @@ def explain_versions(stages: Stages) -> str:
     for plan in stages.plans:
         made = [each for each in stages.programs if each.recipe.of_plan == plan.recipe and not each.outer]
         of_plan = sorted(made, key=lambda program: len(program.recipe.transforms))
-        lines += [line for number, program in enumerate(of_plan) for line in _version_lines(program, plan, number == 0)]
+        for program in of_plan:
+            lines += _version_lines(program, plan, of_plan[0])
     nested = [program for program in stages.programs if program.outer]
     lines += [f"  {each.name}: as {each.shares}, {each.recipe.parts[-1].meaning}" for each in nested]
     lines += [f"  {reason}" for reason in stages.given_up]
     return "\n".join(lines)
 
 
-def _version_lines(program: Program, plan: Plan, is_first: bool) -> list[str]:
-    """A version; the first one of a plan with what its workers share out."""
-    if not is_first:
-        how = "; ".join(part.meaning for part in program.recipe.of_loops)
+def _version_lines(program: Program, plan: Plan, first: Program) -> list[str]:
+    """A version; the first one of a plan with what its workers share out, others with what they have beside it."""
+    if program is not first:
+        how = "; ".join(part.meaning for part in program.recipe.of_loops if not first.recipe.has(part))
         return [f"  {program.name}: the same, {how}"]
     meanings = [part.meaning for part in program.recipe.own_parts if not part.is_seen]
     if not plan.team:

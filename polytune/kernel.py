@@ -297,10 +297,24 @@ class Kernel(CallableKernel, Generic[P, R]):
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
-                of_history = "\n".join((*described, str(signature), str(self.is_strict)))
-                history_name = hashlib.sha256(of_history.encode()).hexdigest()
-                name = f"{self.__name__} {history_name[:16]}"
+                name = self._name_in_history(signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
+
+    def name_in_history(self, signature: Signature | None = None) -> str:
+        """What the kernel is called in the history, for arguments of some types: its name, and a hash of what its
+        source says.
+
+        Args:
+            signature: the types; those of the annotations and the source where not given.
+        """
+        if self._outside is None:
+            self._surroundings = surroundings_of(self.__wrapped__)
+            self._outside = self._surroundings.values
+        return self._name_in_history(signature or self.stages().signature)
+
+    def _name_in_history(self, signature: Signature) -> str:
+        parts = (self._text, self._surroundings.text, str(signature), str(self.is_strict))
+        return f"{self.__name__} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
     @functools.cached_property
     def _text(self) -> str:

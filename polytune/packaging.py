@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polytune.errors import PolytuneError
+from polytune.history import default_store, machine_key
 from polytune.runtime.cache_key import runtime_digest
 from polytune.runtime.embedded import text_digest
+from polytune.runtime.threads import maximum_threads
 from polytune.tuner import Budget
 from polytune.version import __version__
 
@@ -26,7 +28,7 @@ FIRST_WORDS = '"""Kernels compiled by polytune'
 """How the ``__init__.py`` of every package begins."""
 
 
-def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -> None:
+def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True, tuned: bool = False) -> None:
     """Write a package with one module per kernel, for the types that its annotations and its source give.
 
     Each kernel keeps what it was annotated with, the defaults of its arguments, and its documentation.  The package
@@ -38,6 +40,8 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -
         directory: where to.
         devices: whether kernels have a version for devices too.  It is used where the application finds any, whether or
             not the machine that builds has one.
+        tuned: whether the best configurations that are known on this machine go with the package, one for each size of
+            arguments: its kernels try them first, and run them where nothing is tuned.
 
     Raises:
         UnsupportedSourceError: a kernel's source cannot be compiled.
@@ -47,7 +51,8 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True) -
     check_names([kernel.__name__ for kernel in kernels])
     ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
     modules = {f"_{kernel.__name__}.py": kernel.module_text(devices=devices) for kernel in ordered}
-    initial = _initial(ordered, [text_digest(text) for text in modules.values()])
+    best = [_tuned(kernel) if tuned else {} for kernel in ordered]
+    initial = _initial(ordered, [text_digest(text) for text in modules.values()], best)
     directory.mkdir(parents=True, exist_ok=True)
     earlier = set(_modules_of(directory))
     for name, text in modules.items():
@@ -83,10 +88,19 @@ def check_names(names: Sequence[str]) -> None:
         first[folded] = name
 
 
-def _initial(kernels: Sequence[Kernel], digests: Sequence[str]) -> str:
+def _tuned(kernel: Kernel) -> dict[str, dict[str, Any]]:
+    """The best configurations that the history knows of a kernel on this machine, by sizes."""
+    found: dict[str, dict[str, Any]] = {}
+    for measurement in default_store().all(kernel.name_in_history(), None, machine_key(maximum_threads())):
+        if measurement.status == "ok":
+            found.setdefault(measurement.shape, dict(measurement.configuration))  # the fastest comes first
+    return found
+
+
+def _initial(kernels: Sequence[Kernel], digests: Sequence[str], tuned: Sequence[dict[str, dict[str, Any]]]) -> str:
     """The text of the ``__init__.py``."""
     names = [kernel.__name__ for kernel in kernels]
-    arguments = [", ".join(_arguments(kernel, digest)) for kernel, digest in zip(kernels, digests, strict=True)]
+    arguments = [", ".join(_arguments(*each)) for each in zip(kernels, digests, tuned, strict=True)]
     used = [name for name in ("Budget", "Thresholds") if any(f"{name}(" in text for text in arguments)]
     places = {"Budget": "polytune.tuner", "Thresholds": "polytune.runtime.rules"}
     lines = [f'{FIRST_WORDS} {__version__}: {", ".join(names)}."""', ""]
@@ -101,7 +115,7 @@ def _initial(kernels: Sequence[Kernel], digests: Sequence[str]) -> str:
     return "\n".join([*lines, ")", ""])
 
 
-def _arguments(kernel: Kernel, digest: str) -> Iterator[str]:
+def _arguments(kernel: Kernel, digest: str, tuned: dict[str, dict[str, Any]]) -> Iterator[str]:
     """What an embedded kernel is made from."""
     yield f"_{kernel.__name__}"
     yield f'"{digest}"'
@@ -120,6 +134,8 @@ def _arguments(kernel: Kernel, digest: str) -> Iterator[str]:
         yield f"thresholds={_call_text(kernel.thresholds)}"
     if not kernel.background:
         yield "background=False"
+    if tuned:
+        yield f"tuned={tuned!r}"
 
 
 def _number_text(kernel: str, argument: str, value: Any) -> str:

@@ -22,6 +22,9 @@ def build(
     devices: Annotated[
         bool, typer.Option("--devices/--no-devices", help="Whether it can use GPUs, where the application has any.")
     ] = True,
+    tuned: Annotated[
+        bool, typer.Option("--tuned", help="Whether the best configurations known on this machine go with it.")
+    ] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -38,7 +41,7 @@ def build(
     from polytune.packaging import build as build_package
 
     with progress.status(f"building {output.name}: {', '.join(names)}"):
-        build_package(kernels, output, devices=devices)
+        build_package(kernels, output, devices=devices, tuned=tuned)
     if as_json:
         print_json({"package": str(output), "kernels": names})
     else:

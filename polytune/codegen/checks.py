@@ -18,7 +18,7 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
-def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsCondition | UnassignedRead]) -> None:
+def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
     """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
     or some variable be read that nothing has assigned.
 
@@ -28,14 +28,14 @@ def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsConditi
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
     """
-    # The bounds of accesses are simplified for sizes that fit.
-    conditions = (*scop.size_conditions, *found)
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
-    if conditions:
+    # The bounds of accesses are simplified for sizes that fit, which are looked at first.
+    checked = (*scop.size_conditions, *conditions)
+    if checked:
         with writer.indented(f"{MARK}PLACES = ("):
-            for condition in conditions:
+            for condition in checked:
                 writer.line(f"{_location_text(condition.location)},")
         writer.line(")")
     else:
@@ -49,7 +49,7 @@ def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsConditi
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
-        for number, condition in enumerate(conditions):
+        for number, condition in enumerate(checked):
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
@@ -90,14 +90,14 @@ def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
         _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
         for part in condition.parts or (condition.what,)
     )
-    values, why = _parameter_values(condition.violated, scop), literal("\nwhy: NumPy raises an error here, for ")
+    values = _parameter_values(condition.violated, scop)
     after = literal(f"\ninstead: {condition.remedy}")
-    return f'f"{{{place}}}: {parts}" f"{{{place}.caret_below}}" {why} f"{values}" {after}'
+    return f'f"{{{place}}}: {parts}{{{place}.caret_below}}" {literal(chr(10) + "for ")} f"{values}" {after}'
 
 
 def _quoted(text: str) -> str:
     """Text as a part of an f-string in double quotes."""
-    return literal(text)[1:-1].replace("{", "{{").replace("}", "}}").replace('"', "'")
+    return literal(text)[1:-1].replace('"', '\\"').replace("{", "{{").replace("}", "}}")
 
 
 def _parameter_values(violated: isl.Set, scop: Scop) -> str:

@@ -161,10 +161,10 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
 
 
 def _text(node: Expression | VectorExpression) -> str:
-    return expression_text(node, _Place().text)
+    return expression_text(node, _AsInTheSource().text)
 
 
-class _Place:
+class _AsInTheSource:
     """Elements as the source has them."""
 
     def text(self, node: Element | VectorExpression) -> str:

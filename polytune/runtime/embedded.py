@@ -10,6 +10,7 @@ import hashlib
 import inspect
 from collections.abc import Mapping
 from types import ModuleType
+from typing import Any
 
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.cache_key import key_of, runtime_digest
@@ -65,6 +66,7 @@ class EmbeddedKernel(CallableKernel):
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
         background: bool = True,
+        tuned: Mapping[str, Mapping[str, Any]] | None = None,
     ):
         """
         Args:
@@ -74,6 +76,7 @@ class EmbeddedKernel(CallableKernel):
             defaults: of its arguments, by name.
             budget, thresholds, background: as for ``polytune.kernel``; attributes of the kernel change the first and
                 the last one later.
+            tuned: by the sizes of arguments, what is tried first.
         """
         given = defaults or {}
         parameters = [
@@ -97,6 +100,7 @@ class EmbeddedKernel(CallableKernel):
         self._wanted: Signature = module.SIGNATURE
         self._identity = f"{module.NAME} {digest}"
         self._code = key_of("package", digest)[:16]
+        self._loaded = {(self._identity, shape): configuration for shape, configuration in (tuned or {}).items()}
 
     def __repr__(self) -> str:
         return f"<polytune embedded kernel {self.__name__}({self._wanted})>"

@@ -6,11 +6,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import polytune
+from polytune.cli.target import load_kernel
 from polytune.errors import PolytuneError
+from polytune.history import default_store, machine_key
 from polytune.packaging import build
+from polytune.runtime.threads import maximum_threads
 
 ROOT = Path(__file__).parents[2]
 
@@ -151,3 +155,46 @@ def test_two_kernels_of_one_name(run, kernels_file, tmp_path):
 @pytest.mark.parametrize("name", ["class", "import"])
 def test_keyword_is_no_name_of_a_package(run, kernels_file, tmp_path, name):
     assert run("build", kernels_file, "-o", tmp_path / name).code == 2
+
+
+TYPED = """
+import polytune
+
+@polytune.kernel
+def doubled(x: "float64[::1]"):
+    for i in range(x.shape[0]):
+        x[i] = 2.0 * x[i]
+"""
+
+
+def test_a_package_takes_the_best_known_along_if_it_is_wanted(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernels.py").write_text(TYPED)
+    kernel = load_kernel(f"{tmp_path}/kernels.py:doubled")
+    name, machine = kernel.name_in_history(), machine_key(maximum_threads())
+    store = default_store()
+    store.record(name, "x_0=7", machine, {"version": "source"}, 1e-6)
+    store.record(name, "x_0=7", machine, {"version": "parallel"}, 2e-6)
+    store.record(name, "x_0=8", "another machine", {"version": "source"}, 1e-6)
+    assert run("build", f"{tmp_path}/kernels.py", "-o", tmp_path / "plain").code == 0
+    assert "tuned=" not in (tmp_path / "plain" / "__init__.py").read_text()
+    ran = run("build", f"{tmp_path}/kernels.py", "-o", tmp_path / "packed", "--tuned")
+    assert ran.code == 0, ran.err
+    assert "tuned={'x_0=7': {'version': 'source'}}" in (tmp_path / "packed" / "__init__.py").read_text()
+    program = (
+        f"import sys; sys.path.append({str(tmp_path)!r})\n"
+        "import numpy as np, packed\n"
+        "x = np.ones(7)\n"
+        "print(packed.doubled.tuner(x).choose()['version'])\n"
+        "packed.doubled.freeze()\npacked.doubled(x)\nassert (x == 2).all()\n"
+    )
+    used = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert used.returncode == 0, used.stderr
+    assert used.stdout.split() == ["source"]
+
+
+def test_what_a_kernel_is_called_in_the_history_is_what_its_calls_say(tmp_path, monkeypatch):
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "kernels.py").write_text(TYPED)
+    kernel = load_kernel(f"{tmp_path}/kernels.py:doubled")
+    assert kernel.tuner(np.ones(7)).key.kernel == kernel.name_in_history()
