@@ -16,13 +16,14 @@ __all__ = ["current_threads", "maximum_threads"]
 @functools.cache
 def maximum_threads() -> int:
     """The largest team whose workers all run at once in this process: as many as it may keep cores busy, by its
-    affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` or ``OMP_NUM_THREADS`` says so, or where pytest
-    runs tests in several processes.  Read once."""
+    affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` or ``OMP_NUM_THREADS`` says so, or, where
+    neither is set, pytest runs tests in several processes.  Read once."""
     allowed = [numba.config.NUMBA_NUM_THREADS, machine().cores]
     openmp = _first_number(os.environ.get("OMP_NUM_THREADS", ""))
     if openmp is not None:
         allowed.append(openmp)
-    processes = _first_number(os.environ.get("PYTEST_XDIST_WORKER_COUNT", ""))
+    said = "NUMBA_NUM_THREADS" in os.environ or openmp is not None
+    processes = None if said else _first_number(os.environ.get("PYTEST_XDIST_WORKER_COUNT", ""))
     if processes is not None:
         allowed.append(machine().cores // processes)
     return max(1, min(allowed))

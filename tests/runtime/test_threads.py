@@ -148,13 +148,17 @@ def test_what_others_say_about_threads_is_obeyed(monkeypatch, variables, wanted)
         maximum_threads.cache_clear()
 
 
-def test_processes_of_xdist_share_the_cores(monkeypatch):
-    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+@pytest.mark.parametrize(("variable", "wanted"), [(None, 2), ("NUMBA_NUM_THREADS", 6), ("OMP_NUM_THREADS", 6)])
+def test_processes_of_xdist_share_the_cores_unless_something_is_said(monkeypatch, variable, wanted):
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        monkeypatch.delenv(name, raising=False)
+    if variable is not None:
+        monkeypatch.setenv(variable, "6")
     monkeypatch.setenv("PYTEST_XDIST_WORKER_COUNT", "3")
-    monkeypatch.setattr(module.numba.config, "NUMBA_NUM_THREADS", 1000)
+    monkeypatch.setattr(module.numba.config, "NUMBA_NUM_THREADS", 1000 if variable is None else 6)
     monkeypatch.setattr(module, "machine", lambda: Machine("x", "", 7, 32, ()))
     maximum_threads.cache_clear()
     try:
-        assert maximum_threads() == 2
+        assert maximum_threads() == wanted
     finally:
         maximum_threads.cache_clear()

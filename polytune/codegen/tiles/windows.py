@@ -9,7 +9,7 @@ from polytune.codegen.loops import TiledMember
 from polytune.errors import UnprovenError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.generated_names import generated
-from polytune.schedule.analysis.instances import executes_each_once, lies_between
+from polytune.schedule.analysis.instances import executes_each_once, lies_between, may_be_shifted
 from polytune.schedule.regions import Region
 from polytune.schedule.unions import isl_id, parameter
 
@@ -47,10 +47,13 @@ def loops_of_schedule(build: isl.AstBuild, schedule: isl.Schedule) -> isl.AstNod
     """isl's AST of a schedule tree: the one place where loops are made of trees.
 
     Raises:
-        UnprovenError: it is not proven that they execute each instance of the tree's domain exactly once.
+        UnprovenError: it is not proven that they execute each instance of the tree's domain exactly once, or isl may
+            change their order.
     """
     if not executes_each_once(schedule):
         raise UnprovenError("it could not be proven that each statement instance is executed exactly once")
+    if may_be_shifted(schedule):
+        raise UnprovenError("isl may change the order of iterations whose strides depend on outer loops")
     return build.node_from_schedule(schedule)
 
 

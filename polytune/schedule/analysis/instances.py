@@ -13,7 +13,7 @@ import islpy as isl
 from polytune.frontend.budget import within_budget
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import MARK, Plan
-from polytune.schedule.unions import domain_of, sets_of
+from polytune.schedule.unions import domain_of, maps_of, sets_of
 
 OPERATIONS = 1_000_000
 """isl's budget for the proof of one tree, in its own basic operations (a quarter of a second)."""
@@ -169,3 +169,25 @@ def lies_between(instances: isl.UnionSet, position: isl.UnionPwAff, lower: isl.P
         if not at.is_subset(lower.le_set(value).intersect(upper.gt_set(value))):
             return False
     return True
+
+
+def may_be_shifted(schedule: isl.Schedule) -> bool:
+    """Whether isl may put statements of strided loops into a wrong order when it makes loops of a schedule.
+
+    It shifts iterations of one statement along a loop so that they meet those of another one with the same stride and
+    another offset.  Where offsets depend on outer loops, isl 0.27 has also shifted a third statement, which has no
+    iterations where the second has any: before one that it has to follow.  So with T the schedule, the values
+    ``T(S)`` of all statements S have to have the same stride and the same offset along each loop where some offset is
+    no constant.
+    """
+    times = [part.range() for part in maps_of(schedule.get_map().intersect_domain(schedule.get_domain()))]
+    if len(times) < 2 or not any(piece.dim(isl.dim_type.div) for part in times for piece in part.get_basic_sets()):
+        return False
+    for place in range(times[0].dim(isl.dim_type.set)):
+        found = [part.get_stride_info(place) for part in times]
+        offsets = [info.get_offset() for info in found if not info.get_stride().is_one()]
+        if all(offset.is_cst() for offset in offsets):
+            continue
+        if len({(str(info.get_stride()), str(info.get_offset())) for info in found}) > 1:
+            return True
+    return False

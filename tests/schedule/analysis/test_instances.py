@@ -10,10 +10,18 @@ import pytest
 from polytune.codegen import programs
 from polytune.codegen.programs import generate_program
 from polytune.errors import UnprovenError
+from polytune.pipeline import Stages
 from polytune.schedule.analysis import instances
-from polytune.schedule.analysis.instances import executes_each_once, has_all_in_regions, is_of_source, lies_between
+from polytune.schedule.analysis.instances import (
+    executes_each_once,
+    has_all_in_regions,
+    is_of_source,
+    lies_between,
+    may_be_shifted,
+)
 from polytune.schedule.candidate import Candidate
 from polytune.schedule.regions import RegionKind
+from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.versions import attempt_program
 from tests.schedule.kernels import POLYBENCH, SMALL, Case, polybench_case
 
@@ -153,3 +161,24 @@ def test_unproven_versions_are_left_out_and_named(monkeypatch: pytest.MonkeyPatc
     stages = replace(small.stages)
     assert [program.name for program in stages.programs] == ["source"]
     assert any(line.startswith("parallel: ") for line in stages.given_up)
+
+
+def three_strides(n, m, B):
+    for i in range(0, n, 2):
+        for j in range(i, -1, -1):
+            B[i + 4, j + 1] = B[i + 4, j + 4]
+    for i in range(0, n, 2):
+        B[0, i + 1] = B[i + 4, i + 1]
+        for j in range(-2, m, 2):
+            B[j + 4, i + 1] = B[j + 2, i + 1]
+
+
+def test_loops_of_which_isl_changes_the_order_are_not_made() -> None:
+    """In one loop isl shifts the second assignment to the iteration before that of the first one, which it needs."""
+    types = (("n", ScalarType("int64")), ("m", ScalarType("int64")), ("B", ArrayType("float64", 2)))
+    stages = Stages(three_strides, Signature(types))
+    shifted = [str(plan.recipe) for plan in stages.plans if may_be_shifted(plan.schedule)]
+    assert shifted
+    assert all(any(text.startswith(f"{name}:") for text in stages.given_up) for name in shifted)
+    assert "source" in [program.name for program in stages.programs]
+    assert not any(may_be_shifted(plan.schedule) for plan in polybench_case("jacobi-2d").stages.plans)
