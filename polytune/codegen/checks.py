@@ -18,7 +18,7 @@ from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
 
 
-def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsCondition | UnassignedRead]) -> None:
+def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCondition | UnassignedRead]) -> None:
     """Write ``check(<arguments>, <parameters>)``, which raises ArgumentError where some access would be out of range,
     or some variable be read that nothing has assigned.
 
@@ -28,14 +28,14 @@ def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsConditi
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
     """
-    # The bounds of accesses are simplified for sizes that fit.
-    conditions = (*scop.size_conditions, *found)
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]
     names = ", ".join([*arguments, *(name for name in parameters if name not in arguments)])
-    if conditions:
+    # The bounds of accesses are simplified for sizes that fit, which are looked at first.
+    checked = (*scop.size_conditions, *conditions)
+    if checked:
         with writer.indented(f"{MARK}PLACES = ("):
-            for condition in conditions:
+            for condition in checked:
                 writer.line(f"{_location_text(condition.location)},")
         writer.line(")")
     else:
@@ -49,7 +49,7 @@ def write_checks(writer: SourceWriter, scop: Scop, found: Sequence[BoundsConditi
         for name, array, dimension in extents:
             if name not in parameters:
                 writer.line(f"{name} = {array}.shape[{dimension}]")
-        for number, condition in enumerate(conditions):
+        for number, condition in enumerate(checked):
             build = isl.AstBuild.from_context(isl.Set.universe(scop.context.get_space()))
             test = convert_expression(build.expr_from_set(condition.violated))
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
@@ -149,39 +149,26 @@ def write_index_checks(writer: SourceWriter, scop: Scop) -> None:
     def text(function: isl.PwAff) -> str:
         return expression_text(convert_expression(build.expr_from_pw_aff(function)), compiled=False)
 
+    with writer.indented(f"{MARK}INDEX_REPORTS = ("):
+        for check in scop.checks:
+            writer.line(f"{report_text(check.report)},")
+    writer.line(")")
+    writer.line()
+    writer.line()
     with writer.indented(f"def check_indexes({names}):"):
         writer.line('"""Raise unless all numbers in index arrays are in range."""')
-        for check in scop.checks:
+        for number, check in enumerate(scop.checks):
             test = convert_expression(build.expr_from_set(check.executed))
             box = ", ".join(f"{text(low)}:{text(high)} + 1" for low, high in zip(check.low, check.high, strict=True))
             extent = expression_text(check.extent, compiled=False)
             with writer.indented(f"if {expression_text(test, compiled=False)}:"):
-                writer.line(
-                    f"{MARK}require_range({check.array}[{box}], {extent}, {literal(report_text(check.report))})"
-                )
+                report = f"{MARK}INDEX_REPORTS[{number}]"
+                writer.line(f"{MARK}require_range({check.array}[{box}], {extent}, {report})")
     writer.line()
     writer.line()
 
 
-def report_text(report: Report, *, before: bool = True) -> str:
-    """What is said of a subscript that is out of range.
-
-    Args:
-        report: where it stands.
-        before: whether nothing has been written.
-    """
-    arrays = " or ".join(repr(name) for name in report.arrays)
-    references = ", ".join(report.references)
-    written = (
-        "some number that is read for it is below -n, or not below n, for an axis of n elements; nothing was written"
-        if before
-        else "a subscript that depends on data is only known while the kernel runs; from then on nothing that needs it "
-        "was computed, and what had been written until then is"
-    )
-    lines = [
-        f"{report.location}: a subscript of {arrays} was out of range, in {references}",
-        report.location.caret(),
-        f"why: {written}",
-        "instead: pass subscripts from -n to n - 1 for an axis of n elements, or test them before they are used",
-    ]
-    return "\n".join(line for line in lines if line)
+def report_text(report: Report) -> str:
+    """A report as the arguments of a SubscriptError."""
+    texts = (f"({', '.join(map(literal, names))},)" for names in (report.arrays, report.references))
+    return f"({_location_text(report.location)}, {', '.join(texts)})"

@@ -430,9 +430,11 @@ class GeneratedKernel:
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
         """Whether nothing but a context is needed to run a configuration: it runs on the processor, and there are
-        neither local arrays nor a result."""
-        name = configuration["version"]
-        return name != PARTITIONED and name in self._addresses and not self.module.SCRATCH and self._result is None
+        neither local arrays nor a result, nor anything to be tested each time: numbers in index arrays, and what the
+        kernel asserts."""
+        name, module = configuration["version"], self.module
+        has_more = module.SCRATCH or module.INDEXES or self._require is not None or self._result is not None
+        return name != PARTITIONED and name in self._addresses and not has_more
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun:
         """A configuration and a checked call, to be run again and again; see `can_bind`."""

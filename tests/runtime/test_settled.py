@@ -337,3 +337,31 @@ def test_the_short_way_is_the_short_one(kernel, made, monkeypatch):
     monkeypatch.setattr(GeneratedKernel, "run", fails)
     kernel(*given, 2.0, 1)
     assert made[-1]
+
+
+def gathered(x, index, y):
+    for i in range(len(index)):
+        y[i] = x[index[i]]
+
+
+def asserted(x, y):
+    assert x[0] > 0.0, "the first element is to be positive"
+    for i in range(len(x)):
+        y[i] = 2.0 * x[i]
+
+
+def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
+    x, index, y = np.arange(1.0, 9.0), np.array([3, 1, 2]), np.zeros(8)
+    store = Store(tmp_path / "history.sqlite")
+    gather, double = polytune.Kernel(gathered, background=False), polytune.Kernel(asserted, background=False)
+    for kernel, arguments in ((gather, (x, index, y)), (double, (x, y))):
+        kernel._store = store
+        settle(kernel, *arguments)
+        for _ in range(4):
+            check(kernel, *arguments)
+        assert not made[-1]
+    index[1], x[0] = 8, -1.0
+    with pytest.raises(IndexError):
+        gather(x, index, y)
+    with pytest.raises(AssertionError, match="positive"):
+        double(x, y)
