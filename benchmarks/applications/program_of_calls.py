@@ -1,0 +1,73 @@
+"""One process of ``benchmarks.applications``: a program that calls a kernel again and again.
+
+``python -m benchmarks.applications.program_of_calls KERNEL COMPILER CALLS SECONDS FILE`` calls it ``CALLS`` times, and
+then, where ``SECONDS`` are not 0, until so many have passed since the first call.  It prints a line of JSON after the
+first call, for its parent to take the time, and one at the end, and writes the arrays to ``FILE``.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from benchmarks.applications.case import cases
+
+LATE = 20
+"""How many of the last calls stand for a late one."""
+
+
+def compiled(function: Callable[..., Any], compiler: str, unlimited: bool) -> Callable[..., Any]:
+    """The function as a user of a compiler has it: with the decorator swapped, and nothing else."""
+    if compiler == "numba":
+        from numba import njit
+
+        return njit(parallel=True, fastmath=True)(function)
+    import polytune
+
+    return polytune.kernel(budget=None)(function) if unlimited else polytune.kernel(function)
+
+
+def main(name: str, compiler: str, calls: int, seconds: float, file: str) -> None:
+    """Run the program."""
+    found = cases()[name]
+    arguments, begin = found.arguments(), found.arguments()
+    function = compiled(found.function, compiler, unlimited=seconds > 0)
+    arrays = [(now, start) for now, start in zip(arguments, begin, strict=True) if isinstance(now, np.ndarray)]
+    times: list[float] = []
+
+    def call() -> Any:
+        for now, start in arrays:
+            np.copyto(now, start)
+        started = time.perf_counter()
+        result = function(*arguments)
+        times.append(time.perf_counter() - started)
+        return result
+
+    result = call()
+    print(json.dumps({"first": times[0]}), flush=True)
+    began = time.perf_counter()
+    for _ in range(calls - 1):
+        result = call()
+    while time.perf_counter() - began < seconds:
+        result = call()
+    np.savez(file, *(now for now, _ in arrays), **({} if result is None else {"result": result}))
+    late = sorted(times[-LATE:])[len(times[-LATE:]) // 2]
+    print(json.dumps({"all": sum(times[:calls]), "late": late, "calls": len(times), **tried(function, arguments)}))
+
+
+def tried(function: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
+    """How many configurations a kernel of polytune has measured, and which one it runs."""
+    if not hasattr(function, "tuner"):
+        return {}
+    statistics = function.tuner(*arguments).statistics()
+    return {"tried": statistics.explored}
+
+
+if __name__ == "__main__":
+    kernel, which, count, limit, target = sys.argv[1:]
+    main(kernel, which, int(count), float(limit), target)

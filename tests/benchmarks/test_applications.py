@@ -1,0 +1,104 @@
+"""The corpus of applications, and the program that compares two compilers on it."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import math
+from types import FunctionType
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from benchmarks.applications import comparison
+from benchmarks.applications.__main__ import app
+from benchmarks.applications.case import Case, cases
+from benchmarks.applications.comparison import Comparison, Ran, compare, geometric_mean
+from benchmarks.applications.program_of_calls import compiled
+from polytune.pipeline import Stages
+from polytune.runtime.arguments import signature_of
+
+CORPUS = cases()
+CORPUS_ARRAYS = {name: tuple(inspect.signature(case.function).parameters) for name, case in CORPUS.items()}
+
+
+@pytest.mark.parametrize("name", CORPUS)
+def test_kernels_of_the_corpus_are_accepted(name: str) -> None:
+    case = CORPUS[name]
+    assert isinstance(case.function, FunctionType)
+    names = list(inspect.signature(case.function).parameters)
+    stages = Stages(case.function, signature_of(names, case.arguments()))
+    assert stages.scop.statements
+    assert all(condition.array in CORPUS_ARRAYS[name] for condition in stages.bounds)
+
+
+def test_arguments_of_a_case_are_the_same_each_time_and_new() -> None:
+    first, second = CORPUS["heat"].arguments(), CORPUS["heat"].arguments()
+    assert first[0] is not second[0]
+    np.testing.assert_array_equal(first[0], second[0])
+
+
+def test_compilers_agree_with_plain_python() -> None:
+    def smooth(x, out):
+        for i in range(1, len(x) - 1):
+            out[i] = (x[i - 1] + x[i] + x[i + 1]) / 3.0
+
+    x = np.arange(20.0)
+    wanted = np.zeros(20)
+    smooth(x, wanted)
+    for compiler in comparison.COMPILERS:
+        out = np.zeros(20)
+        compiled(smooth, compiler, unlimited=False)(x, out)
+        np.testing.assert_allclose(out, wanted)
+
+
+def test_ratios_are_of_medians() -> None:
+    found = Comparison("some")
+    assert math.isnan(found.ratio("program", "all"))
+    for seconds in (1.0, 9.0, 2.0):
+        found.program["polytune"].append(Ran(1.0, 0.5, seconds, 0.1, 3))
+        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, None))
+    assert found.ratio("program", "all") == 0.5
+    assert found.ratio("program", "late") == 0.5
+    assert found.to_json()["program"]["polytune"][1]["all"] == 9.0
+    assert geometric_mean([0.5, 2.0, math.nan, 8.0]) == pytest.approx(2.0)
+    assert math.isnan(geometric_mean([]))
+
+
+def test_processes_are_compared_and_their_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = compare(CORPUS["damped"], 1, 0.0, calls=3)
+    assert not found.wrong
+    assert {compiler: len(runs) for compiler, runs in found.program.items()} == {"polytune": 1, "numba": 1}
+    assert len(found.warm) == 1 and not any(found.tuned.values())
+    (ran,) = found.program["polytune"]
+    assert ran.start > ran.first > 0 and ran.tried is not None
+
+
+def test_results_that_differ_are_named() -> None:
+    same = [np.arange(5.0)]
+    assert comparison._difference({"polytune": same, "numba": [same[0] + 1e-12]}) == ""
+    assert "array 0" in comparison._difference({"polytune": same, "numba": [same[0] + 1e-3]})
+    assert "array 0" in comparison._difference({"polytune": [np.arange(5)], "numba": [np.arange(5) + 1]})
+
+
+def test_unknown_kernel_is_bad_usage() -> None:
+    ran = CliRunner().invoke(app, ["heet"])
+    assert ran.exit_code == 2
+
+
+def test_output_is_one_json_object(monkeypatch: pytest.MonkeyPatch) -> None:
+    def one(case: Case, *_: object) -> Comparison:
+        found = Comparison(case.name)
+        found.program["polytune"].append(Ran(1.0, 0.5, 2.0, 0.1, 3))
+        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, None))
+        found.warm.append(Ran(0.5, 0.1, 1.0, 0.1, 1))
+        return found
+
+    monkeypatch.setattr("benchmarks.applications.__main__.compare", one)
+    ran = CliRunner().invoke(app, ["heat", "triad", "--json"])
+    assert ran.exit_code == 0
+    found = json.loads(ran.stdout)
+    assert found["geometric_means"] == {"all calls": 0.5, "a late call": 0.5, "tuned": None}
+    assert [each["kernel"] for each in found["kernels"]] == ["heat", "triad"]
+    assert CliRunner().invoke(app, ["heat"]).exit_code == 0
