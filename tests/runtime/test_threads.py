@@ -70,6 +70,7 @@ def run(folder: Path, limits: list[int], **surroundings: str) -> tuple[list[dict
     script = folder / "program.py"
     script.write_text(PROGRAM)
     env = {**os.environ, "POLYTUNE_CACHE_DIR": str(folder / "kept"), "PYTHONPATH": str(ROOT), **surroundings}
+    env.pop("PYTEST_XDIST_WORKER_COUNT", None)  # unless a test says so
     env.pop("NUMBA_NUM_THREADS", None) if "NUMBA_NUM_THREADS" not in surroundings else None
     ran = subprocess.run(
         [sys.executable, str(script), json.dumps(limits)], env=env, capture_output=True, text=True, timeout=500
@@ -135,7 +136,7 @@ def test_key_names_threads_where_they_are_not_the_cores():
     ],
 )
 def test_what_others_say_about_threads_is_obeyed(monkeypatch, variables, wanted):
-    for name in ("OMP_NUM_THREADS", "PYTEST_XDIST_WORKER_COUNT"):
+    for name in ("OMP_NUM_THREADS", "NUMBA_NUM_THREADS", "PYTEST_XDIST_WORKER_COUNT"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
         monkeypatch.setenv(name, value)
