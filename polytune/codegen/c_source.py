@@ -17,9 +17,10 @@ from polytune.codegen.device.c_expressions import Context, c_name, c_text
 from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.names import Namespace
+from polytune.codegen.source_loops import source_loops
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
-from polytune.errors import PolytuneError
+from polytune.errors import PolytuneError, UnprovenError
 from polytune.frontend.expression import (
     Argument,
     Assign,
@@ -104,10 +105,14 @@ class CFunction:
 
 
 def source_order(scop: Scop) -> Node:
-    """The loops of a kernel in source order, untiled, in the loop IR."""
+    """The loops of a kernel in source order, untiled, in the loop IR: isl's, or where those are not proven, the
+    source's own."""
     names = Names()
     build = ast_build(scop.context, names, schedule_depth(scop.schedule.get_root()))
-    return convert_node(loops_of_schedule(build, scop.schedule), scop)
+    try:
+        return convert_node(loops_of_schedule(build, scop.schedule), scop)
+    except UnprovenError:
+        return source_loops(scop)
 
 
 def c_function(

@@ -21,11 +21,15 @@ def source_program(plan: Plan, scop: Scop) -> Program:
         scop: its kernel.
     """
     (region,) = plan.regions
-    names = Names()
-    body = _sequence(scop.nodes, {}, 0, names, scop)
+    body = source_loops(scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
     code = RegionCode(0, region.kind.value, body=body, private=region.local, local=scalars)
     return Program(plan.recipe, RegionCall(0, ()), (code,), False, ())
+
+
+def source_loops(scop: Scop) -> Node:
+    """The loops and conditions of a kernel's source, as they stand."""
+    return _sequence(scop.nodes, {}, 0, Names(), scop)
 
 
 def _sequence(
