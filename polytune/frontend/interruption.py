@@ -5,9 +5,9 @@ hundred thousand of them have taken six seconds.  isl holds Python's lock while 
 stop it.  A timer of the system (``timer_create``, POSIX.1-2017) can: when it expires, the C library calls
 ``isl_ctx_abort`` in a thread of its own, and isl's next operation fails.
 
-The address of isl's context is found in the object of islpy that holds it, and is believed only where the context's
-greatest number of operations is there too, which islpy sets.  Where there is no such timer (only Linux has one and
-``/proc``), or the address is not found, operations alone bound the work.
+The address of isl's context is found in the object of islpy that holds it, and is believed only where isl, asked about
+the context at that address, knows the greatest number of operations that islpy has set.  Where there is no such timer
+(only Linux has one and ``/proc``), or the address is not found, operations alone bound the work.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
-from struct import iter_unpack, pack
+from struct import iter_unpack
 
 import islpy as isl
 
@@ -31,7 +31,7 @@ _CALL_IN_A_THREAD = 2
 """``SIGEV_THREAD``: the C library calls a function when the timer expires."""
 
 _CONTEXT_BYTES = 1024
-"""How much is read of what may be isl's context."""
+"""How many bytes behind an address have to be memory for it to be isl's context's."""
 
 
 _bounded = threading.local()
@@ -49,7 +49,7 @@ def interrupted_after(context: isl.Context, seconds: float) -> Iterator[None]:
         seconds: the processor time, in seconds; the block is not bounded where that is infinite.
     """
     timers = None if seconds == float("inf") or getattr(_bounded, "now", False) else _timers()
-    address = None if timers is None else _address(context)
+    address = None if timers is None else timers.address(context)
     timer = None if timers is None or address is None else timers.start(address, max(seconds, 1e-3))
     if timers is None or timer is None:
         yield
@@ -67,6 +67,8 @@ class _Timers:
 
     def __init__(self, library: ctypes.CDLL, system: ctypes.CDLL):
         self._abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
+        self._operations = library.isl_ctx_get_max_operations
+        self._operations.argtypes, self._operations.restype = (ctypes.c_void_p,), ctypes.c_ulong
         self._system = system
 
     def start(self, address: int, seconds: float) -> ctypes.c_void_p | None:
@@ -95,6 +97,36 @@ class _Timers:
     def _set(self, timer: ctypes.c_void_p, seconds: float) -> None:
         setting = _Setting(value=_Duration(int(seconds), int(seconds % 1 * 1e9)))
         self._system.timer_settime(timer, 0, ctypes.byref(setting), None)
+
+    def address(self, context: isl.Context) -> int | None:
+        """The address of the isl context that an object of islpy holds, in it or behind one pointer more; None where it
+        is not found."""
+        before = context.get_max_operations()
+        try:
+            with open("/proc/self/mem", "rb", buffering=0) as memory:
+                inside = _words(memory.fileno(), id(context), type(context).__basicsize__)[2:]
+                for address in (*inside, *(word for each in inside for word in _words(memory.fileno(), each, 8))):
+                    if self._is_context(memory.fileno(), address, context):
+                        return address
+        except OSError:
+            return None
+        finally:
+            context.set_max_operations(before)
+        return None
+
+    def _is_context(self, memory: int, address: int, context: isl.Context) -> bool:
+        """Whether isl, asked about the context at an address, knows what islpy sets in a context.
+
+        isl reads one word at a fixed place behind the address, which has to be memory.  That the value is somewhere
+        behind the address would not do: the object that holds the context's address may lie just before the context.
+        """
+        if len(_bytes(memory, address, _CONTEXT_BYTES)) < _CONTEXT_BYTES:
+            return False
+        for operations in (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9):
+            context.set_max_operations(operations)
+            if self._operations(address) != operations:
+                return False
+        return True
 
 
 class _Duration(ctypes.Structure):
@@ -132,42 +164,11 @@ def _timers() -> _Timers | None:
             files = {line.split(maxsplit=5)[-1].strip() for line in mapped if "isl" in line and ".so" in line}
         for file in sorted(files):
             library = ctypes.CDLL(file)
-            if hasattr(library, "isl_ctx_abort") and hasattr(system, "timer_create"):
+            if hasattr(library, "isl_ctx_get_max_operations") and hasattr(system, "timer_create"):
                 return _Timers(library, system)
     except OSError:
         return None
     return None
-
-
-def _address(context: isl.Context) -> int | None:
-    """The address of the isl context that an object of islpy holds, in it or behind one pointer more; None where it is
-    not found."""
-    before = context.get_max_operations()
-    try:
-        with open("/proc/self/mem", "rb", buffering=0) as memory:
-            inside = _words(memory.fileno(), id(context), type(context).__basicsize__)
-            for address in (*inside[2:], *(word for each in inside[2:] for word in _words(memory.fileno(), each, 8))):
-                if _is_context(memory.fileno(), address, context):
-                    return address
-    except OSError:
-        return None
-    finally:
-        context.set_max_operations(before)
-    return None
-
-
-def _is_context(memory: int, address: int, context: isl.Context) -> bool:
-    """Whether what islpy sets in a context changes what is at an address."""
-    places = None
-    for operations in (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9):
-        context.set_max_operations(operations)
-        content = _bytes(memory, address, _CONTEXT_BYTES)
-        wanted = pack("=Q", operations)
-        here = {place for place in range(0, len(content) - 7, 8) if content[place : place + 8] == wanted}
-        places = here if places is None else places & here
-        if not places:
-            return False
-    return True
 
 
 def _words(memory: int, address: int, size: int) -> list[int]:

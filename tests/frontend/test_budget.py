@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sys
 import time
 
@@ -9,7 +10,7 @@ import islpy as isl
 import pytest
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend import budget
+from polytune.frontend import budget, interruption
 from polytune.frontend.bounds import access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.interruption import interrupted_after
@@ -177,6 +178,26 @@ def test_context_behind_another_object_of_it_is_interrupted() -> None:
     with interrupted_after(context, 0.02):
         assert work_until_it_fails(first, 20)
     assert not work_until_it_fails(first, 0.1)
+
+
+@only_linux
+def test_address_of_a_context_is_the_context_s_wherever_its_objects_lie() -> None:
+    """What holds a context's address may lie just before the context, where the memory is a patchwork."""
+    timers = interruption._timers()
+    assert timers is not None
+    choice, kept = random.Random(7), []
+    for number in range(6000):
+        if choice.random() < 0.3:
+            kept.append(isl.Set.read_from_str(isl.Context(), "{ [i, j] : 0 <= i <= j < 10 }"))
+        if kept and choice.random() < 0.5:
+            kept.pop(choice.randrange(len(kept)))
+        first = isl.Context()
+        if number % 2:
+            kept.append(first)
+        context = isl.Set.read_from_str(first, "{ [i] : 0 <= i < 9 }").get_ctx()
+        address = timers.address(context)
+        first.set_max_operations(number + 1)
+        assert address is not None and timers._operations(address) == number + 1
 
 
 @only_linux
