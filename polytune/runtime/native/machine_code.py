@@ -13,6 +13,7 @@ from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
 from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.vector_mathematics import library, with_vector_forms
 
 __all__ = ["host", "load", "object_code"]
 
@@ -43,8 +44,8 @@ if hasattr(os, "register_at_fork"):
 
 @cache
 def host() -> str:
-    """The processor that code is made for, with what it can do."""
-    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {_features()}"
+    """The processor that code is made for, with what it can do, and the library of vector forms that is linked."""
+    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {_features()} {library()}"
 
 
 @cache
@@ -90,6 +91,8 @@ def object_code(module: ir.Module, fastmath: Collection[str]) -> bytes:
         module.data_layout = str(machine.target_data)
     text = str(module)
     with _LOCK:
+        if fastmath:
+            text = with_vector_forms(text, _features())
         return _optimised(text, machine)
 
 
@@ -143,6 +146,7 @@ def load(code: bytes, symbol: str) -> int:
         NotNativeError: it is not there.
     """
     with _LOCK:
+        library()
         engine = _engine()
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()
