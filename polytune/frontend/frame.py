@@ -145,6 +145,10 @@ class Exits:
     slots: list[str] = field(default_factory=list)
 
 
+Place = tuple[str, int]
+"""A dimension of an array argument."""
+
+
 @dataclass
 class Kernel:
     """The results of one walk over a kernel and all that is inlined into it.
@@ -163,6 +167,8 @@ class Kernel:
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
+        stretched: pairs of extents of arguments that must agree unless one of them is 1, which NumPy stretches; a
+            single one where it meets something else.
         known: what has been found to hold at places of the program.
     """
 
@@ -188,6 +194,7 @@ class Kernel:
     source_names: set[str] = field(default_factory=set)
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
+    stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
 
     @property

@@ -95,7 +95,8 @@ def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
                 if extent in aliases:
                     kernel.source_names.add(parameter)
                 kernel.parameters[parameter] = Parameter(parameter, extent, nonnegative=True)
-                kernel.extents[name, extent.dimension] = Value(ParameterValue(parameter), weak=True)
+                value = Constant(1, "int64") if extent.dimension in kind.ones else ParameterValue(parameter)
+                kernel.extents[name, extent.dimension] = Value(value, weak=True)
             bindings[name] = ArrayBinding(name)
         else:
             bindings[name] = _declare_scalar(kernel, source, name, kind)

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.cache_key import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
@@ -113,6 +115,13 @@ class EmbeddedKernel(CallableKernel):
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
         return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
 
+    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        wanted = ((name, kind.ones if isinstance(kind, ArrayType) else ()) for name, kind in self._wanted.arguments)
+        given = zip(wanted, values, strict=True)
+        return signature.with_ones(
+            {(name, axis) for (name, ones), value in given for axis in ones if np.shape(value)[axis : axis + 1] == (1,)}
+        )
+
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):
             if not _accepts(wanted, given):
@@ -130,6 +139,7 @@ def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             and isinstance(given, ArrayType)
             and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
             and wanted.layout in (given.layout, "A")
+            and wanted.ones == given.ones
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
     if wanted.dtype in ("int32", "int64"):

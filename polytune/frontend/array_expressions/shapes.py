@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
-from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.expression import Compare, Expression, Extent, ParameterValue
+from polytune.frontend.frame import Frame, Place
 from polytune.frontend.promotion import Value
 
 _REMEDY = (
-    "pass arrays whose shapes fit; an extent of 1 is stretched only where the source shows it: as A[:, None], with "
-    "keepdims=True, or as the row A[0] of an array"
+    "pass arrays whose shapes fit; an extent of 1 is stretched where it is one of an array that is passed, or where "
+    "the source shows it: as A[:, None], with keepdims=True, or as the row A[0] of an array"
 )
 
 
@@ -43,10 +43,26 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
             if is_one(frame, chosen):
                 chosen, owner = shape[dimension], shape
             else:
+                may_be_stretched(frame, chosen, shape[dimension])
                 agree(frame, node, chosen, shape[dimension], (owner, shape))
         result.append(chosen)
         owners.append(owner)
     return tuple(result)
+
+
+def may_be_stretched(frame: Frame, left: Expression, right: Expression) -> None:
+    """Record that the meaning depends on which of two extents that meet is 1, where they are those of arguments."""
+    if not are_equal(frame, left, right):
+        places = tuple(filter(None, (_place(frame, extent) for extent in (left, right))))
+        if places:
+            frame.kernel.stretched[places] = None
+
+
+def _place(frame: Frame, extent: Expression) -> Place | None:
+    """The dimension of an argument that an extent is; None for any other."""
+    parameter = frame.kernel.parameters.get(extent.name) if isinstance(extent, ParameterValue) else None
+    source = None if parameter is None else parameter.source
+    return (source.array, source.dimension) if isinstance(source, Extent) else None
 
 
 def agree(

@@ -11,7 +11,7 @@ import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
-from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
+from polytune.frontend.array_expressions.shapes import agree, is_one, may_be_stretched, stretched
 from polytune.frontend.array_expressions.sizes import OPERATIONS, known
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
@@ -155,9 +155,9 @@ def _without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) 
     missing = len(shape) - value.ndim
     for place, extent in enumerate(value.shape):
         if not is_one(frame, extent):
-            agree(
-                frame, node, extent, shape[missing + place], (value.shape, shape), "a value and what it is assigned to,"
-            )
+            wanted = shape[missing + place]
+            may_be_stretched(frame, extent, wanted)
+            agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
     return value
 
 
