@@ -330,7 +330,7 @@ class Kernel(CallableKernel, Generic[P, R]):
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
                     source = self.module_text(signature, devices=with_devices, places=places)
-                    if self._outside.changed():  # while it was compiled
+                    if self._outside is not None and self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of
-from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
+from polytune.frontend.array_expressions.sizes import always, are_equal, require, shape_text, size_text
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression, Extent, ParameterValue
 from polytune.frontend.frame import Frame, Place
@@ -34,6 +34,7 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
     result: list[Expression] = []
     owners: list[Shape] = []
     for place in range(rank):
+        _require_single(frame, node, [shape[place - rank] for shape in shapes if len(shape) >= rank - place])
         chosen: Expression = ONE
         owner: Shape = ()
         for shape in shapes:
@@ -48,6 +49,16 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
         result.append(chosen)
         owners.append(owner)
     return tuple(result)
+
+
+def _require_single(frame: Frame, node: ast.AST, extents: Sequence[Expression]) -> None:
+    """See to it that extents of 0 or 1, as that of A[:1], are 1 where they meet others: only then they are stretched."""
+    for extent in extents:
+        others = (other for other in extents if other != extent and not is_one(frame, other))
+        if constant_of(extent) is None and any(not are_equal(frame, extent, other) for other in others):
+            if always(frame, Compare("<=", extent, ONE)):
+                what = f"an extent of {size_text(frame.kernel, extent)}, which is 0, meets another one"
+                require(frame, node, Compare(">=", extent, ONE), what, (what,), "pass arrays that are not empty")
 
 
 def may_be_stretched(frame: Frame, left: Expression, right: Expression) -> None:
