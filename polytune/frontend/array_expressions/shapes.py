@@ -52,13 +52,13 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
 
 
 def _require_single(frame: Frame, node: ast.AST, extents: Sequence[Expression]) -> None:
-    """See to it that extents of 0 or 1, as that of A[:1], are 1 where they meet others: only then they are stretched."""
+    """See to it that extents of 0 or 1, as that of A[:1], are 1 where they meet others: only then they stretch."""
     for extent in extents:
         others = (other for other in extents if other != extent and not is_one(frame, other))
-        if constant_of(extent) is None and any(not are_equal(frame, extent, other) for other in others):
-            if always(frame, Compare("<=", extent, ONE)):
-                what = f"an extent of {size_text(frame.kernel, extent)}, which is 0, meets another one"
-                require(frame, node, Compare(">=", extent, ONE), what, (what,), "pass arrays that are not empty")
+        differs = constant_of(extent) is None and any(not are_equal(frame, extent, other) for other in others)
+        if differs and always(frame, Compare("<=", extent, ONE)):
+            what = f"an extent of {size_text(frame.kernel, extent)}, which is 0, meets another one"
+            require(frame, node, Compare(">=", extent, ONE), what, (what,), "pass arrays that are not empty")
 
 
 def may_be_stretched(frame: Frame, left: Expression, right: Expression) -> None:
