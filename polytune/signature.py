@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 SIGNED_TYPES = ("int8", "int16", "int32", "int64")
 UNSIGNED_TYPES = ("uint8", "uint16", "uint32", "uint64")
 FLOAT_TYPES = ("float32", "float64")
+COMPLEX_TYPES = ("complex64", "complex128")
 
-DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES)
+DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES, *COMPLEX_TYPES)
 """The element types that kernels may use, by their NumPy names."""
 
 
@@ -47,7 +48,7 @@ class ArrayType:
 class ScalarType:
     """A scalar argument.
 
-    A *weak* scalar is a plain Python ``int`` or ``float``: as in NumPy (NEP 50) it takes the type of
+    A *weak* scalar is a plain Python ``int``, ``float`` or ``complex``: as in NumPy (NEP 50) it takes the type of
     the array element it meets.  A NumPy scalar is strong.
     """
 
@@ -56,11 +57,12 @@ class ScalarType:
 
     def __str__(self) -> str:
         if self.weak:
-            return "int" if self.dtype == "int64" else "float"
+            return _WEAK[self.dtype]
         return self.dtype
 
 
 _AXIS, _CONTIGUOUS = ":", "::1"
+_WEAK = {"int64": "int", "float64": "float", "complex128": "complex"}
 
 ArgumentType = ArrayType | ScalarType
 
@@ -100,7 +102,7 @@ _ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")
 
 
 def parse_type(text: str) -> ArgumentType:
-    """An argument type from its text: ``float64[:, ::1]``, ``float32``, ``int`` (weak), ``float`` (weak).
+    """An argument type from its text: ``float64[:, ::1]``, ``float32``; weak ones are ``int``, ``float``, ``complex``.
 
     A 1 before a colon says that the extent is 1: ``float64[:, 1::1]`` is a column.
 
@@ -108,10 +110,9 @@ def parse_type(text: str) -> ArgumentType:
         ValueError: the text names no known type.
     """
     text = text.strip()
-    if text == "int":
-        return ScalarType("int64")
-    if text == "float":
-        return ScalarType("float64")
+    for dtype, weak in _WEAK.items():
+        if text == weak:
+            return ScalarType(dtype)
     if text in DATA_TYPES:
         return ScalarType(text, weak=False)
     match = _ARRAY.match(text)

@@ -36,8 +36,9 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
+from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
-from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
+from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
 
@@ -129,6 +130,15 @@ class _Printer:
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
                 return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+            case Call("real" | "imag" as name, (operand,)):
+                return f"{self.operand(operand, _ATOM)}.{name}", _ATOM
+            case Call("conjugate", (operand,)):
+                return f"{self.operand(operand, _ATOM)}.conjugate()", _ATOM
+            case Call("complex", (real, imaginary)):
+                return f"{MARK}complex({self.text(real)}, {self.text(imaginary)})", _ATOM
+            case Call(function, arguments, dtype) if dtype in COMPLEX_TYPES:
+                name = f"{MARK}np.{NUMPY_NAMES.get(function, function)}"
+                return f"{name}({', '.join(self.text(argument) for argument in arguments)})", _ATOM
             case Call(function, arguments, dtype):
                 name = f"{MARK}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
@@ -152,6 +162,8 @@ class _Printer:
                 case Constant(divisor) if divisor > 0:
                     name = f"{MARK}{_DIVISIONS[node.operator]}"
                     return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        if self.compiled and node.operator == "/" and node.dtype in COMPLEX_TYPES:
+            return f"{MARK}complex_quotient({self.text(node.left)}, {self.text(node.right)})", _ATOM
         level = _PRECEDENCE[node.operator]
         # Left to right for equal operators, except for the power, whose operands are always made explicit.
         left = self.operand(node.left, level + 1 if node.operator == "**" else level)
@@ -165,9 +177,13 @@ class _Printer:
         return f"{MARK}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
 
 
-def _constant(value: float, dtype: str) -> tuple[str, int]:
+def _constant(value: Any, dtype: str) -> tuple[str, int]:
     if dtype == "bool":
         return str(bool(value)), _ATOM
+    if dtype in COMPLEX_TYPES:
+        parts = ", ".join(_constant(part, "float64")[0] for part in (value.real, value.imag))
+        text = f"{MARK}complex({parts})"
+        return (text if dtype == "complex128" else f"{MARK}np.{dtype}({text})"), _ATOM
     if dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES):
         text = str(int(value))
         if dtype != "int64":

@@ -15,7 +15,8 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Compare(operator, left, right)       -- < <= > >= == !=
                | Logical(operator, operands)          -- and or
                | Select(condition, then, otherwise, dtype)
-               | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ...
+               | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ... and real
+                                                         imag conjugate complex
                | Cast(operand, dtype)
     operation  = Assign(target, value)
                | Branch(condition, then, otherwise)            -- only in opaque statements
@@ -43,7 +44,7 @@ from typing import Any
 class Constant:
     """A number.  One NaN equals another, and 0.0 does not equal -0.0: equal constants stand for one another."""
 
-    value: int | float | bool
+    value: Any
     dtype: str
 
     def __eq__(self, other: object) -> bool:
@@ -53,8 +54,8 @@ class Constant:
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[str, int | float | bool | str]:
-        return self.dtype, repr(self.value) if isinstance(self.value, float) else self.value
+    def _key(self) -> tuple[str, int | bool | str]:
+        return self.dtype, repr(self.value) if isinstance(self.value, float | complex) else self.value
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,7 @@ from polytune.frontend.array_expressions.reading import attribute, is_shape, men
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
+from polytune.frontend.complex_numbers import conjugated
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -34,6 +35,7 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
+from polytune.signature import DATA_TYPES
 
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -156,25 +158,19 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
 def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
     if isinstance(value, np.bool_):
         value = bool(value)
-    if isinstance(value, np.generic) and value.dtype.name in promotion.INTEGERS + promotion.FLOATS:
+    if isinstance(value, np.generic) and value.dtype.name in DATA_TYPES:
         return promotion.cast(promotion.constant(value.item()), value.dtype.name)
-    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+    if isinstance(value, bool | float | complex) or (isinstance(value, int) and abs(value) < 2**63):
         return promotion.constant(value)
     if isinstance(value, int):
         raise frame.source.refusal(
             node, "an integer of more than 64 bits", "integers have 64 bits at most", "use a float or a smaller integer"
         )
-    if isinstance(value, complex):
-        remedy = (
-            "compute with real and imaginary parts, in variables and arrays of their own (z.real and z.imag are views)"
-        )
-    else:
-        remedy = "pass it as an argument of such a type, or compute it outside the kernel"
     raise frame.source.refusal(
         node,
         f"a value of type {type(value).__name__} in an expression",
-        "expressions work on integers and real floating-point numbers of 64 bits at most",
-        remedy,
+        "expressions work on integers of 64 bits, and on real and complex numbers of double precision, at most",
+        "pass it as an argument of such a type, or compute it outside the kernel",
     )
 
 
@@ -307,6 +303,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     if found is not None:
         return found
     value = outside_object(frame, node)
+    if value is None and node.attr in ("real", "imag") and outside_object(frame, node.value) is None:
+        return promotion.part(read(frame, node.value), node.attr)
     if value is None:
         raise frame.source.refusal(
             node,
@@ -402,6 +400,9 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     of_arrays = call_of_arrays(frame, node, function, evaluate, read_shape)
     if of_arrays is not None:
         return of_arrays
+    match node:
+        case ast.Call(ast.Attribute(owner, "conjugate" | "conj"), [], []) if function is None:
+            return conjugated(read(frame, owner))
     if not is_known(function):
         raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
     plain_arguments(frame, node)

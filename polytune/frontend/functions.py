@@ -13,7 +13,9 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.complex_numbers import angle, combined, conjugated
 from polytune.frontend.promotion import (
+    COMPLEX,
     Value,
     absolute,
     binary,
@@ -25,6 +27,7 @@ from polytune.frontend.promotion import (
     negate,
     negation,
     number,
+    part,
     select,
     truth,
 )
@@ -71,7 +74,7 @@ CALLS = (
 
 _BINARY = ("atan2", "hypot", "copysign", "fmod")
 _TO_INTEGER = ("floor", "ceil", "trunc")
-_NUMPY_NAMES = {
+NUMPY_NAMES = {
     "asin": "arcsin",
     "acos": "arccos",
     "atan": "arctan",
@@ -80,6 +83,7 @@ _NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
+"""What NumPy calls functions that have another name in ``math``."""
 
 
 _COMPARISONS = {
@@ -165,6 +169,9 @@ def _is_nan(arguments: list[Value]) -> Value:
 def _against_infinity(symbol: str, arguments: list[Value]) -> Value:
     """The magnitude compared with infinity; NaN is neither infinite nor finite."""
     argument = arguments[0]
+    if argument.dtype in COMPLEX:
+        parts = [_against_infinity(symbol, [part(argument, name)]) for name in ("real", "imag")]
+        return logical("and" if symbol == "<" else "or", parts)
     return constant(symbol == "<") if argument.is_integer else compare(symbol, absolute(argument), constant(math.inf))
 
 
@@ -200,6 +207,11 @@ def _compared(symbol: str, arguments: list[Value]) -> Value:
 
 def _logical(symbol: str, arguments: list[Value]) -> Value:
     return logical(symbol, [truth(argument) for argument in arguments])
+
+
+def _complex(arguments: list[Value]) -> Value:
+    """``complex(z)``, or of two real numbers."""
+    return combined(*arguments) if len(arguments) == 2 else cast(arguments[0], "complex128", weak=True)
 
 
 def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
@@ -245,6 +257,11 @@ def _table() -> dict[Any, _Rule]:
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
         np.sign: (1, 1, partial(_function, "sign", False)),
         np.clip: (3, 3, _clipped),
+        np.real: (1, 1, lambda arguments: part(arguments[0], "real")),
+        np.imag: (1, 1, lambda arguments: part(arguments[0], "imag")),
+        np.conjugate: (1, 1, lambda arguments: conjugated(arguments[0])),
+        np.angle: (1, 1, lambda arguments: angle(arguments[0])),
+        complex: (1, 2, _complex),
     }
     for function, symbol in _COMPARISONS.items():
         table[function] = (2, 2, partial(_compared, symbol))
@@ -270,7 +287,7 @@ def _table() -> dict[Any, _Rule]:
             continue
         if in_math is not None and in_math not in table:
             table[in_math] = (arity, arity, partial(_function, name, True))
-        in_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
+        in_numpy = getattr(np, NUMPY_NAMES.get(name, name), None)
         if in_numpy is not None and in_numpy not in table:
             table[in_numpy] = (arity, arity, partial(_function, name, False))
     return table

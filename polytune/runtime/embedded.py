@@ -20,7 +20,7 @@ from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.rules import Thresholds
-from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 from polytune.tuner import Budget
 from polytune.version import __version__
 
@@ -144,6 +144,8 @@ def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
     if wanted.dtype in ("int32", "int64"):
         return given.dtype in ("int32", "int64")
-    if not wanted.dtype.startswith("float"):
-        return given.dtype == wanted.dtype
-    return given.weak or given.dtype == wanted.dtype
+    if given.dtype == wanted.dtype:
+        return True
+    if wanted.dtype in COMPLEX_TYPES:
+        return given.weak
+    return wanted.dtype in FLOAT_TYPES and given.weak and given.dtype not in COMPLEX_TYPES

@@ -153,6 +153,10 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
             return permuted(frame.kernel, owner, tuple(reversed(range(owner.ndim))))
         case "ndim":
             return promotion.constant(owner.ndim)
+        case "real" if owner.dtype not in promotion.COMPLEX:
+            return owner
+        case "real" | "imag":
+            return elementwise(frame, node, lambda values: promotion.part(values[0], node.attr), [owner])
         case "size":
             size: Value = promotion.constant(1)
             for extent in owner.shape:
@@ -161,7 +165,7 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype and .T",
+        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype, .T, .real and .imag",
         "compute what is needed from these, or outside the kernel",
     )
 

@@ -29,7 +29,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import Value, is_inexact
 
 
 def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> None:
@@ -97,7 +97,7 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
         isinstance(operand, Sum)
         and operand.finish is None
         and symbol in ("+", "-")
-        and not (frame.kernel.strict and operand.dtype.startswith("float"))
+        and not (frame.kernel.strict and is_inexact(operand.dtype))
     ):
         total = operand
         if symbol == "-":
