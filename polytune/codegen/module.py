@@ -107,6 +107,9 @@ def _arithmetic(scop: Scop) -> list[str]:
         names.append("power")
     if any(isinstance(node, Call) and node.function == "pow" for node in nodes):
         names.append("library_pow")
+    shifts = {"<<": "shifted_left", ">>": "shifted_right"}
+    used = {node.operator for node in nodes if isinstance(node, Binary)}
+    names += [shift for operator, shift in shifts.items() if operator in used]
     if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
         names.append("complex_quotient")
     return names

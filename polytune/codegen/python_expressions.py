@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from polytune.codegen.vectors.expressions import (
     Between,
     Chosen,
@@ -59,6 +61,8 @@ _PRECEDENCE = {
 _ATOM = 10
 
 _DIVISIONS = {"//": "quotient", "%": "remainder"}
+
+_SHIFTS = {"<<": "shifted_left", ">>": "shifted_right"}
 
 _WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
 """Integers of which Numba computes with wider ones."""
@@ -164,6 +168,8 @@ class _Printer:
                     return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
         if self.compiled and node.operator == "/" and node.dtype in COMPLEX_TYPES:
             return f"{MARK}complex_quotient({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        if node.operator in ("&", "|", "^", "<<", ">>"):
+            return self.bits(node), _ATOM
         level = _PRECEDENCE[node.operator]
         # Left to right for equal operators, except for the power, whose operands are always made explicit.
         left = self.operand(node.left, level + 1 if node.operator == "**" else level)
@@ -171,6 +177,20 @@ class _Printer:
         text = f"{left} {node.operator} {right}"
         # Numba computes with 64-bit integers at least; NumPy's smaller ones wrap round.
         return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype in _WRAPPED else (text, level)
+
+    def bits(self, node: Binary) -> str:
+        """An operation on bits; shifts by more bits than there are are no instructions of processors."""
+        match node.right:
+            case Constant(amount) if 0 <= amount < np.dtype(node.dtype).itemsize * 8:
+                is_plain = True
+            case _:
+                is_plain = node.operator not in _SHIFTS or not self.compiled
+        if is_plain:
+            level = _PRECEDENCE["unary"]
+            text = f"({self.operand(node.left, level)} {node.operator} {self.operand(node.right, level)})"
+        else:
+            text = f"{MARK}{_SHIFTS[node.operator]}({self.text(node.left)}, {self.text(node.right)})"
+        return f"{MARK}np.{node.dtype}{text if is_plain else f'({text})'}" if node.dtype in _WRAPPED else text
 
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator

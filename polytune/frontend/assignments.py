@@ -15,7 +15,15 @@ from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import evaluate, inlined_call, item_of, number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import (
+    combined,
+    evaluate,
+    inlined_call,
+    item_of,
+    operator_symbol,
+    read,
+    read_shape,
+)
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -34,7 +42,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
-from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.promotion import Value, convert, kind_of
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
@@ -385,8 +393,7 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
             f"give the result a name of its own: result = {frame.source.segment(node.target)} + ...",
         )
     readable = ast.copy_location(_loaded(node.target), node.target)
-    old = number(frame, readable)
-    _assign(frame, node, node.target, binary(symbol, old, promotion.number(value)))
+    _assign(frame, node, node.target, combined(frame, symbol, read(frame, readable), value))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

@@ -10,7 +10,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Extent(array, dimension)             -- array.shape[dimension], int64
                | Element(array, subscripts, dtype)    -- an element of an array; a scalar has no subscripts
                | Unary(operator, operand, dtype)      -- - + not abs
-               | Binary(operator, left, right, dtype) -- + - * / // % ** min max
+               | Binary(operator, left, right, dtype) -- + - * / // % ** min max & | ^ << >>
                | Power(operand, exponent, dtype)      -- operand ** exponent, a constant integer, by multiplication
                | Compare(operator, left, right)       -- < <= > >= == !=
                | Logical(operator, operands)          -- and or

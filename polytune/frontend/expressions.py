@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend import promotion
+from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
@@ -45,6 +45,11 @@ OPERATORS: dict[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
     ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -96,7 +101,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             if not (isinstance(left, Value) and isinstance(right, Value)):
                 return operation(frame, node, node.op, left, right)
             symbol = operator_symbol(frame, node, node.op)
-            return promotion.binary(symbol, promotion.number(left), promotion.number(right))
+            return combined(frame, symbol, left, right)
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
@@ -140,19 +145,21 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
     symbol = OPERATORS.get(type(operator))
     if symbol is not None:
         return symbol
-    if isinstance(operator, ast.MatMult):
-        raise frame.source.refusal(
-            node,
-            "a matrix product (@) of numbers",
-            "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
-            "write * for a product of numbers, or pass arrays",
-        )
     raise frame.source.refusal(
         node,
-        "an operation on bits",
-        "only + - * / // % ** are compiled",
-        "use arithmetic: x * 2 for x << 1, x // 2 for x >> 1, x % 2 for x & 1",
+        "a matrix product (@) of numbers",
+        "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
+        "write * for a product of numbers, or pass arrays",
     )
+
+
+def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can."""
+    if symbol not in bits.OPERATORS:
+        return promotion.binary(symbol, promotion.number(left), promotion.number(right))
+    result = bits.bits(symbol, left, right)
+    form = bits.affine_form(symbol, left, right)
+    return form if form is not None and frame.kernel.affine.is_function(form.expression) else result
 
 
 def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
@@ -326,9 +333,9 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
             return promotion.number(operand)
         case ast.Not():
             return promotion.negation(promotion.truth(operand))
-    raise frame.source.refusal(
-        node, "the operator ~ on bits", "only + - and not are compiled", "use arithmetic: -x - 1 for ~x"
-    )
+        case ast.Invert():
+            return bits.inverted(operand)
+    raise AssertionError(f"Python has no operator {node.op!r}")
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Operand:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.bits import bits, inverted
 from polytune.frontend.complex_numbers import angle, combined, conjugated
 from polytune.frontend.promotion import (
     COMPLEX,
@@ -96,6 +97,15 @@ _COMPARISONS = {
 }
 
 
+_BITS = {
+    np.bitwise_and: "&",
+    np.bitwise_or: "|",
+    np.bitwise_xor: "^",
+    np.left_shift: "<<",
+    np.right_shift: ">>",
+}
+
+
 class ArityError(Exception):
     """A function was called with a number of arguments that it does not take."""
 
@@ -118,7 +128,8 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     if not least <= len(arguments) <= most:
         wanted = counted(most, "number") if least == most else f"{least} to {most} numbers"
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
-    return build([number(argument) if function not in (bool, np.bool_) else argument for argument in arguments])
+    keeps_truth = function in (bool, np.bool_, np.invert) or function in _BITS
+    return build([argument if keeps_truth else number(argument) for argument in arguments])
 
 
 def _function(name: str, python: bool, arguments: list[Value]) -> Value:
@@ -205,6 +216,10 @@ def _compared(symbol: str, arguments: list[Value]) -> Value:
     return compare(symbol, *arguments)
 
 
+def _of_bits(symbol: str, arguments: list[Value]) -> Value:
+    return bits(symbol, *arguments)
+
+
 def _logical(symbol: str, arguments: list[Value]) -> Value:
     return logical(symbol, [truth(argument) for argument in arguments])
 
@@ -265,6 +280,8 @@ def _table() -> dict[Any, _Rule]:
     }
     for function, symbol in _COMPARISONS.items():
         table[function] = (2, 2, partial(_compared, symbol))
+    table |= {function: (2, 2, partial(_of_bits, symbol)) for function, symbol in _BITS.items()}
+    table[np.invert] = (1, 1, lambda arguments: inverted(arguments[0]))
     table[np.logical_and] = (2, 2, partial(_logical, "and"))
     table[np.logical_or] = (2, 2, partial(_logical, "or"))
     table[np.logical_not] = (1, 1, lambda arguments: negation(truth(arguments[0])))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
-from polytune.frontend.complex_numbers import obstacle
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, Kernel, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
@@ -87,7 +87,7 @@ def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) ->
     if kernel.result is not None:
         computed.append((source.location(source.tree.body[-1]), kernel.result))
     for location, computation in computed:
-        wrong = obstacle(computation)
+        wrong = complex_numbers.obstacle(computation) or bits.obstacle(computation)
         if wrong is not None:
             raise UnsupportedSourceError(location, *wrong)
         found = unconvertible(computation)

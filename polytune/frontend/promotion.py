@@ -169,6 +169,11 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "**": operator.pow,
     "min": min,
     "max": max,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -199,7 +204,7 @@ def _fold(symbol: str, left: Value, right: Value) -> Value | None:
 
 
 def binary(symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` for ``+ - * / // % ** min max``."""
+    """``left symbol right`` for ``+ - * / // % ** min max & | ^ << >>``."""
     folded = _fold(symbol, left, right)
     if folded is not None:
         return folded

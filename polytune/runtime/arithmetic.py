@@ -18,7 +18,17 @@ from numba.extending import intrinsic
 
 from polytune.runtime.vectors import Vector
 
-__all__ = ["complex_quotient", "greatest", "least", "library_pow", "power", "quotient", "remainder"]
+__all__ = [
+    "complex_quotient",
+    "greatest",
+    "least",
+    "library_pow",
+    "power",
+    "quotient",
+    "remainder",
+    "shifted_left",
+    "shifted_right",
+]
 
 
 def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -133,6 +143,42 @@ def power(typing_context, base, exponent):
 def _one(kind: ir.Type) -> ir.Constant:
     """The number 1, in every lane of a vector."""
     return kind([_one(kind.element)] * kind.count) if isinstance(kind, ir.VectorType) else kind(1)
+
+
+def _shift(name: str):
+    def typed(typing_context, value, amount):
+        value, amount = types.unliteral(value), types.unliteral(amount)
+        if value != amount or not isinstance(value, types.Integer):
+            raise TypingError(f"{name} takes two integers of one type, not {value} and {amount}")
+
+        def emit(context, builder, sig, args):
+            number, by = args
+            width = number.type(value.bitwidth)
+            if name == "shifted_left":
+                shifted, beyond = builder.shl(number, by), number.type(0)
+            else:
+                shift = builder.ashr if value.signed else builder.lshr
+                last = number.type(value.bitwidth - 1)
+                shifted = shift(number, by)
+                beyond = builder.ashr(number, last) if value.signed else number.type(0)
+            # Compared as unsigned, so that negative numbers are beyond, too.
+            return builder.select(builder.icmp_unsigned("<", by, width), shifted, beyond)
+
+        return value(value, amount), emit
+
+    return typed
+
+
+@intrinsic
+def shifted_left(typing_context, value, amount):
+    """``value << amount`` of integers of one type: 0 where no bit is left."""
+    return _shift("shifted_left")(typing_context, value, amount)
+
+
+@intrinsic
+def shifted_right(typing_context, value, amount):
+    """``value >> amount`` of integers of one type: only the sign where no bit is left."""
+    return _shift("shifted_right")(typing_context, value, amount)
 
 
 _Complex = tuple[ir.Value, ir.Value]

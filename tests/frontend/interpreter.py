@@ -26,6 +26,11 @@ _ARITHMETIC = {
     "//": lambda left, right: left // right,
     "%": lambda left, right: left % right,
     "**": lambda left, right: left**right,
+    "&": lambda left, right: left & right,
+    "|": lambda left, right: left | right,
+    "^": lambda left, right: left ^ right,
+    "<<": lambda left, right: left << right,
+    ">>": lambda left, right: left >> right,
     "min": lambda left, right: right if right < left else left,
     "max": lambda left, right: right if right > left else left,
 }

@@ -599,22 +599,16 @@ def float_for_a_wide_integer(A):
     A[0] = 1e20
 
 
-@mended(refused.shifted, VECTOR, "x * 2 for x << 1")
-def product_for_a_shift(A):
+@mended(refused.bits_of_floats, VECTOR, "convert them: int(x)", is_error=True)
+def bits_of_integers(A):
     for i in range(len(A)):
-        A[i] = i * 2
+        A[i] = int(A[i]) & 1
 
 
-@mended(refused.bits_of_integers, lambda: (np.array([-5, -4, 0, 7, 12, 2]),), "x // 2 for x >> 1, x % 2 for x & 1")
-def quotients_for_bits(A: "int64[::1]"):
+@mended(refused.negative_shift, VECTOR, "shift the other way", is_error=True)
+def shifted_right(A):
     for i in range(len(A)):
-        A[i] = A[i] // 2 + A[i] % 2
-
-
-@mended(refused.inverted, VECTOR, "-x - 1 for ~x")
-def negated(A):
-    for i in range(len(A)):
-        A[i] = -i - 1
+        A[i] = i >> 1
 
 
 @mended(refused.membership, VECTOR, "use == or !=, and spell out each value")

@@ -256,22 +256,16 @@ def matrix_product(A: float, B: float, C):
     C[0] = A @ B
 
 
-@refused("an operation on bits", "i << 1")
-def shifted(A):
+@refused("& of numbers of float64", "A[i] = A[i] & 1")
+def bits_of_floats(A):
     for i in range(len(A)):
-        A[i] = i << 1
+        A[i] = A[i] & 1
 
 
-@refused("an operation on bits", "A[i] >> 1")
-def bits_of_integers(A: "int64[::1]"):
+@refused("<< by a negative number", "A[i] = i << -1")
+def negative_shift(A):
     for i in range(len(A)):
-        A[i] = (A[i] >> 1) + (A[i] & 1)
-
-
-@refused("the operator ~ on bits", "~i")
-def inverted(A):
-    for i in range(len(A)):
-        A[i] = ~i
+        A[i] = i << -1
 
 
 @refused("a comparison by is or in", "i in (1, 2)")

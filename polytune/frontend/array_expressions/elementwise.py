@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from polytune.frontend import promotion
+from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.temporaries import kept, settled
@@ -135,7 +135,9 @@ def is_truth(operand: Operand) -> bool:
 
 
 def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Operand:
-    """``left symbol right`` for ``+ - * / // % **``."""
+    """``left symbol right`` for ``+ - * / // % ** & | ^ << >>``."""
+    if symbol in bits.OPERATORS:
+        return elementwise(frame, node, lambda values: bits.bits(symbol, *values), [left, right])
     if is_truth(left) and is_truth(right):
         if symbol in ("+", "*"):
             return logical(frame, node, "or" if symbol == "+" else "and", left, right)
