@@ -149,6 +149,15 @@ Place = tuple[str, int]
 """A dimension of an array argument."""
 
 
+@dataclass(frozen=True)
+class CapturedValue:
+    """A variable that keeps an integer, and the place in a program after which it has its value."""
+
+    variable: Element
+    nodes: list[Node]
+    position: int
+
+
 @dataclass
 class Kernel:
     """The results of one walk over a kernel and all that is inlined into it.
@@ -169,6 +178,8 @@ class Kernel:
         size_conditions: what each call is checked for because it could not be proven.
         stretched: pairs of extents of arguments that must agree unless one of them is 1, which NumPy stretches; a
             single one where it meets something else.
+        captured: variables that keep integers which depend on data, by what these are.
+        most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
     """
 
@@ -195,6 +206,8 @@ class Kernel:
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
     stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
+    captured: dict[Expression, CapturedValue] = field(default_factory=dict)
+    most: dict[Expression, Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
 
     @property

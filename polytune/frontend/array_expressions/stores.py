@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import islpy as isl
 import numpy as np
 
+from polytune.frontend.affine import NotAffineError
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
 from polytune.frontend.array_expressions.shapes import agree, is_one, may_be_stretched, stretched
@@ -84,7 +85,15 @@ def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -
             same = same.intersect(_within(frame, iterators, shape))
         return bool(same.is_empty())
 
-    return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    return _is_proven(frame, question)
+
+
+def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
+    """Whether isl answers a question with yes; of what depends on data nothing is proven."""
+    try:
+        return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    except NotAffineError:
+        return False
 
 
 def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand: Operand) -> None:
@@ -246,7 +255,7 @@ def _is_affected(
             so_far = so_far.intersect(affine.condition(Compare("==", first, second)))
         return bool(before.is_empty())
 
-    return not within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True)
+    return not _is_proven(frame, question)
 
 
 def _where_equal(frame: Frame, left: Element, right: Element) -> isl.Set:
@@ -330,7 +339,7 @@ def _is_apart(
             same = same.intersect(_within(frame, iterators, bounds))
         return bool(same.is_empty())
 
-    return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    return _is_proven(frame, question)
 
 
 def element_target(frame: Frame, node: ast.AST, element: Element) -> ArrayValue:
