@@ -105,8 +105,8 @@ def _arithmetic(scop: Scop) -> list[str]:
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
         names.append("power")
-    if any(isinstance(node, Call) and node.function == "pow" for node in nodes):
-        names.append("library_pow")
+    functions = {node.function for node in nodes if isinstance(node, Call)}
+    names += [name for function, name in (("pow", "library_pow"), ("rounded", "rounded")) if function in functions]
     shifts = {"<<": "shifted_left", ">>": "shifted_right"}
     used = {node.operator for node in nodes if isinstance(node, Binary)}
     names += [shift for operator, shift in shifts.items() if operator in used]

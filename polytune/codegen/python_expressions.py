@@ -138,6 +138,8 @@ class _Printer:
                 return f"{self.operand(operand, _ATOM)}.{name}", _ATOM
             case Call("conjugate", (operand,)):
                 return f"{self.operand(operand, _ATOM)}.conjugate()", _ATOM
+            case Call("rounded", (operand,)):
+                return (f"{MARK}rounded({self.text(operand)})", _ATOM) if self.compiled else self.render(operand)
             case Call("complex", (real, imaginary)):
                 return f"{MARK}complex({self.text(real)}, {self.text(imaginary)})", _ATOM
             case Call(function, arguments, dtype) if dtype in COMPLEX_TYPES:

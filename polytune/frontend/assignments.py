@@ -8,7 +8,11 @@ from dataclasses import replace
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
+from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.grids import grid_axes, is_grid
+from polytune.frontend.array_expressions.reading import mentions_arrays
+from polytune.frontend.array_expressions.several import parts_along_first
 from polytune.frontend.array_expressions.stores import element_target, store, store_in_all, update
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
@@ -20,6 +24,7 @@ from polytune.frontend.expressions import (
     evaluate,
     inlined_call,
     item_of,
+    number,
     operator_symbol,
     read,
     read_shape,
@@ -86,8 +91,8 @@ def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.e
             return whole(frame, value, array, is_new=array not in before)
         case ViewBinding(view):
             return replace(view, is_new=view.region is not None and view.region.array not in before)
-        case ValueBinding(number):
-            return number
+        case ValueBinding(result):
+            return result
         case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):
             _bind_name(frame, node, targets[0], returned)
             return None
@@ -226,14 +231,23 @@ def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
         items = (meaning_of(frame, element) for element in value.elts)
         return tuple(map_values(item, promotion.number) for item in items)
     if isinstance(value, ast.Name):
-        return items_of(lookup(frame, value))
+        named = items_of(lookup(frame, value))
+        if named is not None:
+            return named
     if isinstance(value, ast.Subscript):
         item = item_of(frame, value)
-        return None if item is None else items_of(item)
+        if item is not None:
+            return items_of(item)
     if isinstance(value, ast.Call):
         returned = inlined_call(frame, value, alone=True)
-        return None if returned is None else items_of(returned)
-    return None
+        if returned is not None:
+            return items_of(returned)
+    grid = outside_object(frame, value.value) if isinstance(value, ast.Subscript) else None
+    if is_grid(grid):
+        axes = grid_axes(frame, value, grid, number)  # type: ignore[arg-type]
+        return tuple(array_meaning(frame, value, axis) for axis in axes)
+    array = computed(frame, value, evaluate(frame, value)) if mentions_arrays(frame, value) else None
+    return parts_along_first(frame, value, array) if isinstance(array, ArrayValue) else None
 
 
 def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:

@@ -16,7 +16,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Logical(operator, operands)          -- and or
                | Select(condition, then, otherwise, dtype)
                | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ... and real
-                                                         imag conjugate complex
+                                                         imag conjugate complex rounded
                | Cast(operand, dtype)
     operation  = Assign(target, value)
                | Branch(condition, then, otherwise)            -- only in opaque statements

@@ -11,9 +11,11 @@ import numpy as np
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.elementwise import compared, computed
+from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
+from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.complex_numbers import conjugated
@@ -237,6 +239,17 @@ def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
+    grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
+    if is_grid(grid):
+        axes = grid_axes(frame, node, grid, number)
+        if grid is np.ogrid and len(axes) > 1:
+            raise frame.source.refusal(
+                node,
+                f"{frame.source.segment(node)} is used as one array",
+                "it is a tuple of arrays of different shapes",
+                "give each a name: i, j = np.ogrid[0:n, 0:m], or use np.mgrid",
+            )
+        return axes[0] if len(axes) == 1 else stacked(axes)
     returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
     if isinstance(returned, ArrayBinding | ViewBinding):
         return subscripted(frame, node, evaluate, _array(frame, node, returned))
@@ -430,9 +443,10 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
-    inlined = None if is_method(frame, node.func) else inlinable(outside_object(frame, node.func))
+    function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    inlined = inlinable(function)
     if inlined is None:
-        return None
+        return several_arrays(frame, node, function, evaluate, read_shape)
     returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
     if returned is None:
         name = frame.source.segment(node.func)

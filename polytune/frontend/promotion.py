@@ -351,6 +351,12 @@ def call(function: str, arguments: list[Value], *, python: bool) -> Value:
     return Value(Call(function, tuple(convert(argument, dtype) for argument in arguments), dtype), weak=python)
 
 
+def rounded(value: Value) -> Value:
+    """A floating-point number that is computed as it stands, also where kernels may reassociate: what is done with it
+    does not become one with how it is computed."""
+    return Value(Call("rounded", (value.expression,), value.dtype), value.weak)
+
+
 def _fold_call(function: str, arguments: list[Value]) -> Value | None:
     """What Python's own function gives for constants."""
     if any(argument.constant is None for argument in arguments):

@@ -26,6 +26,7 @@ __all__ = [
     "power",
     "quotient",
     "remainder",
+    "rounded",
     "shifted_left",
     "shifted_right",
 ]
@@ -143,6 +144,22 @@ def power(typing_context, base, exponent):
 def _one(kind: ir.Type) -> ir.Constant:
     """The number 1, in every lane of a vector."""
     return kind([_one(kind.element)] * kind.count) if isinstance(kind, ir.VectorType) else kind(1)
+
+
+@intrinsic
+def rounded(typing_context, value):
+    """A float as it is, across which LLVM does not reassociate or contract."""
+    value = types.unliteral(value)
+    if not isinstance(value, types.Float):
+        raise TypingError(f"rounded takes a float, not {value}")
+
+    def emit(context, builder, sig, args):
+        kind = args[0].type
+        name = f"llvm.arithmetic.fence.f{value.bitwidth}"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
+        return builder.call(function, args)
+
+    return value(value), emit
 
 
 def _shift(name: str):

@@ -39,6 +39,8 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
     match node:
         case ast.Name():
             return isinstance(_meaning(frame, node), ArrayBinding | ViewBinding | SelectionBinding)
+        case ast.Subscript(ast.Attribute(_, "mgrid" | "ogrid")):
+            return True
         case ast.Subscript():
             return not is_element(frame, node) and mentions_arrays(frame, node.value)
         case ast.Attribute(value, name):

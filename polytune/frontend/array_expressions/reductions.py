@@ -121,7 +121,8 @@ def _prod(call: ArrayCall) -> Operand:
     return _folded(call, reduced, dtype, constant(1), step)
 
 
-def _extremum(call: ArrayCall, symbol: str) -> Operand:
+def extremum(call: ArrayCall, symbol: str) -> Operand:
+    """``np.min`` and ``np.max``, by the symbol."""
     is_least = symbol == "min"
     dtype = call.operand_type("a")
     _refuse_complex(call, dtype)
@@ -153,12 +154,12 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
 
 @compiles(np.min, "a", "axis", "out", "keepdims")
 def _min(call: ArrayCall) -> Operand:
-    return _extremum(call, "min")
+    return extremum(call, "min")
 
 
 @compiles(np.max, "a", "axis", "out", "keepdims")
 def _max(call: ArrayCall) -> Operand:
-    return _extremum(call, "max")
+    return extremum(call, "max")
 
 
 def _truth(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
