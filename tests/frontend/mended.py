@@ -594,6 +594,17 @@ def greatest_magnitude(Z, R):
     R[0] = np.max(np.abs(Z))
 
 
+@mended(refused.open_grid, VECTOR, "give each a name: i, j = np.ogrid[0:n, 0:m]", is_error=True)
+def open_grid_by_names(A):
+    i, j = np.ogrid[0:4, 0:4]
+    A[:4] = np.sum(i + j)
+
+
+@mended(refused.open_grid, VECTOR, "or use np.mgrid", is_error=True)
+def full_grid(A):
+    A[:4] = np.sum(np.mgrid[0:4, 0:4])
+
+
 @mended(refused.wide_integer, VECTOR, "use a float or a smaller integer")
 def float_for_a_wide_integer(A):
     A[0] = 1e20

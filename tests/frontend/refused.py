@@ -225,6 +225,11 @@ def greatest_complex_number(Z: "complex128[::1]", R):
     R[0] = np.max(Z)
 
 
+@refused("np.ogrid[0:4, 0:4] is used as one array", "np.ogrid[0:4, 0:4]")
+def open_grid(A):
+    A[:4] = np.sum(np.ogrid[0:4, 0:4])
+
+
 @refused("an integer of more than 64 bits", "99999999999999999999")
 def wide_integer(A):
     A[0] = 99999999999999999999
