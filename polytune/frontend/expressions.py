@@ -10,6 +10,7 @@ import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.calls import handler_of
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
@@ -453,6 +454,21 @@ def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:
                     node, f"{frame.source.segment(node)} is no number", str(error), "write a number"
                 ) from None
     return None
+
+
+_BUILTINS = len, range, enumerate, zip, reversed
+
+
+def unknown_call(frame: Frame, node: ast.Call) -> UnsupportedSourceError | None:
+    """The error for a call of a function from outside that is not compiled, whatever its arguments are; None for any
+    other call."""
+    function = outside_object(frame, node.func)
+    is_outside = function is not None and inlinable(function) is None and not isinstance(function, type)
+    is_special = any(function is each for each in _BUILTINS) or is_known(getattr(function, "__self__", None))
+    if not is_outside or is_special or is_known(function) or handler_of(function) is not None:
+        return None
+    name = frame.source.segment(node.func)
+    return _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
 
 
 _ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"

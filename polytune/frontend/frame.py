@@ -16,7 +16,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.errors import SourceLocation
+from polytune.errors import Obstacle, SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
@@ -36,6 +36,10 @@ class ReconsiderError(Exception):
     def __init__(self, name: str):
         super().__init__(name)
         self.name = name
+
+
+class UnknownNameError(Exception):
+    """Something uses what a statement that is refused was to give; it is skipped, and not refused for that."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +103,11 @@ class Stale:
     array: bool = False
 
 
+@dataclass(frozen=True)
+class Unknown:
+    """What the name means is not known, as the statement that assigns it is refused."""
+
+
 Meaning = (
     ArrayBinding
     | ValueBinding
@@ -109,7 +118,7 @@ Meaning = (
     | ViewBinding
     | SelectionBinding
 )
-Binding = Meaning | Stale
+Binding = Meaning | Stale | Unknown
 
 
 @dataclass(frozen=True)
@@ -124,9 +133,11 @@ class LoopRange:
 
 @dataclass
 class Knowledge:
-    """What earlier walks have found: the variables that need memory, and the types of those."""
+    """What earlier walks have found: the variables that need memory, the types of those, and the names that refused
+    statements assign."""
 
     in_memory: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
 
 
@@ -164,6 +175,8 @@ class Kernel:
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
         known: what has been found to hold at places of the program.
+        obstacles: what is refused, as it is found.
+        skipped: how many statements are left out, refused ones and those that need what these were to give.
     """
 
     signature: Signature
@@ -189,6 +202,8 @@ class Kernel:
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
     known: dict[Any, isl.Set] = field(default_factory=dict)
+    obstacles: list[Obstacle] = field(default_factory=list)
+    skipped: int = 0
 
     @property
     def signature_names(self) -> set[str]:

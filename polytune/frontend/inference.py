@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.source import Source, inlinable, read_source
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
@@ -26,7 +27,7 @@ class _Uses:
         self.ranks[name] = max(rank, self.ranks.get(name, 1))
 
 
-def infer_signature(function: Any) -> Signature:
+def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     """The types of a function's arguments, guessed from its source.
 
     An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
@@ -35,17 +36,28 @@ def infer_signature(function: Any) -> Signature:
     stand in subscripts or bound a loop; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
 
+    Args:
+        function: the function.
+        annotated: whether annotations count.
+
     Raises:
         UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
     """
     source = read_source(function)
     uses = _uses(source, ())
-    arguments = (*source.tree.args.posonlyargs, *source.tree.args.args)
-    return Signature(tuple((argument.arg, _type(source, argument, uses)) for argument in arguments))
+    types: list[tuple[str, ArgumentType]] = []
+    refused: list[Obstacle] = []
+    for argument in (*source.tree.args.posonlyargs, *source.tree.args.args):
+        try:
+            types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
+        except UnsupportedSourceError as error:
+            refused += error.obstacles
+    if refused:
+        raise UnsupportedSourceError.of(refused)
+    return Signature(tuple(types))
 
 
-def _type(source: Source, argument: ast.arg, uses: _Uses) -> ArgumentType:
-    annotation = argument.annotation
+def _type(source: Source, argument: ast.arg, uses: _Uses, annotation: ast.expr | None) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
     if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):

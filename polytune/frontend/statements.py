@@ -13,6 +13,7 @@ from polytune.frontend.expression import Break, Continue
 from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
+from polytune.frontend.obstacles import read_on
 from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
@@ -20,13 +21,9 @@ from polytune.frontend.source import NestedFunction, inlinable
 
 
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
-    """Lower statements in order into ``frame.nodes``.
-
-    Raises:
-        UnsupportedSourceError: a statement is outside the language.
-    """
+    """Lower statements in order into ``frame.nodes``; those outside the language are noted in the kernel."""
     for statement in statements:
-        _lower_statement(frame, statement)
+        read_on(frame, statement, _lower_statement)
 
 
 def _lower_statement(frame: Frame, node: ast.stmt) -> None:
