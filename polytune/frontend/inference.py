@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -105,7 +106,8 @@ def _note_arrays(node: ast.AST, uses: _Uses) -> None:
             base: ast.expr = node
             rank = 0
             while isinstance(base, ast.Subscript):
-                rank += len(base.slice.elts) if isinstance(base.slice, ast.Tuple) else 1
+                items = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
+                rank += sum(not _is_new_or_rest(item) for item in items)
                 base = base.value
             if isinstance(base, ast.Name):
                 uses.array(base.id, rank)
@@ -118,6 +120,14 @@ def _note_arrays(node: ast.AST, uses: _Uses) -> None:
             uses.array(name, 1)
 
 
+def _is_new_or_rest(item: ast.expr) -> bool:
+    """Whether an item of a subscript is ``None``, ``np.newaxis`` or ``...``, which stand for no certain dimension."""
+    match item:
+        case ast.Constant(None) | ast.Constant(builtins.Ellipsis) | ast.Attribute(_, "newaxis"):
+            return True
+    return False
+
+
 def _note_integers(node: ast.AST, uses: _Uses) -> None:
     match node:
         case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
@@ -127,7 +137,9 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
         case ast.Subscript(_, subscripts):
             uses.integers |= set(_bare_names([subscripts]))
             uses.integer_arrays |= set(_arrays_in([subscripts]))
-        case ast.Call(ast.Attribute(_, "empty" | "zeros"), [shape, *_]):
+        case ast.Call(ast.Attribute(_, "empty" | "zeros" | "ones" | "full" | "eye" | "arange"), [shape, *_]) | ast.Call(
+            ast.Attribute(_, "reshape"), [_, shape]
+        ):
             uses.integers |= set(_bare_names([shape]))
 
 
