@@ -10,10 +10,16 @@ import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.calls import handler_of
+from polytune.frontend.array_expressions.calling import results_of_call
+from polytune.frontend.array_expressions.calls import handler_of, handler_of_several
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
-from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
+from polytune.frontend.array_expressions.reading import (
+    attribute,
+    is_shape,
+    mentions_arrays,
+    subscripted,
+)
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
@@ -26,6 +32,7 @@ from polytune.frontend.frame import (
     SelectionBinding,
     ShapeBinding,
     TupleBinding,
+    UnsizedBinding,
     ValueBinding,
     ViewBinding,
 )
@@ -202,6 +209,8 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             )
         case ObjectBinding(thing):
             return _constant(frame, node, thing)
+        case UnsizedBinding():
+            raise AssertionError("lookup refuses it")
 
 
 def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
@@ -423,7 +432,11 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
-    inlined = None if is_method(frame, node.func) else inlinable(outside_object(frame, node.func))
+    function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    several = results_of_call(frame, node, function, evaluate, read_shape)
+    if several is not None:
+        return several
+    inlined = inlinable(function)
     if inlined is None:
         return None
     returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
@@ -465,7 +478,7 @@ def unknown_call(frame: Frame, node: ast.Call) -> UnsupportedSourceError | None:
     function = outside_object(frame, node.func)
     is_outside = function is not None and inlinable(function) is None and not isinstance(function, type)
     is_special = any(function is each for each in _BUILTINS) or is_known(getattr(function, "__self__", None))
-    if not is_outside or is_special or is_known(function) or handler_of(function) is not None:
+    if not is_outside or is_special or is_known(function) or handler_of(function) or handler_of_several(function):
         return None
     name = frame.source.segment(node.func)
     return _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))

@@ -97,6 +97,13 @@ class SelectionBinding:
 
 
 @dataclass(frozen=True)
+class UnsizedBinding:
+    """The name stands for a part of what a call gives that is as large as the data say, and that nothing can use."""
+
+    call: str
+
+
+@dataclass(frozen=True)
 class Stale:
     """The name's value differs between the ways that lead here."""
 
@@ -117,6 +124,7 @@ Meaning = (
     | ObjectBinding
     | ViewBinding
     | SelectionBinding
+    | UnsizedBinding
 )
 Binding = Meaning | Stale | Unknown
 
@@ -175,6 +183,7 @@ class Kernel:
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
         known: what has been found to hold at places of the program.
+        states: the arrays that stand for states which calls of the library change, by what they are.
         obstacles: what is refused, as it is found.
         skipped: how many statements are left out, refused ones and those that need what these were to give.
     """
@@ -202,6 +211,7 @@ class Kernel:
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
     known: dict[Any, isl.Set] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
     skipped: int = 0
 

@@ -18,6 +18,7 @@ from polytune.frontend.frame import (
     Stale,
     Unknown,
     UnknownNameError,
+    UnsizedBinding,
     ViewBinding,
 )
 
@@ -33,6 +34,13 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
     name, binding = node.id, frame.bindings.get(node.id)
     if isinstance(binding, Unknown):
         raise UnknownNameError(name)
+    if isinstance(binding, UnsizedBinding):
+        raise frame.source.refusal(
+            node,
+            f"{name!r}, a part of what {binding.call} gives whose size depends on data",
+            "of arrays, the shape must be known before the kernel runs",
+            "compute it from the other parts: r = b - A @ x, and np.sum(r * r)",
+        )
     if isinstance(binding, Stale):
         if frame.unique(name) in frame.kernel.knowledge.unknown:
             raise UnknownNameError(name)

@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 from polytune.frontend import control
 from polytune.frontend.array_expressions.calling import evaluate_statement
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue
@@ -63,6 +65,8 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     plain = inlinable(function)
     if plain is not None:
         frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
+        return
+    if random_statement(call, function, frame, evaluate, computed):
         return
     if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
         return

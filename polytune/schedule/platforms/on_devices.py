@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Checked, Element, Loop, Operation, walk
+from polytune.frontend.expression import Checked, Element, LibraryCall, Loop, Operation, walk
 from polytune.frontend.scop import Scop
 
 _TYPES = ("int32", "int64", "float32", "float64")
@@ -30,6 +30,8 @@ def _obstacle(operation: Operation) -> str | None:
     for part in walk(operation):
         if isinstance(part, Loop):
             return "a loop whose iterations depend on data"
+        if isinstance(part, LibraryCall):
+            return f"a call of {part.function.partition(' ')[0]}, which NumPy computes"
         if isinstance(part, Checked):
             return "a subscript that depends on data"
         if isinstance(part, Element) and any(isinstance(s, Element) for each in part.subscripts for s in walk(each)):
