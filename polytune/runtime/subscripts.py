@@ -11,13 +11,13 @@ import math
 
 import numpy as np
 from numba import njit
-from numba.core import types
 
 from polytune.errors import SourceLocation, SubscriptError
-from polytune.runtime.compilation import compile_for, keeps_code
+from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import STATE_LENGTH, attach, integer
 from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.crew import compile_team, run_team
+from polytune.runtime.entries import entry_of
 from polytune.runtime.team import claim, complete, wait
 from polytune.runtime.threads import current_threads
 
@@ -79,12 +79,8 @@ def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
 @functools.cache
 def _address(dtype: str) -> int:
     """The address of the compiled function for numbers of a type."""
-    function, signature = _FINDERS[dtype], (types.int64,) * 3
-    compile_for(function, signature)
     compile_team()
-    compiled = function.overloads[signature]
-    address: int = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
-    return address
+    return entry_of(_FINDERS[dtype], 3)
 
 
 @njit(cache=_CACHE, nogil=True)
