@@ -163,7 +163,7 @@ def memory_of(typing_context, view, first, steps, extents):
         words += [
             builder.sub(address(steps[place], builder.extract_value(args[2], place)), start) for place in range(ndim)
         ]
-        return context.make_tuple(builder, sig.return_type, words)
+        return cgutils.pack_array(builder, words)
 
     return types.UniTuple(types.int64, 3 + 2 * ndim)(view, first, steps, extents), emit
 
@@ -192,7 +192,8 @@ def call_library(typing_context, text, results, memory):
         pointer = ir.IntType(8).as_pointer()
         kind = ir.FunctionType(ir.VoidType(), [pointer, _WORD, _WORD, pointer])
         function = cgutils.get_or_insert_function(builder.module, kind, _SYMBOL)
-        name = context.insert_const_string(builder.module, text.literal_value)
+        characters = cgutils.make_bytearray(text.literal_value.encode() + b"\0")
+        name = cgutils.global_constant(builder, "called", characters)
         numbers = [_WORD(results.literal_value), _WORD(len(words))]
         builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
         return context.get_dummy_value()
