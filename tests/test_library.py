@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -288,6 +289,46 @@ def test_errors_in_loops_end_them() -> None:
             kernel_of(solved_in_a_loop, False)(A, numbers(6, 4), np.zeros((6, 4)))
     with pytest.raises(np.linalg.LinAlgError):
         kernel_of(until_small, False)(np.zeros((5, 5)), numbers(5))
+
+
+def solved_and_added_up(A, B, X, out):
+    for k in range(A.shape[0]):
+        X[k] = np.linalg.solve(A[k], B[k])
+    for k in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[k] += X[k, j]
+    return np.sort(out)
+
+
+def test_calls_that_fail_leave_those_of_other_threads_alone() -> None:
+    """Workers that come late to a call that has failed must not do what is left of it."""
+    kernel = polytune.kernel(background=False)(solved_and_added_up)
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            for turn in range(60):
+                A = np.stack([symmetric(6, seed=seed + each) for each in range(20)])
+                B, X, out = numbers(20, 6, seed=seed), np.zeros((20, 6)), np.zeros(20)
+                if turn % 3 == 2:
+                    A[7] = 0.0
+                    with pytest.raises(np.linalg.LinAlgError):
+                        kernel(A, B, X, out)
+                    continue
+                result = kernel(A, B, X, out)
+                right = np.linalg.solve(A, B[..., None])[..., 0]
+                np.testing.assert_allclose(X, right, rtol=1e-9)
+                np.testing.assert_allclose(out, right.sum(axis=1), rtol=1e-9, atol=1e-12)
+                np.testing.assert_array_equal(result, np.sort(out))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (0, 100, 200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
 
 
 def test_matrices_that_are_not_square_are_numpys_error_too() -> None:

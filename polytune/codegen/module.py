@@ -118,7 +118,7 @@ def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
 
 def _of_library(scop: Scop, namespace: Namespace) -> str:
     """The import of what calls NumPy."""
-    names = _imported(namespace, "call_library", "library_error", "memory_of")
+    names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
     return f"from polytune.runtime.library import {names}\n" if calls_library(scop) else ""
 
 

@@ -342,7 +342,7 @@ class _VersionWriter:
             case LibraryCall(function, results, arguments, report):
                 memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
                 memory += [self.part(part, place) for part in (*results, *arguments)]
-                self.writer.line(f"$call_library({function!r}, {len(results)}, ({', '.join(memory)},))")
+                self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
 
     def part(self, part: Part, place: _Place) -> str:
         """Where a part of an array is, for a call of the library: its first element, the next one along each of its
@@ -413,7 +413,7 @@ class _VersionWriter:
         calls = (part for each in computed for operation in each for part in walk(operation))
         for call in calls:
             if isinstance(call, LibraryCall):
-                with self.writer.indented(f"if {_Place().text(call.report)} < 0:"):
+                with self.writer.indented("if $has_failed($context):"):
                     self.writer.line("return")
                 return
 

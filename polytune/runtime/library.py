@@ -24,11 +24,12 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from polytune.runtime.memory import View, element_address
+from polytune.runtime.team import FAILED
 from polytune.signature import DATA_TYPES
 
-__all__ = ["call_library", "library_error", "memory_of"]
+__all__ = ["call_library", "has_failed", "library_error", "memory_of"]
 
-FAILED = -1
+_RAISED = -1
 """What is reported where NumPy has raised an exception."""
 
 _SYMBOL = "polytune_call_library"
@@ -111,8 +112,9 @@ def _read(text: str) -> tuple[Callable[..., Any], bool, list[tuple[str, str]]]:
     return function, "*" in options, [(key, value) for key, _, value in named]
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
-def _call(text: bytes, results: int, length: int, address: int) -> None:
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+def _call(text: bytes, results: int, length: int, address: int) -> int:
+    """Make a call; whether NumPy has raised an exception."""
     report = 0
     try:
         words = list((ctypes.c_int64 * length).from_address(address))
@@ -124,7 +126,9 @@ def _call(text: bytes, results: int, length: int, address: int) -> None:
         run(text.decode(), arrays[:results], arrays[results:])
     except BaseException as error:
         _failures[report] = error
-        failed[...] = FAILED
+        failed[...] = _RAISED
+        return 1
+    return 0
 
 
 _address = ctypes.cast(_call, ctypes.c_void_p).value
@@ -168,11 +172,33 @@ def memory_of(typing_context, view, first, steps, extents):
     return types.UniTuple(types.int64, 3 + 2 * ndim)(view, first, steps, extents), emit
 
 
+def _failure(builder: ir.IRBuilder, context_address: ir.Value) -> ir.Value:
+    """The address of the word of a context that says whether a call has failed."""
+    words = builder.inttoptr(context_address, _WORD.as_pointer())
+    return builder.gep(words, [_WORD(FAILED)], inbounds=True, source_etype=_WORD)
+
+
+@intrinsic
+def has_failed(typing_context, context_address):
+    """Whether a call of the library has failed, as all workers see when the work is complete that the call was part of.
+
+    That is in the context, which workers that come late have as long as they need it, and not where failure is
+    reported, which is gone when the kernel has ended.
+    """
+
+    def emit(context, builder, sig, args):
+        failed = builder.load(_failure(builder, args[0]), align=8, typ=_WORD)
+        return builder.icmp_unsigned("!=", failed, _WORD(0))
+
+    return types.boolean(types.int64), emit
+
+
 @intrinsic(prefer_literal=True)
-def call_library(typing_context, text, results, memory):
+def call_library(typing_context, context_address, text, results, memory):
     """Call a function of NumPy's.
 
     Args:
+        context_address: int64.
         text: literal string; its name and further arguments, see ``run``.
         results: literal; how many of the arrays are results.
         memory: what ``memory_of`` gives of the number that reports failure, of the results, and of the arguments.
@@ -182,7 +208,7 @@ def call_library(typing_context, text, results, memory):
 
     def emit(context, builder, sig, args):
         words = [
-            builder.extract_value(builder.extract_value(args[2], place), position)
+            builder.extract_value(builder.extract_value(args[3], place), position)
             for place, kind in enumerate(memory)
             for position in range(len(kind))
         ]
@@ -190,12 +216,14 @@ def call_library(typing_context, text, results, memory):
         for position, word in enumerate(words):
             builder.store(word, builder.gep(row, [_WORD(position)], inbounds=True, source_etype=_WORD))
         pointer = ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [pointer, _WORD, _WORD, pointer])
+        kind = ir.FunctionType(_WORD, [pointer, _WORD, _WORD, pointer])
         function = cgutils.get_or_insert_function(builder.module, kind, _SYMBOL)
         characters = cgutils.make_bytearray(text.literal_value.encode() + b"\0")
         name = cgutils.global_constant(builder, "called", characters)
         numbers = [_WORD(results.literal_value), _WORD(len(words))]
-        builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
+        raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
+        with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
+            builder.store(_WORD(1), _failure(builder, args[0]), align=8)
         return context.get_dummy_value()
 
-    return types.void(text, results, memory), emit
+    return types.void(context_address, text, results, memory), emit

@@ -343,7 +343,10 @@ class Interpreter:
                 library_pow=operator.pow,
             ),
             "polytune.runtime.library": SimpleNamespace(
-                memory_of=PartOfArray, call_library=_call_library, library_error=None
+                memory_of=PartOfArray,
+                call_library=lambda context, *call: _call_library(*call),
+                has_failed=lambda context: False,
+                library_error=None,
             ),
             "polytune.runtime.vectors": VECTORS,
             "polytune.runtime.vectors_apart": VECTORS_APART,
