@@ -58,6 +58,12 @@ def of_one_result(A):
     return s, np.abs(r), np.linalg.matrix_rank(A), np.linalg.pinv(A)
 
 
+def norms(A, b):
+    rows, columns = np.linalg.norm(A, axis=1), np.linalg.norm(A, np.inf, axis=0)
+    spectral, nuclear = np.linalg.norm(A, 2), np.linalg.norm(A, "nuc")
+    return rows, columns, spectral, nuclear, np.linalg.norm(b, 1), np.linalg.norm(b, -np.inf), np.linalg.norm(A)
+
+
 def least_squares(A, b):
     x, _, rank, s = np.linalg.lstsq(A, b, rcond=None)
     return x, rank, s.sum(), np.linalg.lstsq(A, b, rcond=None)[0]
@@ -83,6 +89,7 @@ def test_linear_algebra_is_numpys(dtype: str, layout: Callable[[np.ndarray], np.
             (solved_in_expressions, (A, b, B)),
             (decomposed, (A,)),
             (of_one_result, (A,)),
+            (norms, (A, b)),
             (least_squares, (numbers(n + 3, n, dtype=dtype), numbers(n + 3, dtype=dtype))),
         ):
             right = function(*arguments)
@@ -200,6 +207,8 @@ def sorted_along(A):
 
 def interpolated(x, A, B):
     counts, edges = np.histogram(A, bins=4)
+    heavy, _ = np.histogram(A, 4, weights=B)
+    counts[0] += int(heavy[0])
     return np.interp(x, np.sort(A), B), np.interp(x[0], np.sort(A), B), counts, edges
 
 

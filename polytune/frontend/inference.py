@@ -138,7 +138,7 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
             uses.integers |= set(_bare_names([subscripts]))
             uses.integer_arrays |= set(_arrays_in([subscripts]))
         case ast.Call(ast.Attribute(_, "empty" | "zeros" | "ones" | "full" | "eye" | "arange"), [shape, *_]) | ast.Call(
-            ast.Attribute(_, "reshape"), [_, shape]
+            ast.Attribute(_, "reshape" | "histogram"), [_, shape, *_]
         ):
             uses.integers |= set(_bare_names([shape]))
 

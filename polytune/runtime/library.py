@@ -89,6 +89,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
             keywords[name] = len(results[0])
         elif value.startswith("@"):
             keywords[name] = arguments[int(value[1:])]
+        elif value.startswith("float("):
+            keywords[name] = float(value[7:-2])
         else:
             keywords[name] = ast.literal_eval(value)
     found = function(*(arguments if all_by_position else ()), **keywords)

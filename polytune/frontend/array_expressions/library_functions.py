@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import NoReturn
 
@@ -83,6 +84,22 @@ def _slogdet(call: ArrayCall) -> list[ArrayValue | Value]:
     matrix = _matrix(call, "a")
     dtype = _float(call, matrix)
     return _called(call, "numpy.linalg.slogdet *", [matrix], (matrix.shape[:-2], dtype), (matrix.shape[:-2], dtype))
+
+
+def norm_of_order(call: ArrayCall) -> Operand:
+    """``np.linalg.norm`` of an order, or along an axis, or two."""
+    array, order = call.array("x"), call.constant("ord")
+    axes = call.constant("axis")
+    axes = tuple(range(array.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
+    is_plain = all(isinstance(axis, int) and -array.ndim <= axis < array.ndim for axis in axes)
+    if not is_plain or len(axes) not in (1, 2) or call.given("keepdims"):
+        raise call.refusal(f"{call.name} along these axes", "name one or two dimensions that there are")
+    counted = {axis % array.ndim for axis in axes}
+    shape = tuple(extent for place, extent in enumerate(array.shape) if place not in counted)
+    named = f"({','.join(map(str, axes))},)" if len(axes) > 1 else str(axes[0])
+    order_text = f"float('{order}')" if isinstance(order, float) and order in (math.inf, -math.inf) else repr(order)
+    text = f"numpy.linalg.norm * ord={order_text} axis={named}"
+    return _called(call, text, [array], (shape, _float(call, array)))[0]
 
 
 @compiles(np.linalg.solve, "a", "b")
@@ -195,13 +212,17 @@ def _interp(call: ArrayCall) -> Operand:
     return _called(call, "numpy.interp *", arguments, (shape, "float64"))[0]
 
 
-@compiles_several(np.histogram, "a", "bins")
+@compiles_several(np.histogram, "a", "bins", "range", "density", "weights")
 def _histogram(call: ArrayCall) -> list[ArrayValue | Value]:
-    array = call.array("a")
-    bins = call.extent(call.arguments["bins"]) if "bins" in call.arguments else integer(10)
-    results = ((bins,), "int64"), ((add(bins, ONE),), "float64")
+    if call.given("range") or call.given("density"):
+        raise call.refusal("np.histogram with a range or a density", "pass the number of bins and weights alone")
+    arrays, kind = [call.array("a")], "int64"
     text = "numpy.histogram a=@0 bins=length"
-    return _called(call, text, [array], *results)
+    if call.given("weights"):
+        arrays.append(call.array("weights"))
+        text, kind = f"{text} weights=@1", arrays[1].dtype
+    bins = call.extent(call.arguments["bins"]) if "bins" in call.arguments else integer(10)
+    return _called(call, text, arrays, ((bins,), kind), ((add(bins, ONE),), "float64"))
 
 
 def _depends_on_data(call: ArrayCall) -> Operand:
