@@ -5,6 +5,7 @@ Every message says what was wrong, where, why, and what to do about it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 
@@ -45,8 +46,9 @@ class PolytuneError(Exception):
     """Base class of everything that polytune raises on purpose."""
 
 
-class UnsupportedSourceError(PolytuneError):
-    """The kernel's source is outside the language that can be compiled.
+@dataclass(frozen=True)
+class Obstacle:
+    """One thing in a kernel's source that stands in the way of compiling it.
 
     Attributes:
         location: where in the source.
@@ -55,10 +57,41 @@ class UnsupportedSourceError(PolytuneError):
         remedy: what would be accepted instead.
     """
 
-    def __init__(self, location: SourceLocation, what: str, reason: str, remedy: str):
+    location: SourceLocation
+    what: str
+    reason: str
+    remedy: str
+
+    def __str__(self) -> str:
+        place = self.location
+        lines = [f"{place}: {self.what}", place.caret(), f"why: {self.reason}", f"instead: {self.remedy}"]
+        return "\n".join(line for line in lines if line)
+
+
+class UnsupportedSourceError(PolytuneError):
+    """The kernel's source is outside the language that can be compiled.
+
+    Attributes:
+        obstacles: all that stands in the way, in the order of the source.
+        location, what, reason, remedy: those of the first obstacle.
+    """
+
+    SHOWN = 10
+    """So many obstacles are printed."""
+
+    def __init__(self, location: SourceLocation, what: str, reason: str, remedy: str, others: Sequence[Obstacle] = ()):
         self.location, self.what, self.reason, self.remedy = location, what, reason, remedy
-        lines = [f"{location}: {what}", location.caret(), f"why: {reason}", f"instead: {remedy}"]
-        super().__init__("\n".join(line for line in lines if line))
+        self.obstacles = (Obstacle(location, what, reason, remedy), *others)
+        texts = [str(obstacle) for obstacle in self.obstacles[: self.SHOWN]]
+        if len(self.obstacles) > self.SHOWN:
+            texts.append(f"and {len(self.obstacles) - self.SHOWN} more")
+        super().__init__("\n\n".join(texts))
+
+    @classmethod
+    def of(cls, obstacles: Sequence[Obstacle]) -> UnsupportedSourceError:
+        """The error for all of some obstacles, at least one."""
+        first, *others = obstacles
+        return cls(first.location, first.what, first.reason, first.remedy, others)
 
 
 class ArgumentError(PolytuneError, ValueError):

@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from polytune.cli import build, compare, doctor, history, inspect, simulate, tune, warmup
+from polytune.cli import build, check, compare, doctor, history, inspect, simulate, tune, warmup
 from polytune.cli.options import Debug
 from polytune.cli.value_lists import ValueListCommand
 from polytune.errors import PolytuneError, PolytuneWarning
@@ -45,6 +45,7 @@ def _program(
 
 
 app.command("inspect")(inspect.inspect)
+app.command("check")(check.check)
 app.command("tune")(tune.tune)
 app.command("build")(build.build)
 app.command("history")(history.history)

@@ -98,9 +98,8 @@ def import_file(file: Path) -> ModuleType:
         PolytuneError: the file raised while being imported.
     """
     file = file.resolve()
-    root, name = file.parent, file.stem
-    while (root / "__init__.py").is_file():
-        root, name = root.parent, f"{root.name}.{name}"
+    package, root = package_of(file)
+    name = f"{package}.{file.stem}" if package else file.stem
     if str(root) not in sys.path:
         sys.path.insert(0, str(root))
     try:
@@ -115,6 +114,14 @@ def import_file(file: Path) -> ModuleType:
         ) from end
     except Exception as error:
         raise PolytuneError(f"{_place(file, error)} cannot be imported: {type(error).__name__}: {error}") from error
+
+
+def package_of(file: Path) -> tuple[str, Path]:
+    """The full name of the package that a file is in, empty where it is in none, and the folder that has that."""
+    package, root = "", file.resolve().parent
+    while (root / "__init__.py").is_file():
+        package, root = f"{root.name}.{package}".rstrip("."), root.parent
+    return package, root
 
 
 def _place(file: Path, error: BaseException) -> str:

@@ -20,7 +20,7 @@ from polytune.codegen.names import Namespace
 from polytune.codegen.source_loops import source_loops
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
-from polytune.errors import PolytuneError, UnprovenError
+from polytune.errors import CompilationError, PolytuneError, UnprovenError
 from polytune.frontend.expression import (
     Argument,
     Assign,
@@ -31,6 +31,7 @@ from polytune.frontend.expression import (
     Element,
     Expression,
     Extent,
+    LibraryCall,
     Loop,
     Operation,
     While,
@@ -355,6 +356,11 @@ class _FunctionWriter:
                         writer.line("abort();")
                     with writer.braces("else "):
                         self.operations(body)
+                case LibraryCall(function):
+                    name = function.partition(" ")[0]
+                    raise CompilationError(
+                        f"{self.scop.name} calls {name}, which NumPy computes, and of which there is no C"
+                    )
                 case While(condition, body):
                     with writer.braces(f"while ({_bare(self.value(condition))}) "):
                         self.operations(body)

@@ -30,8 +30,10 @@ from polytune.frontend.expression import (
     Continue,
     Element,
     Expression,
+    LibraryCall,
     Loop,
     Operation,
+    Part,
     While,
 )
 from polytune.frontend.generated_names import without_marks
@@ -156,8 +158,16 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
             with writer.indented("else:"):
                 for part in body:
                     _write_operation(writer, "", part)
+        case LibraryCall(function, results, arguments):
+            sides = [", ".join(map(_part_text, parts)) for parts in (results, arguments)]
+            writer.line(f"{about}{sides[0]} = {function}({sides[1]})")
         case _:
             assert_never(operation)
+
+
+def _part_text(part: Part) -> str:
+    ranges = (f"{c.name} < {_text(extent)}" for c, extent in zip(part.counters, part.extents, strict=True))
+    return f"{_text(part.element)} ({', '.join(ranges)})"
 
 
 def _text(node: Expression | VectorExpression) -> str:

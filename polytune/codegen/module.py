@@ -14,7 +14,7 @@ from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Binary, Call, Constant, Expression, Power, walk
+from polytune.frontend.expression import Binary, Call, Constant, Expression, LibraryCall, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
@@ -122,6 +122,12 @@ def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
     return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
 
 
+def _of_library(scop: Scop, namespace: Namespace) -> str:
+    """The import of what calls NumPy."""
+    names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
+    return f"from polytune.runtime.library import {names}\n" if calls_library(scop) else ""
+
+
 def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
     """The import of what tests index arrays."""
     return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
@@ -156,7 +162,7 @@ from polytune.errors import {_imported(namespace, *errors)}
 from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
-{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
+{_of_library(scop, namespace)}{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
 {parts}{_of_index_checks(scop, namespace)}{of_versions}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
@@ -290,21 +296,33 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
 def _write_verification(writer: SourceWriter, scop: Scop) -> None:
     """What raises the error of a subscript that was out of range while the kernel ran."""
-    if not scop.reports:
+    if not any(array.role is ArrayRole.REPORT for array in scop.arrays):
         return
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
-        writer.line('"""Raise where a subscript was out of range."""')
-        with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
-            found = f"{MARK}REPORTS[{scratch_name(REPORT)}[0] - 1]"
-            writer.line(f"raise {MARK}SubscriptError(*{found}, is_late=True)")
+        writer.line('"""Raise what has failed: where a subscript was out of range, or what NumPy has raised."""')
+        if calls_library(scop):
+            with writer.indented(f"if {scratch_name(REPORT)}[0] < 0:"):
+                writer.line(f"raise {MARK}library_error({scratch_name(REPORT)})")
+        if scop.reports:
+            with writer.indented(f"if {scratch_name(REPORT)}[0]:"):
+                found = f"{MARK}REPORTS[{scratch_name(REPORT)}[0] - 1]"
+                writer.line(f"raise {MARK}SubscriptError(*{found}, is_late=True)")
     writer.line()
     writer.line()
+    if not scop.reports:
+        return
     with writer.indented(f"{MARK}REPORTS = ("):
         for report in scop.reports:
             writer.line(f"{report_text(report)},")
     writer.line(")")
     writer.line()
     writer.line()
+
+
+def calls_library(scop: Scop) -> bool:
+    """Whether statements call NumPy."""
+    operations = (operation for statement in scop.statements for operation in statement.operations)
+    return any(isinstance(part, LibraryCall) for operation in operations for part in walk(operation))
 
 
 def _memory_name(scop: Scop, name: str) -> str:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -49,12 +49,16 @@ from polytune.frontend.expression import (
     Checked,
     Constant,
     Continue,
+    Counter,
     Element,
     Expression,
     Iterator,
+    LibraryCall,
     Loop,
     Operation,
+    Part,
     While,
+    map_children,
     walk,
 )
 from polytune.frontend.scop import ArrayRole, Scop
@@ -73,6 +77,13 @@ def write_version(
     none, of one.
     """
     _VersionWriter(writer, program, scop, part_words, is_nested).write()
+
+
+def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
+    """An expression with numbers in place of counters."""
+    if isinstance(node, Counter) and node.name in values:
+        return Constant(values[node.name], "int64")
+    return map_children(node, lambda child: _with_counters(child, values))
 
 
 @dataclass(frozen=True)
@@ -153,6 +164,7 @@ class _VersionWriter:
                 self.node(self.program.skeleton, _Place())
             else:
                 self.body(self.program.regions[0])
+                self.leave(self.program.regions[0].body)
             for name in sorted(self.copies):
                 writer.line(f"$keep_alive({copy_name(name)})")
             for name in self.expansions:
@@ -327,6 +339,23 @@ class _VersionWriter:
                 with self.writer.indented("else:"):
                     for part in body:
                         self.operation(part, place)
+            case LibraryCall(function, results, arguments, report):
+                memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
+                memory += [self.part(part, place) for part in (*results, *arguments)]
+                self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
+
+    def part(self, part: Part, place: _Place) -> str:
+        """Where a part of an array is, for a call of the library: its first element, the next one along each of its
+        dimensions, and its extents."""
+        ends = [dict.fromkeys(part.counters, 0)]
+        ends += [{counter: int(counter is each) for counter in part.counters} for each in part.counters]
+        places = []
+        for values in ends:
+            element = _with_counters(part.element, {counter.name: value for counter, value in values.items()})
+            places.append(f"({', '.join(place.subscripts(element))},)")
+        extents = "".join(f"{expression_text(extent, place.text)}, " for extent in part.extents)
+        steps = "".join(f"{step}, " for step in places[1:])
+        return f"$memory_of({place.array(part.element)}, {places[0]}, ({steps}), ({extents}))"
 
     # Regions
 
@@ -342,6 +371,7 @@ class _VersionWriter:
                 self.body(region)
                 writer.line("$complete($context)")
             self.finish("1")
+            self.leave(region.body)
             return
 
         def tickets(place: Callable[[], None]) -> None:
@@ -351,6 +381,7 @@ class _VersionWriter:
             self.body(region)
 
         TileLoops(writer, region, self.is_nested, tickets, body).write()
+        self.leave(region.body)
 
     def tickets(self, region: RegionCode, place: Callable[[], None]) -> None:
         """Claims and completes the tickets of a region, around what places and runs the tile of one."""
@@ -374,6 +405,17 @@ class _VersionWriter:
         """The next ticket; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
         self.writer.line(f"$ticket = {CLAIM.format(worker, '$total')}")
+
+    def leave(self, body: Node) -> None:
+        """After a call of the library that has failed nothing more is computed: each worker sees that when the work is
+        done that the call was part of, and what others do then is complete without it."""
+        computed = (part.operations for part in walk_nodes(body) if isinstance(part, Compute))
+        calls = (part for each in computed for operation in each for part in walk(operation))
+        for call in calls:
+            if isinstance(call, LibraryCall):
+                with self.writer.indented("if $has_failed($context):"):
+                    self.writer.line("return")
+                return
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")

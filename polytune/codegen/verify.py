@@ -62,6 +62,7 @@ from polytune.frontend.expression import (
     Element,
     Extent,
     Iterator,
+    LibraryCall,
     Logical,
     Loop,
     ParameterValue,
@@ -504,5 +505,11 @@ class _BodyVerifier(_NodeVerifier):
                     self.hold(site > 0, f"a violation is reported as {site}, which means none")
                     self.element(report)
                     self.operations(body)
+                case LibraryCall(_, results, arguments, report):
+                    self.element(report)
+                    for part in (*arguments, *results):
+                        for extent in part.extents:
+                            self.index(extent)
+                        self.inside(**{each.name: NUMBER_OF_INDICES for each in part.counters}).element(part.element)
                 case _:
                     self.hold(False, f"the grammar has no operation {type(operation).__name__}")

@@ -22,9 +22,11 @@ from polytune.frontend.expression import (
     Counter,
     Element,
     Expression,
+    LibraryCall,
     Logical,
     Loop,
     Operation,
+    Part,
     Select,
     Unary,
     While,
@@ -105,6 +107,13 @@ class _Collector:
                     yield from self.expression(start, guard, assigned, certain)
                     yield from self.expression(stop, guard, assigned, certain)
                     yield from self.operations(body, self.within(guard, operation), False, assigned)
+                case LibraryCall(_, results, arguments):
+                    for part in arguments:
+                        yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain)
+                    for part in results:
+                        known = certain and all(map(self.is_known, part.element.subscripts))
+                        kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
+                        yield Reference(part.element, kind, self.over(guard, part), certain)
                 case Checked(body=body):  # the violation reads what the body does
                     assigned = yield from self.operations(body, guard, certain, assigned)
         return assigned
@@ -140,6 +149,14 @@ class _Collector:
         if self.affine is None or guard is None or not self.affine.counters.get(loop.counter):
             return guard
         return guard.intersect(iterations(self.affine, Counter(loop.counter), loop.start, loop.stop, loop.step))
+
+    def over(self, guard: isl.Set | None, part: Part) -> isl.Set | None:
+        """The guard with the ranges of the counters of a part of an array."""
+        if self.affine is None or guard is None:
+            return guard
+        for counter, extent in zip(part.counters, part.extents, strict=True):
+            guard = guard.intersect(iterations(self.affine, counter, Constant(0, "int64"), extent, 1))
+        return guard
 
     def is_affine(self, condition: Expression) -> bool:
         return self.affine is not None and self.affine.is_condition(condition)

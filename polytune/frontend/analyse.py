@@ -10,7 +10,7 @@ from polytune.frontend.build import ModelBuilder
 from polytune.frontend.checked import check_subscripts, has_tests
 from polytune.frontend.frame import Kernel
 from polytune.frontend.lower import lower
-from polytune.frontend.parameters import check_arguments, replace_parameters
+from polytune.frontend.parameters import refused_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
 from polytune.frontend.prechecked import check_before
 from polytune.frontend.prune import (
@@ -38,12 +38,12 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
         strict: whether sums keep their source order, and powers Python's bits.
 
     Raises:
-        UnsupportedSourceError: the source is outside the language; tells the place, the reason and a remedy.
+        UnsupportedSourceError: the source is outside the language; tells the places, the reasons and remedies of all
+            that stands in its way.
         ValueError: the signature names other arguments than the function.
     """
     source = read_source(function)
-    check_arguments(source, signature)
-    lowered = lower(source, signature, strict=strict)
+    lowered = lower(source, signature, strict=strict, refused=refused_arguments(source, signature))
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))

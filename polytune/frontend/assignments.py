@@ -251,7 +251,9 @@ def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
 
 
 def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
-    """Assign what stands at one place of a tuple."""
+    """Assign what stands at one place of a tuple; what has a name that nothing reads, as ``_``, is left."""
+    if isinstance(target, ast.Name) and not isinstance(meaning, ValueBinding) and not _is_read(frame, target.id):
+        return
     items = items_of(meaning)
     match target, meaning:
         case _, ValueBinding(value):
@@ -272,6 +274,14 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
                 "elements of arrays are numbers",
                 "unpack the values: x, y = a, b",
             )
+
+
+def _is_read(frame: Frame, name: str) -> bool:
+    """Whether the function reads a name anywhere."""
+    nodes = list(ast.walk(frame.source.tree))
+    updated = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
+    names = [node for node in (*nodes, *updated) if isinstance(node, ast.Name) and node.id == name]
+    return any(not isinstance(node.ctx, ast.Store) or node in updated for node in names)
 
 
 def _target_names(frame: Frame, target: ast.expr) -> set[str]:

@@ -48,7 +48,7 @@ def affine_form(symbol: str, left: Value, right: Value) -> Value | None:
     return None
 
 
-def obstacle(node: Any) -> tuple[str, str, str] | None:
+def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
     """What is wrong with the first operation on bits of no integers in an expression or operation, why, and what to do;
     None where there is none."""
     for part in walk(node):

@@ -7,7 +7,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Extent
@@ -52,6 +52,7 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
             refuse calls that are right, or let pass some that are not.
     """
     conditions: list[tuple[BoundsCondition, isl.Set]] = []
+    refused: list[Obstacle] = []
     context = scop.context.get_ctx()
     for access in (access for statement in scop.statements for access in statement.accesses):
         try:
@@ -59,15 +60,18 @@ def access_bounds(scop: Scop) -> tuple[BoundsCondition, ...]:
         except _NotPlainError:
             found = None
         if found is None:
-            raise _beyond_checking(access)
+            refused.append(_beyond_checking(access))
+            continue
         for condition, violated in found:
             added = within_budget(context, OPERATIONS, partial(_added, conditions, condition, violated), needed=True)
             conditions = [*conditions, (condition, violated)] if added is None else added
+    if refused:
+        raise UnsupportedSourceError.of(list(dict.fromkeys(refused)))
     return tuple(condition for condition, _ in conditions)
 
 
-def _beyond_checking(access: Access) -> UnsupportedSourceError:
-    return UnsupportedSourceError(
+def _beyond_checking(access: Access) -> Obstacle:
+    return Obstacle(
         access.location,
         f"subscripts of {access.array!r} that cannot be checked before the kernel runs",
         "when an access stays inside its array is decided from the loop bounds and subscripts for all sizes at once, "

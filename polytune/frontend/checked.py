@@ -22,6 +22,7 @@ from polytune.frontend.expression import (
     Constant,
     Element,
     Expression,
+    LibraryCall,
     Logical,
     Loop,
     Operation,
@@ -47,7 +48,7 @@ def check_subscripts(
     kernel gets a scalar for their reports."""
     checker = _Checker(kernel.affine, kernel.locations, extents, Element(REPORT, (), "int64"))
     made = tuple(checker.node(node) for node in nodes)
-    if checker.reports:
+    if checker.reports or checker.calls_library:
         kernel.arrays[REPORT] = Array(REPORT, "int64", ArrayRole.REPORT, zeroed=True)
     return made, tuple(checker.reports)
 
@@ -59,6 +60,7 @@ class _Checker:
     extents: Extents
     report: Element
     reports: list[Report] = field(default_factory=list)
+    calls_library: bool = False
 
     def node(self, node: Node) -> Node:
         match node:
@@ -89,6 +91,10 @@ class _Checker:
             case Loop(start=start, stop=stop, body=body):
                 checked = self.operations(body, location, inside=True)
                 operation, tested = replace(operation, body=checked), [start, stop]
+            case LibraryCall():
+                self.calls_library = True
+                failed = self.has_failed("!=")
+                return (operation, Branch(failed, (Break(),))) if inside else (operation,)
         violation = self.any_of(self.violation(each) for each in tested)
         if violation is None:
             return (operation,)
@@ -102,7 +108,7 @@ class _Checker:
             ended = Branch(Unary("not", condition, "bool"), (Break(),))
             test = Checked(violation, self.report, site, (ended,), leaves=True)
             return While(self.has_failed("=="), (test, *body))
-        if any(isinstance(part, Checked) for operation in body for part in walk(operation)):
+        if any(isinstance(part, Checked | LibraryCall) for operation in body for part in walk(operation)):
             return While(Logical("and", (self.has_failed("=="), condition)), body)
         return While(condition, body)
 
@@ -168,7 +174,7 @@ class _Checker:
 
 
 def has_tests(statements: Iterable[Statement]) -> bool:
-    """Whether subscripts are tested while statements run."""
+    """Whether subscripts are tested while statements run, or calls of the library may fail."""
     operations = (operation for statement in statements for operation in statement.operations)
-    tests = (part for operation in operations for part in walk(operation) if isinstance(part, Checked))
-    return any(not isinstance(test.violation, Constant) for test in tests)
+    tests = (part for each in operations for part in walk(each) if isinstance(part, Checked | LibraryCall))
+    return any(isinstance(test, LibraryCall) or not isinstance(test.violation, Constant) for test in tests)

@@ -68,7 +68,7 @@ def _call(function: str, dtype: str, *arguments: Value) -> Call:
     return Call(function, tuple(argument.expression for argument in arguments), dtype)
 
 
-def obstacle(node: Any) -> tuple[str, str, str] | None:
+def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
     """What is wrong with the first operation in an expression or operation that complex numbers do not have, why, and
     what to do; None where there is none."""
     for found in walk(node):

@@ -27,6 +27,7 @@ from polytune.frontend.frame import (
     ScalarBinding,
     SelectionBinding,
     Stale,
+    Unknown,
     ValueBinding,
     ViewBinding,
     assigned_names,
@@ -271,6 +272,8 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
     """What a name means after a branch, from its meanings at the end of both sides."""
     if then == otherwise:
         return then
+    if isinstance(then, Unknown) or isinstance(otherwise, Unknown):
+        return Unknown()
     if test is not None and isinstance(then, ValueBinding) and isinstance(otherwise, ValueBinding):
         return ValueBinding(select(test, then.value, otherwise.value))
     arrays = [side for side in (then, otherwise) if isinstance(side, ArrayBinding | ViewBinding | SelectionBinding)]
@@ -312,7 +315,9 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
     pinned = set()
     for name in names:
         binding = inner.bindings.get(name)
-        if isinstance(binding, ValueBinding):
+        if inner.unique(name) in inner.kernel.knowledge.unknown:
+            inner.bindings[name] = Unknown()
+        elif isinstance(binding, ValueBinding):
             inner.bindings[name] = Stale()
         elif isinstance(binding, ArrayBinding | ViewBinding | SelectionBinding):
             if _is_replaced_first(name, body):

@@ -27,6 +27,12 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                                                                -- body, unless a subscript in it is out of range: then
                                                                   the site is written to the scalar that reports it, and
                                                                   the loop inside of the statement is left
+               | LibraryCall(function, results, arguments, report)
+                                                               -- ``results = function(arguments)`` by NumPy, of parts
+                                                                  of arrays; where it raises an exception, -1 is written
+                                                                  to the scalar that reports it
+    part       = Part(element, counters, extents)              -- the elements that ``element`` is while each counter
+                                                                  goes from 0 to its extent
 
 Types are explicit: both operands of a Binary have the node's dtype (a Cast stands where the source mixes types by
 NumPy's promotion, NEP 50), and an Assign's value has its target's dtype.
@@ -221,7 +227,22 @@ class Checked:
     leaves: bool = False
 
 
-Operation = Assign | Branch | While | Loop | Break | Continue | Checked
+@dataclass(frozen=True)
+class Part:
+    element: Element
+    counters: tuple[Counter, ...]
+    extents: tuple[Expression, ...]
+
+
+@dataclass(frozen=True)
+class LibraryCall:
+    function: str
+    results: tuple[Part, ...]
+    arguments: tuple[Part, ...]
+    report: Element
+
+
+Operation = Assign | Branch | While | Loop | Break | Continue | Checked | LibraryCall
 
 
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:

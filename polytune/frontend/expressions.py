@@ -10,10 +10,17 @@ import numpy as np
 
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import bits, promotion
+from polytune.frontend.array_expressions.calling import results_of_call
+from polytune.frontend.array_expressions.calls import handler_of, handler_of_several
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
-from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
+from polytune.frontend.array_expressions.reading import (
+    attribute,
+    is_shape,
+    mentions_arrays,
+    subscripted,
+)
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
@@ -28,6 +35,7 @@ from polytune.frontend.frame import (
     SelectionBinding,
     ShapeBinding,
     TupleBinding,
+    UnsizedBinding,
     ValueBinding,
     ViewBinding,
 )
@@ -206,6 +214,8 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
             )
         case ObjectBinding(thing):
             return _constant(frame, node, thing)
+        case UnsizedBinding():
+            raise AssertionError("lookup refuses it")
 
 
 def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
@@ -444,6 +454,9 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    several = results_of_call(frame, node, function, evaluate, read_shape)
+    if several is not None:
+        return several
     inlined = inlinable(function)
     if inlined is None:
         return several_arrays(frame, node, function, evaluate, read_shape)
@@ -475,6 +488,21 @@ def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:
                     node, f"{frame.source.segment(node)} is no number", str(error), "write a number"
                 ) from None
     return None
+
+
+_BUILTINS = len, range, enumerate, zip, reversed
+
+
+def unknown_call(frame: Frame, node: ast.Call) -> UnsupportedSourceError | None:
+    """The error for a call of a function from outside that is not compiled, whatever its arguments are; None for any
+    other call."""
+    function = outside_object(frame, node.func)
+    is_outside = function is not None and inlinable(function) is None and not isinstance(function, type)
+    is_special = any(function is each for each in _BUILTINS) or is_known(getattr(function, "__self__", None))
+    if not is_outside or is_special or is_known(function) or handler_of(function) or handler_of_several(function):
+        return None
+    name = frame.source.segment(node.func)
+    return _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
 
 
 _ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"

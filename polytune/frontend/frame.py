@@ -16,7 +16,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.errors import SourceLocation
+from polytune.errors import Obstacle, SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.array_expressions.values import ArrayValue, Selection
 from polytune.frontend.expression import Compare, Element, Expression, Iterator
@@ -36,6 +36,10 @@ class ReconsiderError(Exception):
     def __init__(self, name: str):
         super().__init__(name)
         self.name = name
+
+
+class UnknownNameError(Exception):
+    """Something uses what a statement that is refused was to give; it is skipped, and not refused for that."""
 
 
 @dataclass(frozen=True)
@@ -93,10 +97,22 @@ class SelectionBinding:
 
 
 @dataclass(frozen=True)
+class UnsizedBinding:
+    """The name stands for a part of what a call gives that is as large as the data say, and that nothing can use."""
+
+    call: str
+
+
+@dataclass(frozen=True)
 class Stale:
     """The name's value differs between the ways that lead here."""
 
     array: bool = False
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """What the name means is not known, as the statement that assigns it is refused."""
 
 
 Meaning = (
@@ -108,8 +124,9 @@ Meaning = (
     | ObjectBinding
     | ViewBinding
     | SelectionBinding
+    | UnsizedBinding
 )
-Binding = Meaning | Stale
+Binding = Meaning | Stale | Unknown
 
 
 @dataclass(frozen=True)
@@ -124,9 +141,11 @@ class LoopRange:
 
 @dataclass
 class Knowledge:
-    """What earlier walks have found: the variables that need memory, and the types of those."""
+    """What earlier walks have found: the variables that need memory, the types of those, and the names that refused
+    statements assign."""
 
     in_memory: set[str] = field(default_factory=set)
+    unknown: set[str] = field(default_factory=set)
     kinds: dict[str, ScalarKind] = field(default_factory=dict)
 
 
@@ -181,6 +200,9 @@ class Kernel:
         captured: variables that keep integers which depend on data, by what these are.
         most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
+        states: the arrays that stand for states which calls of the library change, by what they are.
+        obstacles: what is refused, as it is found.
+        skipped: how many statements are left out, refused ones and those that need what these were to give.
     """
 
     signature: Signature
@@ -209,6 +231,9 @@ class Kernel:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
+    states: dict[str, str] = field(default_factory=dict)
+    obstacles: list[Obstacle] = field(default_factory=list)
+    skipped: int = 0
 
     @property
     def signature_names(self) -> set[str]:

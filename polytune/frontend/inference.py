@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from types import FunctionType
@@ -10,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.source import Source, inlinable, read_source
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
@@ -26,7 +28,7 @@ class _Uses:
         self.ranks[name] = max(rank, self.ranks.get(name, 1))
 
 
-def infer_signature(function: Any) -> Signature:
+def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     """The types of a function's arguments, guessed from its source.
 
     An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
@@ -35,17 +37,28 @@ def infer_signature(function: Any) -> Signature:
     stand in subscripts or bound a loop; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
 
+    Args:
+        function: the function.
+        annotated: whether annotations count.
+
     Raises:
         UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
     """
     source = read_source(function)
     uses = _uses(source, ())
-    arguments = (*source.tree.args.posonlyargs, *source.tree.args.args)
-    return Signature(tuple((argument.arg, _type(source, argument, uses)) for argument in arguments))
+    types: list[tuple[str, ArgumentType]] = []
+    refused: list[Obstacle] = []
+    for argument in (*source.tree.args.posonlyargs, *source.tree.args.args):
+        try:
+            types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
+        except UnsupportedSourceError as error:
+            refused += error.obstacles
+    if refused:
+        raise UnsupportedSourceError.of(refused)
+    return Signature(tuple(types))
 
 
-def _type(source: Source, argument: ast.arg, uses: _Uses) -> ArgumentType:
-    annotation = argument.annotation
+def _type(source: Source, argument: ast.arg, uses: _Uses, annotation: ast.expr | None) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
     if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
@@ -93,7 +106,8 @@ def _note_arrays(node: ast.AST, uses: _Uses) -> None:
             base: ast.expr = node
             rank = 0
             while isinstance(base, ast.Subscript):
-                rank += len(base.slice.elts) if isinstance(base.slice, ast.Tuple) else 1
+                items = base.slice.elts if isinstance(base.slice, ast.Tuple) else [base.slice]
+                rank += sum(not _is_new_or_rest(item) for item in items)
                 base = base.value
             if isinstance(base, ast.Name):
                 uses.array(base.id, rank)
@@ -106,6 +120,14 @@ def _note_arrays(node: ast.AST, uses: _Uses) -> None:
             uses.array(name, 1)
 
 
+def _is_new_or_rest(item: ast.expr) -> bool:
+    """Whether an item of a subscript is ``None``, ``np.newaxis`` or ``...``, which stand for no certain dimension."""
+    match item:
+        case ast.Constant(None) | ast.Constant(builtins.Ellipsis) | ast.Attribute(_, "newaxis"):
+            return True
+    return False
+
+
 def _note_integers(node: ast.AST, uses: _Uses) -> None:
     match node:
         case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
@@ -115,7 +137,9 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
         case ast.Subscript(_, subscripts):
             uses.integers |= set(_bare_names([subscripts]))
             uses.integer_arrays |= set(_arrays_in([subscripts]))
-        case ast.Call(ast.Attribute(_, "empty" | "zeros"), [shape, *_]):
+        case ast.Call(ast.Attribute(_, "empty" | "zeros" | "ones" | "full" | "eye" | "arange"), [shape, *_]) | ast.Call(
+            ast.Attribute(_, "reshape" | "histogram"), [_, shape, *_]
+        ):
             uses.integers |= set(_bare_names([shape]))
 
 

@@ -25,6 +25,7 @@ from polytune.frontend.frame import (
     Meaning,
     ScalarBinding,
     TupleBinding,
+    UnknownNameError,
     ValueBinding,
     assigned_names,
 )
@@ -51,7 +52,8 @@ def inline_call(
         alone: whether the statement reads nothing else, so that the function may write arrays.
 
     Raises:
-        UnsupportedSourceError: the function is recursive or outside the language, or its arguments do not fit.
+        UnsupportedSourceError: the function is recursive, or its arguments do not fit.
+        UnknownNameError: a part of its body is refused, and noted.
     """
     kernel = frame.kernel
     if function in kernel.calls:
@@ -96,8 +98,11 @@ def inline_call(
     kernel.calls.append(function)
     body = structured(callee.tree.body, inner.fresh)
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
+    skipped = kernel.skipped
     lower_block(inner, body.statements)
     kernel.calls.pop()
+    if kernel.skipped > skipped:
+        raise UnknownNameError(callee.name)
     if not value_used:
         return None
     returned = result_of_call(inner, frame, node)

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, Kernel, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
 from polytune.frontend.jumps import structured
+from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
-from polytune.frontend.preconditions import preconditions
+from polytune.frontend.preconditions import preconditions, without_tests
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
@@ -35,51 +36,74 @@ class Lowered:
     nodes: tuple[Node, ...]
 
 
-def lower(source: Source, signature: Signature, *, strict: bool = False) -> Lowered:
+def lower(
+    source: Source, signature: Signature, *, strict: bool = False, refused: Mapping[str, Obstacle] | None = None
+) -> Lowered:
     """Walk the kernel until a walk learns nothing new.
 
     A variable only ever moves to memory, and types only grow by promotion, so that this ends.
 
+    Args:
+        source: the kernel.
+        signature: the types of its arguments.
+        strict: whether sums keep their source order.
+        refused: what stands in the way of some arguments.
+
     Raises:
-        UnsupportedSourceError: something is outside the language.
+        UnsupportedSourceError: something is outside the language; says all that is.
     """
     integers = (
         name for name, kind in signature.arguments if isinstance(kind, ScalarType) and kind.dtype in ("int32", "int64")
     )
     affine, knowledge = AffineBuilder(frozenset(integers)), Knowledge()
+    obstacles: list[Obstacle] = []
+    is_refused = False
     while True:
         affine.forget_counters()
+        unknown = set(knowledge.unknown)
         kernel = Kernel(signature, affine, knowledge, inline_call, strict=strict)
         try:
-            nodes = _walk(kernel, source)
+            nodes = _walk(kernel, source, refused or {})
         except ReconsiderError as found:
             assert found.name not in knowledge.in_memory
             knowledge.in_memory.add(found.name)
+            obstacles = kernel.obstacles or obstacles
             continue
+        if kernel.skipped and not is_refused:  # what the first whole walk finds; later ones find what follows from it
+            obstacles = kernel.obstacles or obstacles
+            is_refused = unknown == knowledge.unknown
         grown = {name: join(kind, knowledge.kinds.get(name, kind)) for name, kind in kernel.kinds.items()}
-        if grown == knowledge.kinds:
-            _refuse_impossible(kernel, source, nodes)
-            return Lowered(kernel, tuple(nodes))
+        if grown == knowledge.kinds and unknown == knowledge.unknown:
+            impossible = list(_impossible(kernel, source, nodes))
+            if not kernel.skipped and not impossible and not is_refused:
+                return Lowered(kernel, tuple(nodes))
+            obstacles = list(dict.fromkeys([*obstacles, *impossible]))
+            raise UnsupportedSourceError.of(in_source_order(obstacles, source.file))
         knowledge.kinds = grown
 
 
-def _walk(kernel: Kernel, source: Source) -> list[Node]:
-    bindings = declare_arguments(kernel, source)
-    tests = preconditions(source)
+def _walk(kernel: Kernel, source: Source, refused: Mapping[str, Obstacle]) -> list[Node]:
+    bindings = declare_arguments(kernel, source, refused)
+    note(kernel, refused.values())
+    try:
+        tests = preconditions(source)
+    except UnsupportedSourceError as error:
+        note(kernel, error.obstacles)
+        tests = without_tests(source)
     kernel.preconditions = tests.lines
     body = structured(tests.body, kernel.fresh)
     frame = Frame(kernel, source, bindings, [], assigned_names(body.statements), exits=Exits(body.returned))
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)
-    kernel.result = result_of_kernel(frame)
+    if not kernel.skipped:
+        kernel.result = result_of_kernel(frame)
     for name, kind in kernel.kinds.items():
         kernel.arrays[name] = _scalar(kernel, name, kind)
     return frame.nodes
 
 
-def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) -> None:
-    """Refuse constants that the types they meet cannot hold, and negative powers of integers: only now are all types
-    known."""
+def _impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) -> Iterator[Obstacle]:
+    """Constants that the types they meet cannot hold, and negative powers of integers: only now are all types known."""
     computed: list[tuple[SourceLocation, Any]] = [
         (perform.location, operation) for perform in performed(nodes) for operation in perform.operations
     ]
@@ -87,14 +111,14 @@ def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) ->
     if kernel.result is not None:
         computed.append((source.location(source.tree.body[-1]), kernel.result))
     for location, computation in computed:
-        wrong = complex_numbers.obstacle(computation) or bits.obstacle(computation)
+        wrong = complex_numbers.what_is_wrong(computation) or bits.what_is_wrong(computation)
         if wrong is not None:
-            raise UnsupportedSourceError(location, *wrong)
+            yield Obstacle(location, *wrong)
         found = unconvertible(computation)
         if found is not None:
-            raise _unconvertible(location, found)
+            yield _unconvertible(location, found)
         if impossible_power(computation) is not None:
-            raise UnsupportedSourceError(
+            yield Obstacle(
                 location,
                 "a negative power of a NumPy integer",
                 "it is no integer, and NumPy raises an error here",
@@ -102,10 +126,10 @@ def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) ->
             )
 
 
-def _unconvertible(location: SourceLocation, found: Cast) -> UnsupportedSourceError:
+def _unconvertible(location: SourceLocation, found: Cast) -> Obstacle:
     assert isinstance(found.operand, Constant)
     value, dtype = found.operand.value, found.dtype
-    return UnsupportedSourceError(
+    return Obstacle(
         location,
         f"the constant {value} where {dtype} is computed",
         f"{dtype} holds integers from {np.iinfo(dtype).min} to {np.iinfo(dtype).max}; Python and NumPy raise an "

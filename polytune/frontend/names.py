@@ -16,6 +16,9 @@ from polytune.frontend.frame import (
     ReconsiderError,
     ScalarBinding,
     Stale,
+    Unknown,
+    UnknownNameError,
+    UnsizedBinding,
     ViewBinding,
 )
 
@@ -25,10 +28,22 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
 
     Raises:
         UnsupportedSourceError: it is bound to nothing, or to different kinds of things.
+        UnknownNameError: a refused statement was to assign it.
         ReconsiderError: it was taken for an affine value, and its value differs between the ways that lead here.
     """
     name, binding = node.id, frame.bindings.get(node.id)
+    if isinstance(binding, Unknown):
+        raise UnknownNameError(name)
+    if isinstance(binding, UnsizedBinding):
+        raise frame.source.refusal(
+            node,
+            f"{name!r}, a part of what {binding.call} gives whose size depends on data",
+            "of arrays, the shape must be known before the kernel runs",
+            "compute it from the other parts: r = b - A @ x, and np.sum(r * r)",
+        )
     if isinstance(binding, Stale):
+        if frame.unique(name) in frame.kernel.knowledge.unknown:
+            raise UnknownNameError(name)
         if binding.array:
             raise frame.source.refusal(
                 node,
@@ -48,6 +63,8 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
     if binding is not None:
         return binding
     if name in frame.assigned:
+        if frame.unique(name) in frame.kernel.knowledge.unknown:
+            raise UnknownNameError(name)
         if name in frame.carried:
             if frame.unique(name) not in frame.kernel.knowledge.in_memory:
                 raise ReconsiderError(frame.unique(name))

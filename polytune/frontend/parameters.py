@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.conversions import array_conversion, scalar_conversion
+from polytune.errors import Obstacle
 from polytune.frontend.expression import (
     Argument,
     Binary,
@@ -29,6 +30,7 @@ from polytune.frontend.frame import (
     Frame,
     Kernel,
     ScalarBinding,
+    Unknown,
     ValueBinding,
     assigned_names,
 )
@@ -38,17 +40,18 @@ from polytune.frontend.source import Source
 from polytune.signature import COMPLEX_TYPES, DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
 
-def check_arguments(source: Source, signature: Signature) -> None:
-    """Compare a function's arguments with the types given for them.
+def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacle]:
+    """The arguments that a kernel cannot have, starred or keyword-only ones and those of types that are not compiled,
+    each with the reason.
 
     Raises:
-        UnsupportedSourceError: starred or keyword-only arguments, or an element type that is not compiled.
         ValueError: the signature names other arguments than the function.
     """
+    refused: dict[str, Obstacle] = {}
     arguments = source.tree.args
     for starred in (arguments.vararg, arguments.kwarg, *arguments.kwonlyargs):
         if starred is not None:
-            raise source.refusal(
+            refused[starred.arg] = source.obstacle(
                 starred,
                 f"the argument {starred.arg!r} is starred or keyword-only",
                 "a kernel is compiled for a fixed number of arguments, matched by position",
@@ -60,12 +63,13 @@ def check_arguments(source: Source, signature: Signature) -> None:
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
     for node, (name, kind) in zip(nodes, signature.arguments, strict=True):
         if kind.dtype not in DATA_TYPES or (isinstance(kind, ArrayType) and kind.ndim == 0):
-            raise source.refusal(
+            refused[name] = source.obstacle(
                 node,
                 f"the argument {name!r} has the type {kind}",
                 f"kernels work on numbers and arrays of {', '.join(DATA_TYPES)}, arrays with at least one dimension",
                 _conversion(name, kind),
             )
+    return refused
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:
@@ -79,14 +83,17 @@ def _conversion(name: str, kind: ArgumentType) -> str:
     return array_conversion(name, dtype) if isinstance(kind, ArrayType) else scalar_conversion(name, dtype)
 
 
-def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
-    """Make the arrays and parameters of the arguments; what each argument's name is bound to."""
+def declare_arguments(kernel: Kernel, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
+    """Make the arrays and parameters of the arguments; what each argument's name is bound to, those included that are
+    refused."""
     kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     kernel.taken |= {name for name, _ in kernel.signature.arguments}
     aliases = _extent_names(source)
     location = source.location(source.tree)
-    bindings: dict[str, Binding] = {}
+    bindings: dict[str, Binding] = {name: Unknown() for name in refused}
     for name, kind in kernel.signature.arguments:
+        if name in bindings:
+            continue
         if isinstance(kind, ArrayType):
             shape = tuple(Extent(name, dimension) for dimension in range(kind.ndim))
             kernel.arrays[name] = Array(name, kind.dtype, ArrayRole.ARGUMENT, shape, location=location)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -60,6 +61,13 @@ def preconditions(source: Source) -> Preconditions:
     statements = writer.needed([*assignments, *tests])
     lines = [line for statement in statements for line in ast.unparse(statement).splitlines()]
     return Preconditions((*writer.imports, *lines), (*body, *waiting))
+
+
+def without_tests(source: Source) -> Preconditions:
+    """The function's statements without the tests at its top, for what else is to be said of one that is refused."""
+    body = list(source.tree.body)
+    tests = list(itertools.takewhile(lambda each: _is_test(each) or _is_assignment(each), body))
+    return Preconditions((), tuple(each for each in body if each not in tests or not _is_test(each)))
 
 
 def _is_constant(node: ast.expr) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
 
-from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 
 
 @dataclass(frozen=True)
@@ -63,6 +63,10 @@ class Source:
     def refusal(self, node: ast.AST, what: str, reason: str, remedy: str) -> UnsupportedSourceError:
         """The error that refuses ``node``; for the caller to raise."""
         return UnsupportedSourceError(self.location(node), what, reason, remedy)
+
+    def obstacle(self, node: ast.AST, what: str, reason: str, remedy: str) -> Obstacle:
+        """The same, not as an error, for the caller to note."""
+        return Obstacle(self.location(node), what, reason, remedy)
 
     def resolve(self, name: str) -> Any:
         """What a name that is not local means: from the closure, the module, or the builtins.

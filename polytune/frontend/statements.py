@@ -7,12 +7,15 @@ from collections.abc import Sequence
 
 from polytune.frontend import control
 from polytune.frontend.array_expressions.calling import evaluate_statement
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue
 from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
+from polytune.frontend.obstacles import read_on
 from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
@@ -20,13 +23,9 @@ from polytune.frontend.source import NestedFunction, inlinable
 
 
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:
-    """Lower statements in order into ``frame.nodes``.
-
-    Raises:
-        UnsupportedSourceError: a statement is outside the language.
-    """
+    """Lower statements in order into ``frame.nodes``; those outside the language are noted in the kernel."""
     for statement in statements:
-        _lower_statement(frame, statement)
+        read_on(frame, statement, _lower_statement)
 
 
 def _lower_statement(frame: Frame, node: ast.stmt) -> None:
@@ -66,6 +65,8 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     plain = inlinable(function)
     if plain is not None:
         frame.kernel.inline(frame, call, plain, value_used=False, alone=True)
+        return
+    if random_statement(call, function, frame, evaluate, computed):
         return
     if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
         return

@@ -6,7 +6,7 @@ from typing import Any
 
 from polytune.frontend.frame import Place
 from polytune.frontend.lower import lower
-from polytune.frontend.parameters import check_arguments
+from polytune.frontend.parameters import refused_arguments
 from polytune.frontend.source import read_source
 from polytune.signature import Signature
 
@@ -19,5 +19,5 @@ def stretched_extents(function: Any, signature: Signature) -> tuple[tuple[Place,
         UnsupportedSourceError: the source is outside the language.
     """
     source = read_source(function)
-    check_arguments(source, signature)
-    return tuple(lower(source, signature).kernel.stretched)
+    lowered = lower(source, signature, refused=refused_arguments(source, signature))
+    return tuple(lowered.kernel.stretched)

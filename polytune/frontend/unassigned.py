@@ -12,7 +12,7 @@ from functools import partial
 
 import islpy as isl
 
-from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Element, Logical, Select, children
 from polytune.frontend.promotion import is_inexact
@@ -60,15 +60,20 @@ def unassigned_reads(scop: Scop) -> tuple[UnassignedRead, ...]:
         if array.role is ArrayRole.SCALAR and array.initial is None:
             reads = within_budget(scop.context.get_ctx(), OPERATIONS, partial(_unassigned, scop, array.name))
             found += reads or ()
-    for read in found:
-        if scop.context.is_subset(read.violated):
-            raise UnsupportedSourceError(
-                read.location,
-                f"the variable {read.variable!r} is read before anything has assigned it",
-                "no iteration of the loops that assign it comes before, and Python would raise UnboundLocalError",
-                read.remedy,
-            )
-    return tuple(sorted(found, key=lambda read: (read.location.line, read.location.column)))
+    found.sort(key=lambda read: (read.location.line, read.location.column))
+    always = [_refused(read) for read in found if scop.context.is_subset(read.violated)]
+    if always:
+        raise UnsupportedSourceError.of(always)
+    return tuple(found)
+
+
+def _refused(read: UnassignedRead) -> Obstacle:
+    return Obstacle(
+        read.location,
+        f"the variable {read.variable!r} is read before anything has assigned it",
+        "no iteration of the loops that assign it comes before, and Python would raise UnboundLocalError",
+        read.remedy,
+    )
 
 
 def _unassigned(scop: Scop, variable: str) -> list[UnassignedRead]:

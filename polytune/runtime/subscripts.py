@@ -1,15 +1,38 @@
-"""The test of numbers in index arrays, before a kernel uses them as subscripts."""
+"""The test of numbers in index arrays, before a kernel uses them as subscripts.
+
+Large arrays are tested by a team, in compiled code: each block once, for the least and the greatest number in it, in
+vectors.  That goes as fast as the numbers come from memory.
+"""
 
 from __future__ import annotations
 
+import functools
+import math
+
 import numpy as np
+from numba import njit
 
 from polytune.errors import SourceLocation, SubscriptError
+from polytune.runtime.compilation import keeps_code
+from polytune.runtime.context import STATE_LENGTH, attach, integer
+from polytune.runtime.context_memory import ContextMemory
+from polytune.runtime.crew import compile_team, run_team
+from polytune.runtime.entries import entry_of
+from polytune.runtime.team import claim, complete, wait
+from polytune.runtime.threads import current_threads
 
 __all__ = ["require_range"]
 
 _BLOCK = 1 << 16
-"""How many numbers are looked at at once: they are in a cache when the greatest is looked for after the least."""
+"""How many numbers are looked at at once: they are in a cache when NumPy looks for the greatest after the least."""
+
+_FEWEST_FOR_TEAM = 1 << 20
+"""Arrays of fewer numbers are tested by NumPy, before a team would have begun."""
+
+_CACHE = keeps_code(__file__)
+_NUMBERS, _COUNT, _EXTENT, _FOUND = STATE_LENGTH, STATE_LENGTH + 1, STATE_LENGTH + 2, STATE_LENGTH + 3
+"""Where the words are of a context: the address of the numbers, how many there are, the extent of the axis, and the
+address of what says whether one is out of range."""
 
 
 def require_range(
@@ -25,11 +48,77 @@ def require_range(
     Raises:
         SubscriptError: one is below ``-extent``, or not below ``extent``.
     """
+    is_large = indexes.size >= _FEWEST_FOR_TEAM and indexes.flags.c_contiguous and indexes.flags.aligned
+    is_outside = is_outside_by_team if is_large and indexes.dtype.name in _FINDERS else is_outside_by_blocks
+    if is_outside(indexes, extent):
+        raise SubscriptError(*report)
+
+
+def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
+    """Whether a number is out of range, found by NumPy."""
     if indexes.ndim == 1:
         blocks = [indexes[start : start + _BLOCK] for start in range(0, len(indexes), _BLOCK)]
     else:
         rows = max(1, _BLOCK // max(1, indexes.size // max(1, len(indexes))))
         blocks = [indexes[start : start + rows] for start in range(0, len(indexes), rows)]
-    for block in blocks:
-        if block.size and (block.min() < -extent or block.max() >= extent):
-            raise SubscriptError(*report)
+    return any(block.size and (block.min() < -extent or block.max() >= extent) for block in blocks)
+
+
+def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
+    """Whether a number is out of range, found by as many threads as calls of this thread have."""
+    found = np.zeros(1, np.int64)
+    context = ContextMemory(8 * (_FOUND + 1), (indexes, found))
+    words = np.frombuffer(context.memory, np.int64)
+    words[_NUMBERS], words[_COUNT], words[_EXTENT] = indexes.ctypes.data, indexes.size, extent
+    words[_FOUND] = found.ctypes.data
+    workers = max(1, min(current_threads(), math.ceil(indexes.size / _BLOCK)))
+    run_team(_address(indexes.dtype.name), context, workers)
+    return bool(found[0])
+
+
+@functools.cache
+def _address(dtype: str) -> int:
+    """The address of the compiled function for numbers of a type."""
+    compile_team()
+    return entry_of(_FINDERS[dtype], 3)
+
+
+@njit(cache=_CACHE, nogil=True)
+def find_outside_int64(context, worker, workers):
+    """A team's work: say whether one of many int64 is out of range."""
+    numbers = attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found")
+    found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
+    count, extent = integer(context, _COUNT), integer(context, _EXTENT)
+    tickets = (count + _BLOCK - 1) // _BLOCK
+    ticket = claim(context, worker, workers, 0, tickets)
+    while ticket < tickets:
+        least, greatest = np.int64(0), np.int64(-1)
+        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
+            least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
+        if least < -extent or greatest >= extent:
+            found[0] = 1
+        complete(context)
+        ticket = claim(context, worker, workers, 0, tickets)
+    wait(context, tickets)
+
+
+@njit(cache=_CACHE, nogil=True)
+def find_outside_int32(context, worker, workers):
+    """A team's work: say whether one of many int32 is out of range."""
+    numbers = attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found")
+    found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
+    count, extent = integer(context, _COUNT), integer(context, _EXTENT)
+    tickets = (count + _BLOCK - 1) // _BLOCK
+    ticket = claim(context, worker, workers, 0, tickets)
+    while ticket < tickets:
+        least, greatest = np.int32(0), np.int32(-1)
+        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
+            least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
+        if least < -extent or greatest >= extent:
+            found[0] = 1
+        complete(context)
+        ticket = claim(context, worker, workers, 0, tickets)
+    wait(context, tickets)
+
+
+_FINDERS = {"int64": find_outside_int64, "int32": find_outside_int32}

@@ -41,6 +41,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 __all__ = [
+    "FAILED",
     "MOST_SHARES",
     "STATE_LENGTH",
     "claim",
@@ -57,6 +58,9 @@ __all__ = [
 _WORD = ir.IntType(64)
 _COMPLETED = 0
 """Where the number of completed tickets lies in a state, in int64 elements."""
+
+FAILED = 1
+"""Where it lies whether work has failed, so that nothing after it is to be done; not 0 before the work is complete."""
 
 _LINE = 16
 """Elements from one counter to the next: 128 bytes, as caches fetch lines of 64 in pairs."""
@@ -344,7 +348,7 @@ def reset(typing_context, state):
     require_words(state)
 
     def emit(context, builder, sig, args):
-        for counter in range(0, STATE_LENGTH, _LINE):
+        for counter in (FAILED, *range(0, STATE_LENGTH, _LINE)):
             address = _word_address(context, builder, sig.args[0], args[0], _WORD(counter))
             builder.store_atomic(_WORD(0), address, "release", 8)
         return context.get_dummy_value()

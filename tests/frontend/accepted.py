@@ -389,3 +389,13 @@ def number_of_elements(A):
 def parallel_range(A):
     for i in prange(len(A)):
         A[i] += 1.0
+
+
+@accepted(lambda: (matrix(), vector()))
+def parts_that_nothing_reads(A, B):
+    _, n = A.shape
+    _, x, _ = A, B, 2.0
+    for _ in range(3):
+        x[0] += n
+    _, _, y = (1, 2), A[0], x[1]
+    return y

@@ -14,6 +14,7 @@ from polytune.frontend import expression as ir
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
+from polytune.runtime import library
 
 Point = tuple[int, ...]
 Instance = tuple[str, Point]
@@ -157,6 +158,30 @@ class Run:
                     else:
                         self.reads = reads
                         self._perform(body)
+
+                case ir.LibraryCall(function, results, arguments, _):
+                    given = []
+                    for part in arguments:
+                        places = self._places(part)
+                        self.reads |= {(self._instance, part.element.array, place) for place in places.flat}
+                        values = [self.memory[part.element.array][place] for place in places.flat]
+                        given.append(np.array(values, part.element.dtype).reshape(places.shape))
+                    found = [np.zeros(self._places(part).shape, part.element.dtype) for part in results]
+                    library.run(function, found, given)
+                    for part, values in zip(results, found, strict=True):
+                        places = self._places(part)
+                        self.writes |= {(self._instance, part.element.array, place) for place in places.flat}
+                        for place, value in zip(places.flat, values.flat, strict=True):
+                            self.memory[part.element.array][place] = value
+
+    def _places(self, part: ir.Part) -> np.ndarray:
+        """The subscripts of the elements of a part of an array, in its shape."""
+        shape = tuple(int(self._value(extent)) for extent in part.extents)
+        places = np.empty(shape, object)
+        for index in np.ndindex(shape):
+            self._counters.update(zip((counter.name for counter in part.counters), index, strict=True))
+            places[index] = self._index(part.element)
+        return places
 
     def _goes_on(self, body: Iterable[ir.Operation]) -> bool:
         """Perform an iteration of a loop inside of a statement; whether it has not ended the loop."""

@@ -927,3 +927,15 @@ def array_in_place_of_a_tuple(A):
     t[1] = A[1]
     for i in range(2):
         A[i + 2] = t[i]
+
+
+@mended(
+    refused.residuals_of_least_squares,
+    lambda: (np.array([[2.0, 0.0], [0.0, 2.0], [0.0, 0.0]]), np.array([1.0, 2.0, 3.0])),
+    "r = b - A @ x, and np.sum(r * r)",
+    reference=lambda A, b: b.__setitem__(0, 9.0),
+)
+def residuals_from_the_solution(A, b):
+    x, _, _, _ = np.linalg.lstsq(A, b, rcond=None)
+    r = b - A @ x
+    b[0] = np.sum(r * r)

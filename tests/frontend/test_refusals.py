@@ -19,6 +19,7 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
     with pytest.raises(UnsupportedSourceError) as caught:
         analyse(function, infer_signature(function))
     error = caught.value
+    assert {obstacle.what for obstacle in error.obstacles} == {error.what}
     assert what in error.what
     place = error.location
     assert place.text[place.column : place.end_column] == at

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from polytune.cli.target import import_file
-from polytune.errors import UnsupportedSourceError
+from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend import analyse, infer_signature, refusals
 from polytune.frontend.source import Source
 from polytune.runtime.arguments import signature_of
@@ -110,7 +110,7 @@ class _Sites:
     @staticmethod
     def _refuses(function: ast.expr) -> bool:
         match function:
-            case ast.Attribute(_, "refusal") | ast.Name("UnsupportedSourceError"):
+            case ast.Attribute(_, "refusal" | "obstacle") | ast.Name("UnsupportedSourceError" | "Obstacle"):
                 return True
         return False
 
@@ -123,18 +123,17 @@ class _Sites:
 def test_every_place_that_refuses_is_reached_by_a_program(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a new refusal needs a program here, and the program a remedy."""
     sites = _Sites()
-    refusal, error = Source.refusal, UnsupportedSourceError.__init__
 
-    def refuse(self: Source, *arguments: Any) -> Any:
-        sites.made.add(sites.note(sys._getframe(1)))
-        return refusal(self, *arguments)
+    def noted(function: Callable[..., Any]) -> Callable[..., Any]:
+        def noting(*arguments: Any) -> Any:
+            sites.made.add(sites.note(sys._getframe(1)))
+            return function(*arguments)
 
-    def is_refused(self: Any, *arguments: Any) -> None:
-        error(self, *arguments)
-        sites.made.add(sites.note(sys._getframe(1)))
+        return noting
 
-    monkeypatch.setattr(Source, "refusal", refuse)
-    monkeypatch.setattr(UnsupportedSourceError, "__init__", is_refused)
+    for owner, name in ((Source, "refusal"), (Source, "obstacle"), (Obstacle, "__init__")):
+        monkeypatch.setattr(owner, name, noted(getattr(owner, name)))
+    monkeypatch.setattr(UnsupportedSourceError, "__init__", noted(UnsupportedSourceError.__init__))
     for function, _, _ in REFUSED:
         with pytest.raises(UnsupportedSourceError):
             analyse(function, infer_signature(function))

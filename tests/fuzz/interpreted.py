@@ -21,6 +21,7 @@ import operator
 import random
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType, SimpleNamespace
 from typing import Any
 
@@ -28,6 +29,7 @@ import numpy as np
 
 from polytune.runtime.context import STATE_LENGTH, array_words
 from polytune.runtime.devices.discovery import devices
+from polytune.runtime.library import run as run_library
 from polytune.runtime.partitioned.call import Call, Plan
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
@@ -162,6 +164,43 @@ class Team:
             self.failure = DeadlockError(f"workers wait for {self.targets} tickets, {self.completed} are completed")
         self.current = self.random.choice(ready or sorted(self.alive))
         self.turns[self.current].release()
+
+
+@dataclass(frozen=True)
+class PartOfArray:
+    """A part of an array that NumPy is given, or writes: its first element, the next one along each dimension, and its
+    extents."""
+
+    view: Elements
+    first: tuple[int, ...]
+    steps: tuple[tuple[int, ...], ...]
+    extents: tuple[int, ...]
+
+    def place(self, index: tuple[int, ...]) -> tuple[int, ...]:
+        moved = ((step, number) for step, number in zip(self.steps, index, strict=True))
+        place = np.array(self.first)
+        for step, number in moved:
+            place += number * (np.array(step) - np.array(self.first))
+        return tuple(int(each) for each in place)
+
+    def values(self) -> np.ndarray:
+        found = np.empty(self.extents, self.view.array.dtype)
+        for index in np.ndindex(self.extents):
+            found[index] = self.view[self.place(index)]
+        return found
+
+    def write(self, values: np.ndarray) -> None:
+        for index in np.ndindex(self.extents):
+            self.view[self.place(index)] = values[index]
+
+
+def _call_library(text: str, results: int, memory: tuple[PartOfArray, ...]) -> None:
+    """A call of NumPy; what it raises passes through the interpreted code."""
+    _, *parts = memory
+    found = [np.empty(part.extents, part.view.array.dtype) for part in parts[:results]]
+    run_library(text, found, [part.values() for part in parts[results:]])
+    for part, values in zip(parts, found, strict=False):
+        part.write(values)
 
 
 class Elements:
@@ -302,6 +341,12 @@ class Interpreter:
                 remainder=operator.mod,
                 power=power,
                 library_pow=operator.pow,
+            ),
+            "polytune.runtime.library": SimpleNamespace(
+                memory_of=PartOfArray,
+                call_library=lambda context, *call: _call_library(*call),
+                has_failed=lambda context: False,
+                library_error=None,
             ),
             "polytune.runtime.vectors": VECTORS,
             "polytune.runtime.vectors_apart": VECTORS_APART,

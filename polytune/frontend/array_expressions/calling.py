@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
-from polytune.frontend.array_expressions.calls import Evaluate
+from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of_several, matched
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.library import change
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.expression import Element, Iterator, walk
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ViewBinding
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    Meaning,
+    TupleBinding,
+    UnsizedBinding,
+    ValueBinding,
+    ViewBinding,
+)
+from polytune.frontend.promotion import Value
 
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
@@ -64,6 +75,33 @@ def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -
     )
 
 
+def results_of_call(
+    frame: Frame,
+    node: ast.Call,
+    function: Any,
+    evaluate: Evaluate,
+    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
+) -> Meaning | None:
+    """What a call of a function gives that returns a tuple of arrays and numbers; None for any other."""
+    found = handler_of_several(function)
+    if found is None:
+        return None
+    name = frame.source.segment(node.func)
+    parameters, compile_call = found
+    arguments = matched(frame, node, name, parameters, None)
+    results = compile_call(ArrayCall(frame, node, name, arguments, None, parameters[0], evaluate, shape_of))
+    items: list[Meaning] = []
+    for result in results:
+        if result is None:
+            items.append(UnsizedBinding(name))
+        elif isinstance(result, ArrayValue):
+            items.append(binding_of(frame, result))
+        else:
+            assert isinstance(result, Value)
+            items.append(ValueBinding(result))
+    return items[0] if len(items) == 1 else TupleBinding(tuple(items))
+
+
 def _has_slice(node: ast.AST) -> bool:
     return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
 
@@ -71,6 +109,11 @@ def _has_slice(node: ast.AST) -> bool:
 def evaluate_statement(frame: Frame, call: ast.Call, evaluate: Evaluate) -> bool:
     """A call that is a statement: ``A.fill(value)``, ``np.copyto(A, B)``, or one with ``out=``; whether it is one."""
     match call:
+        case ast.Call(ast.Attribute(owner, "sort"), [], []):
+            target = computed(frame, call, evaluate(frame, owner))
+            if isinstance(target, ArrayValue) and target.ndim:
+                change(frame, call, f"numpy.sort * axis={target.ndim - 1}", target)
+                return True
         case ast.Call(ast.Attribute(owner, "fill"), [value], []):
             target = computed(frame, call, evaluate(frame, owner))
             if isinstance(target, ArrayValue):

@@ -7,7 +7,7 @@ that has its subject; a method is the function of its name.
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -158,6 +158,8 @@ class ArrayCall:
 
 Handler = Callable[[ArrayCall], Operand]
 
+SeveralHandler = Callable[[ArrayCall], "Sequence[Operand | None]"]
+
 _HANDLERS: dict[Any, tuple[tuple[str, ...], Handler]] = {}
 
 
@@ -172,6 +174,27 @@ def compiles(function: Any, *parameters: str) -> Callable[[Handler], Handler]:
         return handler
 
     return register
+
+
+_OF_SEVERAL: dict[Any, tuple[tuple[str, ...], SeveralHandler]] = {}
+
+
+def compiles_several(function: Any, *parameters: str) -> Callable[[SeveralHandler], SeveralHandler]:
+    """The same for a function that gives a tuple; None stands for a part of it that no kernel can use."""
+
+    def register(handler: SeveralHandler) -> SeveralHandler:
+        _OF_SEVERAL[function] = (parameters, handler)
+        return handler
+
+    return register
+
+
+def handler_of_several(function: Any) -> tuple[tuple[str, ...], SeveralHandler] | None:
+    """The parameters of a function that gives a tuple, and what compiles calls of it; None where nothing does."""
+    try:
+        return _OF_SEVERAL.get(function)
+    except TypeError:  # not hashable
+        return None
 
 
 def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:

@@ -10,6 +10,7 @@ import numpy as np
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, cast_array, computed, elementwise
+from polytune.frontend.array_expressions.library_functions import norm_of_order
 from polytune.frontend.array_expressions.products import contraction, factor, matrix_product, outer_product
 from polytune.frontend.array_expressions.reductions import Reduced, mean_of, sum_type, total
 from polytune.frontend.array_expressions.temporaries import kept
@@ -148,9 +149,11 @@ def _cov(call: ArrayCall) -> Operand:
     return arithmetic(frame, node, "/", products, count)
 
 
-@compiles(np.linalg.norm, "x")
+@compiles(np.linalg.norm, "x", "ord", "axis", "keepdims")
 def _norm(call: ArrayCall) -> Operand:
-    """The square root of the sum of squares."""
+    """The square root of the sum of squares; norms of other orders are calls of the library."""
+    if call.given("ord") or call.given("axis") or call.given("keepdims"):
+        return norm_of_order(call)
     array = call.array("x")
     dtype = array.dtype if promotion.is_inexact(array.dtype) else "float64"
 

@@ -12,12 +12,20 @@ import numpy as np
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
     creation,
+    library_functions,
+    library_random,
     linear_algebra,
     masks,
     rearrangements,
     reductions,
 )
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of, matched, method
+from polytune.frontend.array_expressions.calls import (
+    ArrayCall,
+    Evaluate,
+    handler_of,
+    matched,
+    method,
+)
 from polytune.frontend.array_expressions.elementwise import computed, elementwise
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
@@ -26,7 +34,12 @@ from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, par
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.array_expressions.views import permuted
-from polytune.frontend.frame import ArrayBinding, Frame, SelectionBinding, ViewBinding
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    SelectionBinding,
+    ViewBinding,
+)
 from polytune.frontend.functions import ArityError, is_known
 from polytune.frontend.names import lookup
 from polytune.frontend.promotion import Value

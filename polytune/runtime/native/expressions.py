@@ -15,7 +15,7 @@ from numba.core import types
 from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
-from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, common_kind, llvm_kind, unified
+from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, common_kind, unified
 from polytune.runtime.native.operations import (
     CASTS,
     CONTEXT,
@@ -163,9 +163,9 @@ class Expressions:
 
     def _tuple(self, values: Sequence[Value]) -> Value:
         kinds = [types.unliteral(value.kind) for value in values]
-        if not all(isinstance(kind, types.Integer) for kind in kinds):
-            raise NotNativeError("a tuple of other values than integers")
-        code = ir.Constant(ir.LiteralStructType([llvm_kind(kind) for kind in kinds]), ir.Undefined)
+        if not all(isinstance(kind, types.Integer | types.BaseTuple) for kind in kinds):
+            raise NotNativeError("a tuple of other values than integers and tuples")
+        code = ir.Constant(ir.LiteralStructType([value.code.type for value in values]), ir.Undefined)
         for position, value in enumerate(values):
             code = self.builder.insert_value(code, value.code, position)
         return Value(types.Tuple(kinds), code)

@@ -1,0 +1,257 @@
+"""One kernel for each row of the reference in docs/language.md, which a test runs beside plain Python."""
+
+# ruff: noqa: F821
+# mypy: ignore-errors
+
+import numpy as np
+
+import polytune
+
+WEIGHTS = np.array([0.25, 0.5, 0.25])
+STEPS = 3
+
+
+# ---- loops
+
+
+@polytune.kernel
+def affine_loop(A: "float64[:, ::1]"):
+    for i in range(1, A.shape[0]):
+        for j in range(i, A.shape[1]):
+            A[i, j] = 2.0 * A[i, j] + 1.0
+
+
+@polytune.kernel
+def product_as_bound(A: "float64[::1]", n: int, m: int):
+    for i in range(n * m // 36):
+        A[i] += 1.0
+
+
+@polytune.kernel
+def bound_from_data(start: "int64[::1]", x: "float64[::1]", y: "float64[::1]"):
+    for i in range(len(y)):
+        for k in range(start[i], start[i + 1]):
+            y[i] += x[k]
+
+
+@polytune.kernel
+def loop_over_array(A: "float64[:, ::1]", y: "float64[::1]"):
+    for i, row in enumerate(A):
+        y[i] = row[0] - row[1]
+
+
+@polytune.kernel
+def loop_over_tuple(A: "float64[::1]", B: "float64[::1]"):
+    for i in range(1, len(A) - 1):
+        for d in (-1, 0, 1):
+            B[i] += A[i + d]
+
+
+@polytune.kernel
+def while_loop(A: "float64[::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        x = A[i]
+        while x > 1.0:
+            x = 0.5 * x
+        y[i] = x
+
+
+@polytune.kernel
+def loop_with_break(A: "float64[:, ::1]", y: "float64[::1]"):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            if A[i, j] > 0.5:
+                y[i] = j
+                break
+
+
+@polytune.kernel
+def loop_with_continue(A: "float64[::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            continue
+        y[i] = A[i]
+
+
+# ---- conditions
+
+
+@polytune.kernel
+def affine_condition(A: "float64[:, ::1]"):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            if i <= j and j < i + 3:
+                A[i, j] = 0.0
+
+
+@polytune.kernel
+def condition_on_data(A: "float64[::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            y[i] = A[i]
+
+
+@polytune.kernel
+def test_of_arguments(A: "float64[::1]", n: int):
+    if n > len(A):
+        raise ValueError("there are not so many elements")
+    for i in range(n):
+        A[i] = 1.0
+
+
+# ---- subscripts
+
+
+@polytune.kernel
+def piecewise_subscript(A: "float64[::1]", B: "float64[::1]", n: int):
+    for i in range(n):
+        B[i] = A[max(i - 1, 0)] + A[min(i + 1, n - 1)]
+
+
+@polytune.kernel
+def gathered(A: "float64[::1]", index: "int64[::1]", y: "float64[::1]"):
+    for i in range(len(y)):
+        y[i] = A[index[i]]
+
+
+@polytune.kernel
+def scattered(A: "float64[::1]", index: "int64[::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        y[index[i]] = A[i]
+
+
+@polytune.kernel
+def histogram(index: "int64[::1]", counts: "int64[::1]"):
+    for i in range(len(index)):
+        counts[index[i]] += 1
+
+
+# ---- assignments
+
+
+@polytune.kernel
+def private_variable(A: "float64[::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        t = A[i] * A[i]
+        y[i] = t + 1.0 / t
+
+
+@polytune.kernel
+def sum_of_all(A: "float64[:, ::1]"):
+    total = 0.0
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            total += A[i, j]
+    return total
+
+
+@polytune.kernel
+def recurrence(A: "float64[::1]"):
+    for i in range(1, len(A)):
+        A[i] = 0.5 * A[i - 1] + A[i]
+
+
+# ---- arrays
+
+
+@polytune.kernel
+def array_expression(A: "float64[:, ::1]", B: "float64[:, ::1]"):
+    A[1:-1] = 0.5 * (B[:-2] + B[2:]) + np.sqrt(B[1:-1])
+
+
+@polytune.kernel
+def reads_what_it_writes(A: "float64[::1]"):
+    A[1:] = A[:-1] + A[1:]
+
+
+@polytune.kernel
+def broadcast(A: "float64[:, ::1]", y: "float64[::1]"):
+    A -= y[:, None]
+
+
+@polytune.kernel
+def reduction_of_rows(A: "float64[:, ::1]", y: "float64[::1]"):
+    y[:] = A.sum(axis=1)
+
+
+@polytune.kernel
+def product_of_matrices(A: "float64[:, ::1]", B: "float64[:, ::1]"):
+    return A @ B
+
+
+@polytune.kernel
+def masked(A: "float64[::1]"):
+    A[A > 0.5] *= 2.0
+
+
+@polytune.kernel
+def view(A: "float64[:, ::1]", y: "float64[::1]"):
+    row = A[1]
+    for j in range(len(y)):
+        row[j] = y[j]
+
+
+@polytune.kernel
+def local_array(A: "float64[:, ::1]", y: "float64[::1]"):
+    for i in range(A.shape[0]):
+        t = A[i] * 2.0
+        y[i] = t.max()
+
+
+@polytune.kernel
+def reshaped(A: "float64[:, ::1]"):
+    return A.reshape(-1) + 1.0
+
+
+# ---- library calls
+
+
+@polytune.kernel
+def solved(A: "float64[:, ::1]", y: "float64[::1]"):
+    return np.linalg.solve(A, y)
+
+
+@polytune.kernel
+def sorted_rows(A: "float64[:, ::1]"):
+    for i in range(A.shape[0]):
+        A[i] = np.sort(A[i])
+
+
+@polytune.kernel
+def random_numbers(A: "float64[:, ::1]"):
+    np.random.seed(1)
+    A += np.random.normal(0.0, 0.1, size=A.shape)
+
+
+# ---- functions and results
+
+
+def scaled(x, factor=2.0):
+    return factor * x
+
+
+@polytune.kernel
+def helper_function(A: "float64[::1]"):
+    for i in range(len(A)):
+        A[i] = scaled(A[i], factor=3.0)
+
+
+@polytune.kernel
+def early_return(A: "float64[::1]"):
+    for i in range(len(A)):
+        if A[i] > 0.5:
+            return i
+    return -1
+
+
+@polytune.kernel
+def several_results(A: "float64[::1]"):
+    B = A + 1.0
+    return B, B.max(), len(A)
+
+
+@polytune.kernel
+def from_outside(A: "float64[::1]"):
+    for _ in range(STEPS):
+        for i in range(1, len(A) - 1):
+            A[i] = WEIGHTS[0] * A[i - 1] + WEIGHTS[1] * A[i] + WEIGHTS[2] * A[i + 1]

@@ -1,0 +1,259 @@
+"""The functions of a file of Python, found without running the file.
+
+What functions need from outside is made of the file's text: modules and their names by importing them, where a function
+uses them; other functions, without their decorators; and variables that are computed from constants.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import contextlib
+import copy
+import math
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+
+from polytune.cli.target import import_file, package_of
+from polytune.errors import PolytuneError
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef
+
+_OF_CONSTANTS = (
+    *(np.array, np.asarray, np.zeros, np.ones, np.full, np.arange, np.linspace, np.eye, np.dtype, np.finfo, np.iinfo),
+    *(abs, bool, float, int, len, max, min, round, sum, tuple, list, range),
+)
+"""What is called to compute constants, beside the functions of ``math``, NumPy's functions of numbers and its types."""
+
+
+@dataclass(frozen=True)
+class FileFunctions:
+    """The functions of a file that have something to compile.
+
+    Attributes:
+        functions: in the order of the file.
+        computed: the names of the file that only running it would give a value.
+    """
+
+    functions: tuple[FunctionType, ...]
+    computed: frozenset[str]
+
+
+def functions_of(file: Path, *, is_run: bool = False) -> FileFunctions:
+    """The functions of a file that have a loop or an array expression, methods of classes included.
+
+    Args:
+        file: a file of Python.
+        is_run: whether to import the file, so that all of its names have their values.
+
+    Raises:
+        PolytuneError: the file is no Python, or fails where it is run.
+    """
+    try:
+        tree = ast.parse(file.read_bytes())
+    except SyntaxError as error:
+        raise PolytuneError(f"{file}:{error.lineno}: {error.msg}") from None
+    except ValueError as error:
+        raise PolytuneError(f"{file} is not Python: {error}") from None
+    top = list(_top_level(tree.body))
+    methods = [
+        (statement, method)
+        for statement in top
+        if isinstance(statement, ast.ClassDef)
+        for method in statement.body
+        if isinstance(method, _Definition)
+    ]
+    plain = [statement for statement in top if isinstance(statement, _Definition)]
+    if is_run:
+        names = dict(vars(import_file(file)))
+        computed: frozenset[str] = frozenset()
+    else:
+        namespace = _Namespace(file)
+        used = _read_names([*plain, *(method for _, method in methods)])
+        computed = namespace.fill(top, used)
+        names = namespace.names
+    defined = [(each.name, _function(file, each, names)) for each in plain]
+    names |= dict(defined)
+    defined += [(f"{owner.name}.{each.name}", _function(file, each, names)) for owner, each in methods]
+    trees = [*plain, *(method for _, method in methods)]
+    found: list[FunctionType] = []
+    for (name, function), each in zip(defined, trees, strict=True):
+        function.__qualname__ = name
+        if _computes(each, names):
+            found.append(function)
+    found.sort(key=lambda function: function.__code__.co_firstlineno)
+    return FileFunctions(tuple(found), computed)
+
+
+def _read_names(statements: Iterable[ast.stmt]) -> set[str]:
+    nodes = (node for statement in statements for node in ast.walk(statement))
+    return {node.id for node in nodes if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load)}
+
+
+def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
+    """The statements of a module, those under conditions included."""
+    for statement in body:
+        match statement:
+            case ast.If(_, then, otherwise):
+                yield from _top_level((*then, *otherwise))
+            case ast.Try(inner, handlers, otherwise, final):
+                inside = [each for handler in handlers for each in handler.body]
+                yield from _top_level((*inside, *inner, *otherwise, *final))
+            case ast.With(body=inner):
+                yield from _top_level(inner)
+            case _:
+                yield statement
+
+
+def _computes(tree: _Definition, names: dict[str, Any]) -> bool:
+    """Whether a function has a loop or an array expression."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Slice | ast.MatMult):
+            return True
+        if isinstance(node, ast.Call):
+            owner: ast.expr = node.func
+            while isinstance(owner, ast.Attribute):
+                owner = owner.value
+            if owner is not node.func and isinstance(owner, ast.Name) and names.get(owner.id) is np:
+                return True
+    return False
+
+
+def _function(file: Path, tree: _Definition, names: dict[str, Any]) -> FunctionType:
+    """The function object of a definition; nothing of the file runs for it."""
+    bare = type(tree)(**{name: getattr(tree, name) for name in tree._fields})
+    bare.decorator_list, bare.returns = [], None
+    given = tree.args
+    arguments = ast.arguments(
+        posonlyargs=[_bare(each) for each in given.posonlyargs],
+        args=[_bare(each) for each in given.args],
+        vararg=given.vararg and _bare(given.vararg),
+        kwonlyargs=[_bare(each) for each in given.kwonlyargs],
+        kw_defaults=[each and _constant(each) for each in given.kw_defaults],
+        kwarg=given.kwarg and _bare(given.kwarg),
+        defaults=[_constant(each) for each in given.defaults],
+    )
+    bare.args = arguments
+    ast.copy_location(bare, tree)
+    module = ast.fix_missing_locations(ast.Module([bare], []))
+    others = names.copy()
+    exec(compile(module, str(file), "exec", dont_inherit=True), names)
+    made = names.pop(tree.name)
+    if tree.name in others:
+        names[tree.name] = others[tree.name]
+    assert isinstance(made, FunctionType)
+    return made
+
+
+def _bare(argument: ast.arg) -> ast.arg:
+    return ast.copy_location(ast.arg(argument.arg, None), argument)
+
+
+def _constant(default: ast.expr) -> ast.expr:
+    """A default value; None in place of one that is computed."""
+    try:
+        ast.literal_eval(default)
+    except ValueError:
+        return ast.copy_location(ast.Constant(None), default)
+    return default
+
+
+@dataclass
+class _Namespace:
+    """The names of a module, as far as they are known without running it."""
+
+    file: Path
+    names: dict[str, Any] = field(default_factory=dict)
+
+    def fill(self, statements: Sequence[ast.stmt], used: set[str]) -> frozenset[str]:
+        """Give names their values; those whose values are not known.
+
+        Args:
+            statements: what stands at the top of the module.
+            used: the names that its functions use.
+        """
+        package, root = package_of(self.file)
+        if str(root) not in sys.path:
+            sys.path.insert(0, str(root))
+        self.names.update(__name__=f"polytune_check.{self.file.stem}", __file__=str(self.file), __package__=package)
+        assignments = [each for each in statements if isinstance(each, ast.Assign | ast.AnnAssign)]
+        used = used | _read_names(assignments)
+        unknown: set[str] = set()
+        for statement in statements:
+            match statement:
+                case ast.Import(aliases) | ast.ImportFrom(_, aliases):
+                    for alias in aliases:
+                        name = alias.asname or alias.name.partition(".")[0]
+                        if (name in used or name == "*") and not self.imported(statement, alias):
+                            unknown.add(name)
+                case ast.Assign(targets, value):
+                    unknown |= self.assigned(statement, targets, value)
+                case ast.AnnAssign(target, value=ast.expr() as value):
+                    unknown |= self.assigned(statement, [target], value)
+                case ast.AugAssign(ast.Name(name)):
+                    self.names.pop(name, None)
+                    unknown.add(name)
+        return frozenset(unknown - self.names.keys())
+
+    def imported(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
+        """Import one thing; whether that was possible."""
+        only = copy.copy(statement)
+        only.names = [alias]
+        return self.executed(only)
+
+    def assigned(self, statement: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> set[str]:
+        """Assign names the value of an expression of constants; the names whose value is not known."""
+        stored = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
+        is_plain = all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
+        bare = ast.copy_location(ast.Assign(list(targets), value), statement)
+        if is_plain and self.is_constant(value) and self.executed(bare):
+            return set()
+        for name in stored:
+            self.names.pop(name, None)
+        return stored
+
+    def executed(self, statement: ast.stmt) -> bool:
+        """Execute one statement; whether it raised no exception."""
+        module = ast.fix_missing_locations(ast.Module([statement], []))
+        with contextlib.redirect_stdout(sys.stderr):
+            try:
+                exec(compile(module, str(self.file), "exec", dont_inherit=True), self.names)
+            except Exception:
+                return False
+        return True
+
+    def is_constant(self, node: ast.expr) -> bool:
+        """Whether an expression has a value that is computed from constants alone."""
+        match node:
+            case ast.Constant():
+                return True
+            case ast.Name(name):
+                return name in self.names or any(each is getattr(builtins, name, None) for each in _OF_CONSTANTS)
+            case ast.Attribute(owner, attribute):
+                # Of modules that are not imported for a function nothing is known.
+                return self.is_constant(owner) and not attribute.startswith("_")
+            case ast.Call(function, arguments, keywords):
+                values = [*arguments, *(keyword.value for keyword in keywords)]
+                return self.is_constant(function) and self.is_known(function) and all(map(self.is_constant, values))
+            case ast.Tuple() | ast.List() | ast.UnaryOp() | ast.BinOp() | ast.BoolOp() | ast.Compare() | ast.IfExp():
+                return all(self.is_constant(each) for each in ast.iter_child_nodes(node) if isinstance(each, ast.expr))
+            case ast.Subscript(value, index):
+                return self.is_constant(value) and self.is_constant(index)
+            case ast.Slice(lower, upper, step):
+                return all(each is None or self.is_constant(each) for each in (lower, upper, step))
+        return False
+
+    def is_known(self, function: ast.expr) -> bool:
+        """Whether what is called does nothing but compute a value."""
+        called = eval(compile(ast.Expression(function), str(self.file), "eval", dont_inherit=True), self.names)
+        if any(called is each for each in _OF_CONSTANTS) or isinstance(called, np.ufunc):
+            return True
+        if isinstance(called, type):
+            return issubclass(called, np.generic)
+        return getattr(math, getattr(called, "__name__", ""), None) is called

@@ -1,0 +1,109 @@
+"""Calls of the library: what NumPy computes on whole arrays, as one statement that no pass looks into.
+
+It reads all elements of its arguments and writes all of its results, new local arrays.  Loops around and between such
+statements are compiled as any others, and dependences keep their order.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
+from polytune.frontend.array_expressions.stores import store
+from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, perform
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape
+from polytune.frontend.array_expressions.views import element_of, in_memory, whole
+from polytune.frontend.expression import Assign, Counter, Element, LibraryCall, Part
+from polytune.frontend.frame import Frame
+from polytune.frontend.generated_names import REPORT
+from polytune.frontend.promotion import Value, convert, number, truth
+from polytune.frontend.scop import Array, ArrayRole
+
+ALL = "*"
+"""The further argument that stands for all arrays, by position; ``x=@0`` passes the first by name, and ``size=shape``
+the shape of the first result."""
+
+Wanted = tuple[Shape, str]
+"""The shape and the element type of a result."""
+
+
+def library_call(
+    frame: Frame,
+    node: ast.AST,
+    function: str,
+    arguments: Sequence[ArrayValue | Value],
+    results: Sequence[Wanted],
+    *,
+    state: str = "",
+) -> list[ArrayValue | Value]:
+    """The results of a call, in new local arrays; one without dimensions is a number.
+
+    Args:
+        frame: where it stands.
+        node: what it is in the source.
+        function: the function's name and its further arguments, as ``numpy.sort * axis=0``.
+        arguments: the arrays, or numbers, that it is given.
+        results: what it gives.
+        state: the name of a state that the call reads and changes, as random generators have; calls with the same state
+            keep their order.
+    """
+    given = [_in_memory(frame, node, argument) for argument in arguments]
+    regions = [allocate(frame, node, shape or (ONE,), dtype) for shape, dtype in results]
+    written = [_part(frame, region, shape) for region, (shape, _) in zip(regions, results, strict=True)]
+    read = [_part(frame, region, shape) for region, shape in given]
+    if state:
+        region = _state(frame, node, state)
+        read.append(_part(frame, region, ()))
+        written.append(_part(frame, region, ()))
+    operation = LibraryCall(function, tuple(written), tuple(read), Element(REPORT, (), "int64"))
+    emit(frame, node, [perform(frame, node, operation)])
+    return [
+        in_memory(frame.kernel, region, shape, is_new=True)
+        if shape
+        else Value(element_of(frame.kernel, region, [ZERO]))
+        for region, (shape, _) in zip(regions, results, strict=True)
+    ]
+
+
+def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, state: str = "") -> None:
+    """A call that changes an array in place: the function works on a copy, which is then assigned."""
+    (changed,) = library_call(frame, node, function, [target], [(target.shape, target.dtype)], state=state)
+    store(frame, node, target, changed)
+
+
+def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[Region, Shape]:
+    """Where an argument is; what is not in memory is computed into a new local array."""
+    if isinstance(argument, ArrayValue) and argument.shape:
+        array = argument if argument.region is not None else kept(frame, node, argument)
+        assert array.region is not None
+        return array.region, array.shape
+    value = argument if isinstance(argument, Value) else argument.at(())
+    value = truth(value) if value.dtype == "bool" else number(value)
+    region = allocate(frame, node, (ONE,), value.dtype)
+    target = element_of(frame.kernel, region, [ZERO])
+    emit(frame, node, [perform(frame, node, Assign(target, convert(value, region.dtype)))])
+    return region, ()
+
+
+def _part(frame: Frame, region: Region, shape: Shape) -> Part:
+    """A region as a part of its array; without a shape its first element."""
+    kernel = frame.kernel
+    counters = tuple(Counter(kernel.fresh(f"{region.array}_{place}")) for place in range(len(shape)))
+    for counter in counters:
+        kernel.affine.counters[counter.name] = True
+    return Part(element_of(kernel, region, counters or [ZERO]), counters, shape)
+
+
+def _state(frame: Frame, node: ast.AST, name: str) -> Region:
+    """What stands for a state: an array of one element, from the start of the kernel to its end."""
+    kernel = frame.kernel
+    if name not in kernel.states:
+        array = kernel.fresh(name)
+        kernel.states[name] = array
+        location = frame.source.location(node)
+        kernel.arrays[array] = Array(array, "int64", ArrayRole.LOCAL, (ONE,), zeroed=True, location=location)
+        kernel.extents[array, 0] = Value(ONE, weak=True)
+    region = whole(frame, node, kernel.states[name]).region
+    assert region is not None
+    return Region(region.array, region.dtype, (Axis(ZERO, 0),), region.location)

@@ -1,0 +1,236 @@
+"""Functions of NumPy's that are calls of the library: decompositions and solvers, sorting and searching."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NoReturn
+
+import numpy as np
+
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, integer, minimum
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
+from polytune.frontend.array_expressions.library import Wanted, library_call
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
+from polytune.frontend.promotion import Value
+
+_MATRIX = "pass an array of two dimensions or more"
+
+
+def _float(call: ArrayCall, *arrays: ArrayValue | Value) -> str:
+    """The element type in which linear algebra is done."""
+    if all(array.dtype in ("float32", "bool", "float16") for array in arrays) and any(
+        array.dtype == "float32" for array in arrays
+    ):
+        return "float32"
+    return "float64"
+
+
+def _matrix(call: ArrayCall, name: str, *, stacked: bool = True) -> ArrayValue:
+    """An argument that is a matrix, or a stack of them."""
+    array = call.array(name)
+    if array.ndim < 2 or (array.ndim > 2 and not stacked):
+        what = "a matrix" if not stacked else "a matrix or a stack of matrices"
+        raise call.refusal(f"{call.name} of an array of {array.ndim} dimensions, which is not {what}", _MATRIX)
+    return array
+
+
+def _called(
+    call: ArrayCall, function: str, arguments: Sequence[ArrayValue | Value], *results: Wanted
+) -> list[ArrayValue | Value]:
+    return library_call(call.frame, call.node, function, arguments, results)
+
+
+def _one_result(
+    function: str, shape: Callable[[Shape], Shape], dtype: str | None = None, *, stacked: bool = True
+) -> Callable[[ArrayCall], Operand]:
+    """What compiles a function of one matrix with one result, whose shape follows from the matrix's."""
+
+    def handler(call: ArrayCall) -> Operand:
+        matrix = _matrix(call, "a", stacked=stacked)
+        return _called(call, f"{function} *", [matrix], (shape(matrix.shape), dtype or _float(call, matrix)))[0]
+
+    return handler
+
+
+for _function, _shape, _dtype, _stacked in (
+    (np.linalg.inv, lambda shape: shape, None, True),
+    (np.linalg.cholesky, lambda shape: shape, None, True),
+    (np.linalg.det, lambda shape: shape[:-2], None, True),
+    (np.linalg.pinv, lambda shape: (*shape[:-2], shape[-1], shape[-2]), None, True),
+    (np.linalg.matrix_rank, lambda shape: shape[:-2], "int64", True),
+):
+    compiles(_function, "a")(_one_result(f"numpy.linalg.{_function.__name__}", _shape, _dtype, stacked=_stacked))
+
+
+@compiles(np.linalg.eigvalsh, "a", "UPLO")
+def _eigvalsh(call: ArrayCall) -> Operand:
+    matrix, side = _matrix(call, "a"), call.constant("UPLO", "L")
+    return _called(call, f"numpy.linalg.eigvalsh * UPLO={side!r}", [matrix], (matrix.shape[:-1], _float(call, matrix)))[
+        0
+    ]
+
+
+@compiles_several(np.linalg.eigh, "a", "UPLO")
+def _eigh(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix, side = _matrix(call, "a"), call.constant("UPLO", "L")
+    dtype = _float(call, matrix)
+    results = (matrix.shape[:-1], dtype), (matrix.shape, dtype)
+    return _called(call, f"numpy.linalg.eigh * UPLO={side!r}", [matrix], *results)
+
+
+@compiles_several(np.linalg.slogdet, "a")
+def _slogdet(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix = _matrix(call, "a")
+    dtype = _float(call, matrix)
+    return _called(call, "numpy.linalg.slogdet *", [matrix], (matrix.shape[:-2], dtype), (matrix.shape[:-2], dtype))
+
+
+def norm_of_order(call: ArrayCall) -> Operand:
+    """``np.linalg.norm`` of an order, or along an axis, or two."""
+    array, order = call.array("x"), call.constant("ord")
+    axes = call.constant("axis")
+    axes = tuple(range(array.ndim)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
+    is_plain = all(isinstance(axis, int) and -array.ndim <= axis < array.ndim for axis in axes)
+    if not is_plain or len(axes) not in (1, 2) or call.given("keepdims"):
+        raise call.refusal(f"{call.name} along these axes", "name one or two dimensions that there are")
+    counted = {axis % array.ndim for axis in axes}
+    shape = tuple(extent for place, extent in enumerate(array.shape) if place not in counted)
+    named = f"({','.join(map(str, axes))},)" if len(axes) > 1 else str(axes[0])
+    order_text = f"float('{order}')" if isinstance(order, float) and order in (math.inf, -math.inf) else repr(order)
+    text = f"numpy.linalg.norm * ord={order_text} axis={named}"
+    return _called(call, text, [array], (shape, _float(call, array)))[0]
+
+
+@compiles(np.linalg.solve, "a", "b")
+def _solve(call: ArrayCall) -> Operand:
+    matrix, right = _matrix(call, "a", stacked=False), call.array("b")
+    if right.ndim not in (1, 2):
+        raise call.refusal("np.linalg.solve for a right side that is no vector and no matrix", "solve in a loop")
+    return _called(call, "numpy.linalg.solve *", [matrix, right], (right.shape, _float(call, matrix, right)))[0]
+
+
+@compiles_several(np.linalg.lstsq, "a", "b", "rcond")
+def _lstsq(call: ArrayCall) -> list[ArrayValue | Value | None]:
+    matrix, right = _matrix(call, "a", stacked=False), call.array("b")
+    if right.ndim not in (1, 2):
+        raise call.refusal("np.linalg.lstsq for a right side that is no vector and no matrix", "solve in a loop")
+    limit = call.constant("rcond")
+    dtype = _float(call, matrix, right)
+    rows, columns = matrix.shape
+    results = ((columns, *right.shape[1:]), dtype), ((), "int32"), ((minimum(rows, columns),), dtype)
+    function = f"numpy.linalg.lstsq * rcond={limit!r}"
+    solution, rank, values = _called(call, f"{function} results=(0,2,3)", [matrix, right], *results)
+    return [solution, None, rank, values]
+
+
+@compiles_several(np.linalg.svd, "a", "full_matrices", "compute_uv")
+def _svd(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix = _matrix(call, "a", stacked=False)
+    dtype = _float(call, matrix)
+    (rows, columns), least = matrix.shape, minimum(*matrix.shape)
+    if not call.constant("compute_uv", True):
+        return _called(call, "numpy.linalg.svd * compute_uv=False", [matrix], ((least,), dtype))
+    full = bool(call.constant("full_matrices", True))
+    left, right = (rows, columns) if full else (least, least)
+    results = ((rows, left), dtype), ((least,), dtype), ((right, columns), dtype)
+    return _called(call, f"numpy.linalg.svd * full_matrices={full}", [matrix], *results)
+
+
+@compiles_several(np.linalg.qr, "a", "mode")
+def _qr(call: ArrayCall) -> list[ArrayValue | Value]:
+    matrix, mode = _matrix(call, "a", stacked=False), call.constant("mode", "reduced")
+    dtype = _float(call, matrix)
+    rows, columns = matrix.shape
+    inner = rows if mode == "complete" else minimum(rows, columns)
+    if mode == "r":
+        return _called(call, "numpy.linalg.qr * mode='r'", [matrix], ((inner, columns), dtype))
+    if mode not in ("reduced", "complete"):
+        raise call.refusal(f"the mode {mode!r} of np.linalg.qr", "use 'reduced', 'complete' or 'r'")
+    results = ((rows, inner), dtype), ((inner, columns), dtype)
+    return _called(call, f"numpy.linalg.qr * mode={mode!r}", [matrix], *results)
+
+
+def _may_be_complex(call: ArrayCall) -> NoReturn:
+    raise call.refusal(
+        f"{call.name}, whose results may be complex",
+        "use np.linalg.eigh or eigvalsh for a symmetric matrix, or call it outside the kernel",
+    )
+
+
+compiles(np.linalg.eigvals, "a")(_may_be_complex)
+compiles_several(np.linalg.eig, "a")(_may_be_complex)
+
+
+# Sorting and searching
+
+
+def _along(call: ArrayCall, array: ArrayValue) -> int:
+    if not array.ndim:
+        raise call.refusal(f"{call.name} of a number", "pass an array")
+    axis = call.axis("axis", array.ndim, -1)
+    if axis is None:
+        raise call.refusal(f"{call.name} of an array as if it had one dimension", "pass A.ravel()")
+    return axis
+
+
+@compiles(np.sort, "a", "axis", "kind")
+def _sort(call: ArrayCall) -> Operand:
+    array, kind = call.array("a"), call.constant("kind")
+    function = f"numpy.sort * axis={_along(call, array)} kind={kind!r}"
+    return _called(call, function, [array], (array.shape, array.dtype))[0]
+
+
+@compiles(np.argsort, "a", "axis", "kind")
+def _argsort(call: ArrayCall) -> Operand:
+    array, kind = call.array("a"), call.constant("kind")
+    function = f"numpy.argsort * axis={_along(call, array)} kind={kind!r}"
+    return _called(call, function, [array], (array.shape, "int64"))[0]
+
+
+@compiles(np.partition, "a", "kth", "axis")
+def _partition(call: ArrayCall) -> Operand:
+    array, place = call.array("a"), call.value("kth")
+    if isinstance(place, ArrayValue):
+        raise call.refusal("np.partition for several places", "pass one number")
+    function = f"numpy.partition a=@0 kth=@1 axis={_along(call, array)}"
+    return _called(call, function, [array, place], (array.shape, array.dtype))[0]
+
+
+@compiles(np.searchsorted, "a", "v", "side")
+def _searchsorted(call: ArrayCall) -> Operand:
+    array, wanted, side = call.array("a"), call.value("v"), call.constant("side", "left")
+    shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
+    return _called(call, f"numpy.searchsorted * side={side!r}", [array, wanted], (shape, "int64"))[0]
+
+
+@compiles(np.interp, "x", "xp", "fp")
+def _interp(call: ArrayCall) -> Operand:
+    wanted = call.value("x")
+    shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
+    arguments = [wanted, call.array("xp"), call.array("fp")]
+    return _called(call, "numpy.interp *", arguments, (shape, "float64"))[0]
+
+
+@compiles_several(np.histogram, "a", "bins", "range", "density", "weights")
+def _histogram(call: ArrayCall) -> list[ArrayValue | Value]:
+    if call.given("range") or call.given("density"):
+        raise call.refusal("np.histogram with a range or a density", "pass the number of bins and weights alone")
+    arrays, kind = [call.array("a")], "int64"
+    text = "numpy.histogram a=@0 bins=length"
+    if call.given("weights"):
+        arrays.append(call.array("weights"))
+        text, kind = f"{text} weights=@1", arrays[1].dtype
+    bins = call.extent(call.arguments["bins"]) if "bins" in call.arguments else integer(10)
+    return _called(call, text, arrays, ((bins,), kind), ((add(bins, ONE),), "float64"))
+
+
+def _depends_on_data(call: ArrayCall) -> Operand:
+    raise call.refusal(
+        f"{call.name}, whose result is as large as the data say",
+        "call it outside the kernel; or sort, np.sort(A), and go through the result in a loop",
+    )
+
+
+for _counting in (np.unique, np.bincount):
+    compiles(_counting, "a")(_depends_on_data)

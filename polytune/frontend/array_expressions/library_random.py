@@ -1,0 +1,94 @@
+"""Random numbers: calls of the library that read and change the state of NumPy's global generator."""
+
+from __future__ import annotations
+
+import ast
+
+import numpy as np
+
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.library import change, library_call
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
+from polytune.frontend.promotion import Value
+
+STATE = "random_state"
+"""What calls of random functions keep their order by."""
+
+
+def _drawn(call: ArrayCall, shape: Shape, options: str, arguments: list[ArrayValue | Value], dtype: str) -> Operand:
+    name = call.name.rpartition(".")[2]
+    size = " size=shape" if shape else ""
+    text = f"numpy.random.{name}{options}{size}"
+    return library_call(call.frame, call.node, text, arguments, [(shape, dtype)], state=STATE)[0]
+
+
+def _shape(call: ArrayCall) -> Shape:
+    return call.shape("size") if call.given("size") else ()
+
+
+def _distribution(*parameters: str, dtype: str = "float64"):
+    """What compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
+
+    def handler(call: ArrayCall) -> Operand:
+        given = [name for name in parameters if call.given(name)]
+        values = [call.value(name) for name in given]
+        if any(isinstance(value, ArrayValue) and value.ndim for value in values):
+            raise call.refusal(
+                f"arrays as parameters of {call.name}", "draw standard numbers, and compute with them: m + s * x"
+            )
+        options = "".join(f" {name}=@{place}" for place, name in enumerate(given))
+        return _drawn(call, _shape(call), options, values, dtype)
+
+    return handler
+
+
+for _function, _parameters, _dtype in (
+    (np.random.random, (), "float64"),
+    (np.random.random_sample, (), "float64"),
+    (np.random.standard_normal, (), "float64"),
+    (np.random.normal, ("loc", "scale"), "float64"),
+    (np.random.uniform, ("low", "high"), "float64"),
+    (np.random.exponential, ("scale",), "float64"),
+    (np.random.poisson, ("lam",), "int64"),
+    (np.random.binomial, ("n", "p"), "int64"),
+    (np.random.randint, ("low", "high"), "int64"),
+):
+    compiles(_function, *_parameters, "size")(_distribution(*_parameters, dtype=_dtype))
+
+
+def _of_shape(call: ArrayCall) -> Operand:
+    """``np.random.rand(n, m)``: numbers of standard distributions, by their name with a size."""
+    shape = call.shape("shape") if call.given("shape") else ()
+    standard = {"rand": "random_sample", "randn": "standard_normal"}[call.name.rpartition(".")[2]]
+    text = f"numpy.random.{standard}{' size=shape' if shape else ''}"
+    return library_call(call.frame, call.node, text, [], [(shape, "float64")], state=STATE)[0]
+
+
+for _standard in (np.random.rand, np.random.randn):
+    compiles(_standard, "*shape")(_of_shape)
+
+
+@compiles(np.random.permutation, "x")
+def _permutation(call: ArrayCall) -> Operand:
+    given = call.value("x")
+    if isinstance(given, ArrayValue) and given.ndim:
+        results = [(given.shape, given.dtype)]
+        text = "numpy.random.permutation x=@0"
+        return library_call(call.frame, call.node, text, [given], results, state=STATE)[0]
+    extent = call.extent(call.arguments["x"])
+    text = "numpy.random.permutation x=length"
+    return library_call(call.frame, call.node, text, [], [((extent,), "int64")], state=STATE)[0]
+
+
+def random_statement(call: ast.Call, function: object, frame, evaluate, computed) -> bool:
+    """``np.random.seed(n)`` and ``np.random.shuffle(A)``, which are statements; whether a call is one of them."""
+    if function is np.random.seed and len(call.args) == 1 and not call.keywords:
+        value = computed(frame, call, evaluate(frame, call.args[0]))
+        library_call(frame, call, "numpy.random.seed seed=@0", [value], [], state=STATE)
+        return True
+    if function is np.random.shuffle and len(call.args) == 1 and not call.keywords:
+        target = computed(frame, call, evaluate(frame, call.args[0]))
+        if isinstance(target, ArrayValue) and target.ndim:
+            change(frame, call, "numpy.random.shuffle x=@0", target, state=STATE)
+            return True
+    return False

@@ -1,0 +1,104 @@
+"""The types that a function's arguments may have where nothing says which: several guesses, the likeliest first.
+
+How often an argument is subscripted says how many dimensions it has, but slices leave some out, and ``A @ B`` says
+nothing of them.
+"""
+
+from __future__ import annotations
+
+import ast
+import itertools
+from collections.abc import Iterator
+from typing import Any
+
+from polytune.frontend.inference import infer_signature
+from polytune.frontend.source import read_source
+from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+
+MOST = 24
+"""So many guesses are made."""
+
+_MOST_DIMENSIONS = 3
+_OF_NUMBERS = ("abs", "float", "int", "len", "max", "min", "pow", "range", "round")
+
+
+def possible_signatures(function: Any, *, annotated: bool = True) -> list[Signature]:
+    """The types that a function's arguments may have, the likeliest first.
+
+    Types that annotations give are taken as they are.
+
+    Raises:
+        UnsupportedSourceError: there is no source, or an annotation names no type that kernels can use.
+    """
+    inferred = infer_signature(function, annotated=annotated)
+    tree = read_source(function).tree
+    arguments = (*tree.args.posonlyargs, *tree.args.args)
+    open_names = {each.arg for each in arguments if not annotated or each.annotation is None}
+    sliced, used, named = _uses_of_arrays(tree)
+    kinds = {name: kind for name, kind in inferred.arguments if name in open_names}
+    floats = {name for name, kind in kinds.items() if kind == ScalarType("float64")}
+    arrays = {name for name, kind in kinds.items() if isinstance(kind, ArrayType) and name in sliced}
+    arrays |= floats & (used | sliced)
+    others = (floats & named) - arrays
+    found = dict.fromkeys([inferred, *_same_ranks(inferred, arrays), *_same_ranks(inferred, arrays | others)])
+    found.update(dict.fromkeys(itertools.islice(_all_ranks(inferred, sorted(arrays)), MOST)))
+    return list(found)[:MOST]
+
+
+def _same_ranks(inferred: Signature, names: set[str]) -> Iterator[Signature]:
+    """All of some arguments as arrays of one dimension, of two, and of three; more where they are subscripted so."""
+    for rank in range(1, _MOST_DIMENSIONS + 1):
+        yield _with_ranks(inferred, dict.fromkeys(names, rank))
+
+
+def _all_ranks(inferred: Signature, names: list[str]) -> Iterator[Signature]:
+    for ranks in itertools.product((2, 1, 3), repeat=len(names)):
+        yield _with_ranks(inferred, dict(zip(names, ranks, strict=True)))
+
+
+def _with_ranks(inferred: Signature, ranks: dict[str, int]) -> Signature:
+    def kind_of(name: str, kind: ArgumentType) -> ArgumentType:
+        if name not in ranks:
+            return kind
+        if isinstance(kind, ArrayType):
+            return ArrayType(kind.dtype, max(kind.ndim, ranks[name]))
+        return ArrayType("float64", ranks[name])
+
+    return Signature(tuple((name, kind_of(name, kind)) for name, kind in inferred.arguments))
+
+
+def _uses_of_arrays(tree: ast.FunctionDef) -> tuple[set[str], set[str], set[str]]:
+    """The names of which slices are taken, those that are used as only arrays are, and those in expressions."""
+    sliced: set[str] = set()
+    used: set[str] = set()
+    named: set[str] = set()
+    for node in ast.walk(tree):
+        match node:
+            case ast.Subscript(base, index):
+                parts = index.elts if isinstance(index, ast.Tuple) else [index]
+                if isinstance(base, ast.Name) and any(isinstance(part, ast.Slice) for part in parts):
+                    sliced.add(base.id)
+            case ast.Attribute(ast.Name(name)):
+                used.add(name)
+            case ast.BinOp(left, ast.MatMult(), right):
+                used |= _names([left, right])
+            case ast.For(_, ast.Name(name)):
+                used.add(name)
+            case ast.Call(ast.Name("enumerate" | "zip"), arguments):
+                used |= _names(arguments)
+            case ast.Call(ast.Attribute(), arguments):
+                used |= _names(arguments)
+            case ast.Call(ast.Name(name), arguments) if name not in _OF_NUMBERS:
+                named |= _names(arguments)
+            case ast.BinOp(left, _, right) | ast.Compare(left, _, [right]):
+                named |= _names([left, right])
+            case ast.AugAssign(target, _, value):
+                named |= _names([target, value])
+            case ast.Assign(_, value) | ast.Return(ast.expr() as value):
+                named |= _names([value])
+    return sliced, used, named
+
+
+def _names(nodes: list[ast.expr]) -> set[str]:
+    """The names among expressions."""
+    return {node.id for node in nodes if isinstance(node, ast.Name)}

@@ -1,0 +1,231 @@
+"""Calls of NumPy's functions on whole arrays from compiled code: linear algebra, sorting, random numbers.
+
+Compiled code passes addresses, extents and strides of the arrays to one function of Python's, which makes arrays of
+them, calls NumPy and copies what that gives to where it is wanted.  So results are NumPy's own.  An exception that
+NumPy raises is kept until the kernel has ended, and raised then.
+
+In memory a call is a row of words of 64 bits: where failure is reported, then the results, then the arguments, each as
+the address of its first element, the number of its element type, how many dimensions it has, their extents, and their
+strides in bytes.
+"""
+
+from __future__ import annotations
+
+import ast
+import ctypes
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from llvmlite import binding, ir
+from numba.core import cgutils, types
+from numba.core.errors import TypingError
+from numba.extending import intrinsic
+
+from polytune.runtime.memory import View, element_address
+from polytune.runtime.team import FAILED
+from polytune.signature import DATA_TYPES
+
+__all__ = ["call_library", "has_failed", "library_error", "memory_of"]
+
+_RAISED = -1
+"""What is reported where NumPy has raised an exception."""
+
+_SYMBOL = "polytune_call_library"
+_WORD = ir.IntType(64)
+_failures: dict[int, BaseException] = {}
+"""What NumPy has raised, by the address where that is reported."""
+
+
+def library_error(report: np.ndarray) -> BaseException:
+    """The exception that a call of the library has raised, by the array where that was reported."""
+    return _failures.pop(report.__array_interface__["data"][0])
+
+
+class _Memory:
+    """Some memory as an array, for ``np.asarray``."""
+
+    def __init__(self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
+        self.__array_interface__ = {
+            "data": (address, False),
+            "typestr": np.dtype(dtype).str,
+            "shape": shape,
+            "strides": strides,
+            "version": 3,
+        }
+
+
+def _array(words: list[int]) -> np.ndarray:
+    """The next array that words describe, which are taken from their front."""
+    address, kind, ndim = words[:3]
+    shape, strides = tuple(words[3 : 3 + ndim]), tuple(words[3 + ndim : 3 + 2 * ndim])
+    del words[: 3 + 2 * ndim]
+    if 0 in shape:
+        return np.empty(shape, DATA_TYPES[kind])
+    return np.asarray(_Memory(address, DATA_TYPES[kind], shape, strides))
+
+
+def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
+    """Call a function of the library, and write what it gives into arrays.
+
+    Args:
+        text: the name of the function, and how it is called, with blanks between: ``*`` for all arguments by position,
+            ``name=@0`` for the first one by its name, ``name=shape`` for the shape of the first result, ``name=length``
+            for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
+            which parts of a tuple are results.
+        results: where what it gives is written.
+        arguments: the arrays that it is given.
+    """
+    function, all_by_position, options = _read(text)
+    keywords: dict[str, Any] = {}
+    chosen: tuple[int, ...] = ()
+    for name, value in options:
+        if name == "results":
+            chosen = ast.literal_eval(value)
+        elif value == "shape":
+            keywords[name] = results[0].shape
+        elif value == "length":
+            keywords[name] = len(results[0])
+        elif value.startswith("@"):
+            keywords[name] = arguments[int(value[1:])]
+        elif value.startswith("float("):
+            keywords[name] = float(value[7:-2])
+        else:
+            keywords[name] = ast.literal_eval(value)
+    found = function(*(arguments if all_by_position else ()), **keywords)
+    if found is None:  # it has changed its argument
+        found = arguments[0]
+    values = found if isinstance(found, tuple) else (found,)
+    if chosen:
+        values = tuple(values[place] for place in chosen)
+    for target, value in zip(results, values, strict=False):
+        target[...] = value
+
+
+@functools.cache
+def _read(text: str) -> tuple[Callable[..., Any], bool, list[tuple[str, str]]]:
+    """The function that a text names, whether it takes all arrays by position, and its further arguments."""
+    name, *options = text.split(" ")
+    function: Any = np
+    for part in name.split(".")[1:]:
+        function = getattr(function, part)
+    named = [option.partition("=") for option in options if option != "*"]
+    return function, "*" in options, [(key, value) for key, _, value in named]
+
+
+@ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
+def _call(text: bytes, results: int, length: int, address: int) -> int:
+    """Make a call; whether NumPy has raised an exception."""
+    report = 0
+    try:
+        words = list((ctypes.c_int64 * length).from_address(address))
+        report = words[0]
+        failed = _array(words)
+        arrays: list[np.ndarray] = []
+        while words:
+            arrays.append(_array(words))
+        run(text.decode(), arrays[:results], arrays[results:])
+    except BaseException as error:
+        _failures[report] = error
+        failed[...] = _RAISED
+        return 1
+    return 0
+
+
+_address = ctypes.cast(_call, ctypes.c_void_p).value
+assert _address is not None
+binding.add_symbol(_SYMBOL, _address)
+
+
+@intrinsic
+def memory_of(typing_context, view, first, steps, extents):
+    """The words that describe a part of an array.
+
+    Args:
+        view: a view of the array.
+        first: the subscripts of the part's first element, a tuple.
+        steps: for each dimension of the part the subscripts of the element after the first one along it.
+        extents: how many elements the part has along each dimension.
+    """
+    if not isinstance(view, View):
+        raise TypingError(f"memory_of() takes a view, not {view}")
+    ndim = len(extents)
+
+    def emit(context, builder, sig, args):
+        def address(kind: types.Type, index: ir.Value) -> ir.Value:
+            return builder.ptrtoint(element_address(context, builder, view, kind, args[0], index, inside=False), _WORD)
+
+        start = address(first, args[1])
+        words = [
+            start,
+            _WORD(DATA_TYPES.index("bool" if view.dtype is types.boolean else view.dtype.name)),
+            _WORD(ndim),
+        ]
+        words += [
+            context.cast(builder, builder.extract_value(args[3], place), extents[place], types.int64)
+            for place in range(ndim)
+        ]
+        words += [
+            builder.sub(address(steps[place], builder.extract_value(args[2], place)), start) for place in range(ndim)
+        ]
+        return cgutils.pack_array(builder, words)
+
+    return types.UniTuple(types.int64, 3 + 2 * ndim)(view, first, steps, extents), emit
+
+
+def _failure(builder: ir.IRBuilder, context_address: ir.Value) -> ir.Value:
+    """The address of the word of a context that says whether a call has failed."""
+    words = builder.inttoptr(context_address, _WORD.as_pointer())
+    return builder.gep(words, [_WORD(FAILED)], inbounds=True, source_etype=_WORD)
+
+
+@intrinsic
+def has_failed(typing_context, context_address):
+    """Whether a call of the library has failed, as all workers see when the work is complete that the call was part of.
+
+    That is in the context, which workers that come late have as long as they need it, and not where failure is
+    reported, which is gone when the kernel has ended.
+    """
+
+    def emit(context, builder, sig, args):
+        failed = builder.load(_failure(builder, args[0]), align=8, typ=_WORD)
+        return builder.icmp_unsigned("!=", failed, _WORD(0))
+
+    return types.boolean(types.int64), emit
+
+
+@intrinsic(prefer_literal=True)
+def call_library(typing_context, context_address, text, results, memory):
+    """Call a function of NumPy's.
+
+    Args:
+        context_address: int64.
+        text: literal string; its name and further arguments, see ``run``.
+        results: literal; how many of the arrays are results.
+        memory: what ``memory_of`` gives of the number that reports failure, of the results, and of the arguments.
+    """
+    if not (isinstance(text, types.StringLiteral) and isinstance(results, types.IntegerLiteral)):
+        raise TypingError("call_library() takes the function's name and the number of results as literals")
+
+    def emit(context, builder, sig, args):
+        words = [
+            builder.extract_value(builder.extract_value(args[3], place), position)
+            for place, kind in enumerate(memory)
+            for position in range(len(kind))
+        ]
+        row = cgutils.alloca_once(builder, _WORD, size=_WORD(len(words)))
+        for position, word in enumerate(words):
+            builder.store(word, builder.gep(row, [_WORD(position)], inbounds=True, source_etype=_WORD))
+        pointer = ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(_WORD, [pointer, _WORD, _WORD, pointer])
+        function = cgutils.get_or_insert_function(builder.module, kind, _SYMBOL)
+        characters = cgutils.make_bytearray(text.literal_value.encode() + b"\0")
+        name = cgutils.global_constant(builder, "called", characters)
+        numbers = [_WORD(results.literal_value), _WORD(len(words))]
+        raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
+        with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
+            builder.store(_WORD(1), _failure(builder, args[0]), align=8)
+        return context.get_dummy_value()
+
+    return types.void(context_address, text, results, memory), emit

@@ -1,0 +1,380 @@
+"""Calls of NumPy on whole arrays inside of kernels: linear algebra, sorting and random numbers, against NumPy."""
+
+# ruff: noqa: B007, RUF059
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import polytune
+from polytune.errors import ArgumentError, UnsupportedSourceError
+from polytune.explanation import explain
+from tests.every_version import SMALL, check_versions, stages_of
+from tests.test_control import in_every_version
+from tests.test_results import kernel_of, same
+
+SIZES = (1, 2, 9)
+
+
+def symmetric(n: int, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+    """A positive definite matrix."""
+    A = np.random.default_rng(seed).random((n, n))
+    return (A @ A.T + n * np.eye(n)).astype(dtype)
+
+
+def numbers(*shape: int, dtype: str = "float64", seed: int = 1) -> np.ndarray:
+    return (np.random.default_rng(seed).random(shape) * 90 - 30).astype(dtype)
+
+
+def factored(A):
+    A[:] = np.linalg.cholesky(A) + np.triu(A, k=1)
+
+
+def solved(A, b):
+    return np.linalg.solve(A, b)
+
+
+def solved_in_expressions(A, b, B):
+    x = 2.0 * np.linalg.solve(A.T + A, b - 1.0) + b
+    return x, np.linalg.inv(A) @ B, np.linalg.det(A[:-1, 1:]) + 1.0
+
+
+def decomposed(A):
+    values, vectors = np.linalg.eigh(A)
+    q, r = np.linalg.qr(A)
+    u, s, vt = np.linalg.svd(A[:, :-1], full_matrices=False)
+    sign, size = np.linalg.slogdet(A)
+    return values, np.abs(vectors), np.abs(q), np.abs(r), (u * s) @ vt, s, sign * size, np.linalg.eigvalsh(A)
+
+
+def of_one_result(A):
+    s = np.linalg.svd(A, compute_uv=False)
+    r = np.linalg.qr(A, mode="r")
+    return s, np.abs(r), np.linalg.matrix_rank(A), np.linalg.pinv(A)
+
+
+def norms(A, b):
+    rows, columns = np.linalg.norm(A, axis=1), np.linalg.norm(A, np.inf, axis=0)
+    spectral, nuclear = np.linalg.norm(A, 2), np.linalg.norm(A, "nuc")
+    return rows, columns, spectral, nuclear, np.linalg.norm(b, 1), np.linalg.norm(b, -np.inf), np.linalg.norm(A)
+
+
+def least_squares(A, b):
+    x, _, rank, s = np.linalg.lstsq(A, b, rcond=None)
+    return x, rank, s.sum(), np.linalg.lstsq(A, b, rcond=None)[0]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "layout"),
+    [
+        ("float64", np.ascontiguousarray),
+        ("float64", np.asfortranarray),
+        ("float64", lambda A: np.repeat(A, 2, 1)[:, ::2]),
+        ("float32", np.ascontiguousarray),
+        ("int64", np.ascontiguousarray),
+    ],
+)
+def test_linear_algebra_is_numpys(dtype: str, layout: Callable[[np.ndarray], np.ndarray]) -> None:
+    tolerance = 2e-3 if dtype == "float32" else 1e-9
+    for n in SIZES:
+        A, b, B = layout(symmetric(n, dtype)), numbers(n, dtype=dtype), layout(numbers(n, 3, dtype=dtype))
+        for function, arguments in (
+            (solved, (A, b)),
+            (solved, (A, B)),
+            (solved_in_expressions, (A, b, B)),
+            (decomposed, (A,)),
+            (of_one_result, (A,)),
+            (norms, (A, b)),
+            (least_squares, (numbers(n + 3, n, dtype=dtype), numbers(n + 3, dtype=dtype))),
+        ):
+            right = function(*arguments)
+            found = kernel_of(function, False)(*arguments)
+            for one, other in zip(_tuple(found), _tuple(right), strict=True):
+                assert np.asarray(one).dtype == np.asarray(other).dtype
+                scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
+                np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
+
+
+def _tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def test_a_factorisation_in_place_is_computed_by_every_version() -> None:
+    for n in SIZES:
+        in_every_version(factored, symmetric(n))
+
+
+def stacked(A):
+    return np.linalg.inv(A), np.linalg.det(A), np.linalg.cholesky(A)
+
+
+def test_stacks_of_matrices() -> None:
+    A = np.stack([symmetric(4, seed=seed) for seed in range(3)])
+    for one, other in zip(kernel_of(stacked, False)(A), stacked(A), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+# ---- in loops
+
+
+def solved_in_a_loop(A, B, X):
+    for k in range(A.shape[0]):
+        X[k] = np.linalg.solve(A[k], B[k])
+
+
+def iterated(A, b, steps):
+    x = b.copy()
+    for _ in range(steps):
+        r = b - A @ x
+        x += 0.5 * np.linalg.solve(A, r)
+        for i in range(1, len(x)):
+            x[i] += 1e-3 * x[i - 1]
+    return x
+
+
+def growing(A, out):
+    for k in range(1, A.shape[0] + 1):
+        out[k - 1] = np.linalg.det(A[:k, :k])
+
+
+def sorted_rows(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            A[i, j] = -A[i, j]
+        B[i, :] = np.sort(A[i])
+        for j in range(A.shape[1]):
+            B[i, j] *= 2.0
+
+
+def until_small(A, b):
+    x = np.zeros_like(b)
+    error = 1.0
+    while error > 1e-8:
+        r = b - A @ x
+        x += 0.9 * np.linalg.solve(A, r)
+        error = np.abs(r).max()
+    return x
+
+
+def test_calls_in_loops_are_computed_by_every_version() -> None:
+    A = np.stack([symmetric(4, seed=seed) for seed in range(6)])
+    in_every_version(solved_in_a_loop, A, numbers(6, 4), np.zeros((6, 4)))
+    in_every_version(growing, symmetric(5), np.zeros(5))
+    in_every_version(sorted_rows, numbers(7, 9), np.zeros((7, 9)))
+    for function, arguments in ((iterated, (symmetric(5), numbers(5), 4)), (until_small, (symmetric(5), numbers(5)))):
+        np.testing.assert_allclose(kernel_of(function, False)(*arguments), function(*arguments), rtol=1e-9)
+
+
+def test_loops_around_calls_run_in_parallel() -> None:
+    kernel = polytune.kernel(budget=0, background=False)(sorted_rows)
+    kernel(numbers(7, 9), np.zeros((7, 9)))
+    assert "for i: parallel" in explain(kernel) or "parallel" in explain(kernel).split("for j")[0]
+
+
+@pytest.mark.parametrize("function", [sorted_rows, solved_in_a_loop, growing])
+def test_versions_have_no_races(function: Callable[..., Any]) -> None:
+    arguments = {
+        sorted_rows: (numbers(4, 3), np.zeros((4, 3))),
+        solved_in_a_loop: (np.stack([symmetric(3, seed=seed) for seed in range(4)]), numbers(4, 3), np.zeros((4, 3))),
+        growing: (symmetric(4), np.zeros(4)),
+    }[function]
+    check_versions(function, stages_of(function, arguments, target=SMALL), arguments)
+
+
+# ---- sorting and searching
+
+
+def ordered(A, v):
+    places = np.argsort(A, kind="stable")
+    B = np.sort(A)
+    total = 0.0
+    for k in range(len(A)):
+        total += A[places[k]] * k
+    found = np.searchsorted(B, v)
+    one = np.searchsorted(B, v[0], side="right")
+    return B, places, total, found, one, np.partition(A, len(A) // 2)[len(A) // 2]
+
+
+def sorted_along(A):
+    A.sort()
+    return np.sort(A, axis=0), np.argsort(A[::-1, 1:], axis=0)
+
+
+def interpolated(x, A, B):
+    counts, edges = np.histogram(A, bins=4)
+    heavy, _ = np.histogram(A, 4, weights=B)
+    counts[0] += int(heavy[0])
+    return np.interp(x, np.sort(A), B), np.interp(x[0], np.sort(A), B), counts, edges
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64", "uint8"])
+def test_sorting_is_numpys(dtype: str) -> None:
+    for n in SIZES:
+        A, v = numbers(n, dtype=dtype), numbers(4, dtype=dtype, seed=2)
+        for one, other in zip(kernel_of(ordered, False)(A, v), ordered(A, v), strict=True):
+            np.testing.assert_array_equal(one, other)
+            assert np.asarray(one).dtype == np.asarray(other).dtype
+        wanted, found = numbers(n, n + 1, dtype=dtype), numbers(n, n + 1, dtype=dtype)
+        same(kernel_of(sorted_along, False)(found), sorted_along(wanted))
+        same(found, wanted)
+        B, x = np.arange(float(n)), numbers(3, seed=3)
+        for one, other in zip(kernel_of(interpolated, False)(x, A, B), interpolated(x, A, B), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+# ---- random numbers
+
+
+def drawn(A, n, m):
+    np.random.seed(7)
+    A[:] = np.random.random((n, m)) + A
+    total = 0.0
+    for i in range(n):
+        x = np.random.normal(1.0, 2.0, size=m)
+        total += x.sum() + np.random.rand()
+    np.random.shuffle(A)
+    return np.random.randint(0, 10, size=n), total, np.random.permutation(m), np.random.uniform(-1.0, 1.0)
+
+
+def test_random_numbers_are_numpys_in_its_order() -> None:
+    for n, m in ((1, 1), (4, 3), (6, 8)):
+        A, B = numbers(n, m), numbers(n, m)
+        right = drawn(A, n, m)
+        state = np.random.get_state()[2]
+        found = kernel_of(drawn, True)(B, n, m)
+        assert np.random.get_state()[2] == state
+        np.testing.assert_array_equal(A, B)
+        for one, other in zip(found, right, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-12)
+
+
+# ---- what NumPy raises
+
+
+def written_after(A, b, out):
+    x = np.linalg.solve(A, b)
+    for i in range(len(b)):
+        out[i] = x[i]
+
+
+def written_before(A, b, out):
+    for i in range(len(b)):
+        out[i] = 1.0
+    x = np.linalg.solve(A, b)
+    for i in range(len(b)):
+        out[i] = x[i]
+
+
+def test_numpys_errors_are_raised_and_nothing_is_written_after_them() -> None:
+    for strict in (False, True):
+        kernel = polytune.kernel(strict=strict, budget=0, background=False)(written_after)
+        A, b = np.zeros((4, 4)), numbers(4)
+        space = kernel.space(A, b, np.zeros(4))
+        for version in space["version"].values:
+            out = np.full(4, 5.0)
+            with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+                kernel.run(space.configuration(version=version), A, b, out)
+            np.testing.assert_array_equal(out, 5.0)
+        for _ in range(3):
+            with pytest.raises(np.linalg.LinAlgError):
+                kernel(A, b, out)
+        kernel(np.eye(4), b, out)  # nothing is left of it
+        np.testing.assert_array_equal(out, b)
+    out = np.full(4, 5.0)
+    with pytest.raises(np.linalg.LinAlgError):
+        kernel_of(written_before, False)(np.zeros((4, 4)), numbers(4), out)
+    np.testing.assert_array_equal(out, 1.0)
+
+
+def test_errors_in_loops_end_them() -> None:
+    A = np.zeros((6, 4, 4))
+    for _ in range(2):
+        with pytest.raises(np.linalg.LinAlgError):
+            kernel_of(solved_in_a_loop, False)(A, numbers(6, 4), np.zeros((6, 4)))
+    with pytest.raises(np.linalg.LinAlgError):
+        kernel_of(until_small, False)(np.zeros((5, 5)), numbers(5))
+
+
+def solved_and_added_up(A, B, X, out):
+    for k in range(A.shape[0]):
+        X[k] = np.linalg.solve(A[k], B[k])
+    for k in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            out[k] += X[k, j]
+    return np.sort(out)
+
+
+def test_calls_that_fail_leave_those_of_other_threads_alone() -> None:
+    """Workers that come late to a call that has failed must not do what is left of it."""
+    kernel = polytune.kernel(background=False)(solved_and_added_up)
+    failures: list[BaseException] = []
+
+    def work(seed: int) -> None:
+        try:
+            for turn in range(60):
+                A = np.stack([symmetric(6, seed=seed + each) for each in range(20)])
+                B, X, out = numbers(20, 6, seed=seed), np.zeros((20, 6)), np.zeros(20)
+                if turn % 3 == 2:
+                    A[7] = 0.0
+                    with pytest.raises(np.linalg.LinAlgError):
+                        kernel(A, B, X, out)
+                    continue
+                result = kernel(A, B, X, out)
+                right = np.linalg.solve(A, B[..., None])[..., 0]
+                np.testing.assert_allclose(X, right, rtol=1e-9)
+                np.testing.assert_allclose(out, right.sum(axis=1), rtol=1e-9, atol=1e-12)
+                np.testing.assert_array_equal(result, np.sort(out))
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(seed,)) for seed in (0, 100, 200)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+def test_matrices_that_are_not_square_are_numpys_error_too() -> None:
+    with pytest.raises((np.linalg.LinAlgError, ArgumentError, ValueError)):
+        kernel_of(solved, False)(numbers(4, 3), numbers(4))
+
+
+# ---- what is refused
+
+
+def complex_values(A):
+    w, v = np.linalg.eig(A)
+    return w
+
+
+def as_many_as_there_are(A):
+    return np.unique(A)
+
+
+def of_a_vector(A):
+    return np.linalg.inv(A)
+
+
+def with_residuals(A, b):
+    x, residuals, rank, s = np.linalg.lstsq(A, b, rcond=None)
+    return residuals
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments", "what"),
+    [
+        (complex_values, (np.eye(3),), "whose results may be complex"),
+        (as_many_as_there_are, (np.ones(3),), "as large as the data say"),
+        (of_a_vector, (np.ones(3),), "which is not a matrix"),
+        (with_residuals, (np.eye(3), np.ones(3)), "whose size depends on data"),
+    ],
+)
+def test_what_has_no_certain_shape_or_type_is_refused(function, arguments, what: str) -> None:
+    with pytest.raises(UnsupportedSourceError, match=what):
+        polytune.kernel(function)(*arguments)
