@@ -12,8 +12,9 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError, UnsupportedSourceError
+from polytune.errors import ArgumentError, CompilationError, UnsupportedSourceError
 from polytune.explanation import explain
+from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from tests.every_version import SMALL, check_versions, stages_of
 from tests.test_control import in_every_version
 from tests.test_results import kernel_of, same
@@ -151,6 +152,13 @@ def sorted_rows(A, B):
             B[i, j] *= 2.0
 
 
+def sorted_in_place(A):
+    for i in range(A.shape[0]):
+        A[i] = np.sort(-A[i])
+        for j in range(A.shape[1]):
+            A[i, j] *= 2.0
+
+
 def until_small(A, b):
     x = np.zeros_like(b)
     error = 1.0
@@ -171,9 +179,13 @@ def test_calls_in_loops_are_computed_by_every_version() -> None:
 
 
 def test_loops_around_calls_run_in_parallel() -> None:
-    kernel = polytune.kernel(budget=0, background=False)(sorted_rows)
-    kernel(numbers(7, 9), np.zeros((7, 9)))
-    assert "for i: parallel" in explain(kernel) or "parallel" in explain(kernel).split("for j")[0]
+    kernel = polytune.kernel(budget=0, background=False)(sorted_in_place)
+    A = numbers(7, 9)
+    wanted = A.copy()
+    sorted_in_place(wanted)
+    kernel(A)
+    np.testing.assert_array_equal(A, wanted)
+    assert "for i: parallel, with a copy per worker of temporary" in explain(kernel)
 
 
 @pytest.mark.parametrize("function", [sorted_rows, solved_in_a_loop, growing])
@@ -343,6 +355,21 @@ def test_calls_that_fail_leave_those_of_other_threads_alone() -> None:
 def test_matrices_that_are_not_square_are_numpys_error_too() -> None:
     with pytest.raises((np.linalg.LinAlgError, ArgumentError, ValueError)):
         kernel_of(solved, False)(numbers(4, 3), numbers(4))
+
+
+# ---- what is shown
+
+
+def test_every_stage_shows_calls_but_there_is_no_c_of_them() -> None:
+    arguments = (np.stack([symmetric(3)] * 2), numbers(2, 3), np.zeros((2, 3)))
+    stages = stages_of(solved_in_a_loop, arguments)
+    texts = {stage: stages.show(stage) for stage in ("scop", "deps", "schedule", "loops", "cpu", "space", "counts")}
+    assert "numpy.linalg.solve *(A[" in texts["loops"]
+    assert "call_library(context, 'numpy.linalg.solve *', 1, " in texts["cpu"]
+    with pytest.raises(CompilationError, match=r"calls numpy\.linalg\.solve, which NumPy computes"):
+        stages.show("c")
+    found = obstacle_to_devices(stages.scop)
+    assert found is not None and found[1] == "a call of numpy.linalg.solve, which NumPy computes"
 
 
 # ---- what is refused
