@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -29,7 +30,7 @@ from polytune.frontend.promotion import (
     truth,
 )
 from polytune.frontend.refusals import counted
-from polytune.signature import DATA_TYPES
+from polytune.signature import DATA_TYPES, UNSIGNED_TYPES
 
 CALLS = (
     "sqrt",
@@ -82,6 +83,16 @@ _NUMPY_NAMES = {
 }
 
 
+_OF_TRUTHS = {
+    np.add: "or",
+    np.multiply: "and",
+    np.maximum: "or",
+    np.fmax: "or",
+    np.minimum: "and",
+    np.fmin: "and",
+}
+"""What NumPy's arithmetic makes of two truth values."""
+
 _COMPARISONS = {
     np.less: "<",
     np.less_equal: "<=",
@@ -114,11 +125,27 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     if not least <= len(arguments) <= most:
         wanted = counted(most, "number") if least == most else f"{least} to {most} numbers"
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
-    return build([number(argument) if function not in (bool, np.bool_) else argument for argument in arguments])
+    if function in _OF_TRUTHS and all(argument.dtype == "bool" for argument in arguments):
+        return logical(_OF_TRUTHS[function], arguments)
+    value = build([number(argument) if function not in (bool, np.bool_) else argument for argument in arguments])
+    # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.
+    return replace(value, weak=False) if isinstance(function, np.ufunc) and value.dtype != "bool" else value
 
 
 def _function(name: str, python: bool, arguments: list[Value]) -> Value:
     return call(name, arguments, python=python)
+
+
+def _sign(arguments: list[Value]) -> Value:
+    """``np.sign``, which keeps the type."""
+    argument = arguments[0]
+    if not argument.is_integer:
+        return call("sign", arguments, python=False)
+    signs = (cast(constant(value), argument.dtype, argument.weak) for value in (1, 0))
+    positive = select(compare(">", argument, constant(0)), *signs)
+    if argument.dtype in UNSIGNED_TYPES:
+        return positive
+    return select(compare("<", argument, constant(0)), cast(constant(-1), argument.dtype, argument.weak), positive)
 
 
 def _to_integer(name: str, arguments: list[Value]) -> Value:
@@ -243,7 +270,7 @@ def _table() -> dict[Any, _Rule]:
         np.maximum: (2, 2, partial(_extremum, "max", "maximum")),
         np.fmin: (2, 2, partial(_extremum, "min", "fmin")),
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
-        np.sign: (1, 1, partial(_function, "sign", False)),
+        np.sign: (1, 1, _sign),
         np.clip: (3, 3, _clipped),
     }
     for function, symbol in _COMPARISONS.items():

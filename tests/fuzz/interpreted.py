@@ -231,11 +231,15 @@ class _Values:
 
     def __init__(self, module: Mapping[str, Any], values: Sequence[Any]):
         self.module, self.values = module, values
+        if "require" in module:
+            module["require"](*values)
         self.parameters: tuple[int, ...] = module["parameters"](*values)
         given = dict(zip(module["ARGUMENTS"], values, strict=True))
         named = zip(module["PARAMETERS"], self.parameters, strict=True)
         self.extra = [value for name, value in named if name not in module["ARGUMENTS"]]
         module["check"](*values, *self.extra)
+        if module["INDEXES"]:
+            module["check_indexes"](*values, *self.extra)
         self.scratch = module["scratch"](*values, *self.extra) if module["SCRATCH"] else ()
         self.arrays: dict[str, np.ndarray] = {name: given[name] for name in module["ARRAYS"]}
         self.arrays.update(zip(module["SCRATCH"], self.scratch, strict=True))
@@ -260,7 +264,13 @@ class _Values:
         return context
 
     def result(self) -> Any:
-        """What the kernel returns."""
+        """What the kernel returns.
+
+        Raises:
+            SubscriptError: a subscript was out of range while it ran.
+        """
+        if "verify" in self.module:
+            self.module["verify"](*self.scratch)
         returned = self.module.get("result")
         return None if returned is None else returned(*self.values, *self.extra, *self.scratch)
 
@@ -330,7 +340,7 @@ class Interpreter:
         """A call whose arguments are checked; it takes the configuration to run, and a seed for the order of tickets.
 
         Raises:
-            ArgumentError: an array is too small for the accesses.
+            ArgumentError: an array is too small for the accesses, or a number in an index array is out of range.
         """
         call = _Values(self.module, values)
 

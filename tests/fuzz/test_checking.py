@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from polytune.pipeline import Stages
-from tests.fuzz.checking import Failure, Verdict, check, prepared
+from tests.fuzz.checking import Failure, Verdict, check
 from tests.fuzz.minimising import minimised
 from tests.fuzz.reach import Shape, TooManyInstances, reach
+from tests.fuzz.references import prepared
 from tests.fuzz.samples import Sample
 from tests.fuzz.scripts import script
 
