@@ -17,6 +17,7 @@ Here they are replaced by Python that means the same, and checks what compiled c
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 import random
 import threading
@@ -275,6 +276,30 @@ class _Values:
         return None if returned is None else returned(*self.values, *self.extra, *self.scratch)
 
 
+def _without_errors(name: str) -> Callable[..., float]:
+    """A function of ``math`` that gives what C's library does where Python's raises an exception."""
+    function = getattr(math, name)
+    quiet = getattr(np, _IN_NUMPY.get(name, name), None)
+
+    def call(*arguments: Any) -> float:
+        try:
+            return function(*arguments)
+        except (ValueError, OverflowError):
+            assert quiet is not None
+            return float(quiet(*map(float, arguments)))
+
+    return call
+
+
+_IN_NUMPY = {
+    **{name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")},
+    "pow": "power",
+}
+_MATH = SimpleNamespace(
+    **{name: _without_errors(name) if callable(value) else value for name, value in vars(math).items()}
+)
+
+
 class Interpreter:
     """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
@@ -282,6 +307,7 @@ class Interpreter:
         self.team: Team | None = None
         self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
         replaced = {
+            "math": _MATH,
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
             "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
             "polytune.runtime.team": SimpleNamespace(

@@ -38,6 +38,14 @@ PASSING = {
         "A[1:] = A[:-1] * A[k[0], 2]\nA[:, 1] += A[k[1], k[0]]",
         (MATRIX, ("k", "np.array([3, 1])")),
     ),
+    "a subscript of a subscript": (
+        "A[k[k[0]], 1] = 1",
+        (MATRIX, ("k", "np.array([1, 3, 7])")),
+    ),
+    "sums into an array that only some sizes have anything to add to": (
+        "t = 1.0 - A[::2]\nfor x, y in zip(A, A):\n    t[1::2] += A[1::2]\nreturn t",
+        (("A", "np.ones(1)"),),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),

@@ -70,11 +70,14 @@ class Draft:
         return "\n".join([f"def kernel({', '.join(self.parameters)}):", *lines]) + "\n"
 
     def look(self, block: list[Node]) -> dict[str, Any] | None:
-        """What names stand for at the end of a block, the last of a few times that it gets there; None if never."""
+        """What names stand for at the end of a block, the last of a few times that it gets there; None if never.
+
+        Where it gets there less often, elements of arrays are those at the end.
+        """
         seen: list[dict[str, Any]] = []
 
         def note(names: dict[str, Any]) -> None:
-            seen.append({name: _kept(value) for name, value in names.items()})
+            seen.append(dict(names))
             if len(seen) == _LOOKS:
                 raise _Seen
 
@@ -102,10 +105,6 @@ class Draft:
         function: types.FunctionType = module["kernel"]
         with np.errstate(all="ignore"):
             return arguments, function(*[arguments[name] for name in self.parameters])
-
-
-def _kept(value: Any) -> Any:
-    return value.copy() if isinstance(value, np.ndarray) else value
 
 
 def _is_small(value: Any) -> bool:

@@ -144,7 +144,7 @@ class Expressions:
         if fitting and choices.chance(75):
             name = choices.pick(fitting)
             form = choices.pick(
-                (name,) * 12 + (f"{name} + 1", f"{name} - 1", f"-1 - {name}", f"({name} + 1) % {extent}")
+                (name,) * 30 + (f"{name} + 1", f"{name} - 1", f"-1 - {name}", f"({name} + 1) % {extent}")
             )
             return form
         if self.indices and not known and choices.chance(25):

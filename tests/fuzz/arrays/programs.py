@@ -177,7 +177,7 @@ class _Author:
         if name in ("n", "m"):
             text = str(int(text) + choices.pick((1, 2)))
         elif name in ("I", "J"):
-            text = f"np.where({text} == {text}.max(), {choices.pick((50, 100))}, {text})"
+            text = f"np.where({text} == {text}.max(initial=0), {choices.pick((50, 100))}, {text})"
         elif name in self.shapes:
             text = f"({text})[{choices.pick(('1:', ':-1', '..., 1:', '..., :-1'))}]"
         return [*setup[:position], (name, text), *setup[position + 1 :]]

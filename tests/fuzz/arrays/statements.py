@@ -167,6 +167,8 @@ class StatementWriter:
             return []
         if symbol in ("//=", "%="):
             value = Term(self.choices.pick(("2", "3")), 2)
+        if symbol == "=" and _is_copied_wrongly(target, value):
+            return []
         return [f"{target.text} {symbol} {_bare(value.text)}"]
 
     def _whole(self, write: Expressions) -> list[Node]:
@@ -227,6 +229,8 @@ class StatementWriter:
             name = choices.pick(known)
             value = write.number()
             form = choices.pick(("+=", "+=", "-=", "max", "min", "="))
+            if not _has_type(write.names[name], value):
+                return []
             if form in ("max", "min"):
                 return [f"{name} = {form}({name}, {_bare(value.text)})"]
             return [f"{name} {form} {_bare(value.text)}"]
@@ -248,6 +252,8 @@ class StatementWriter:
         name = choices.pick(names)
         array = write.names[name]
         test = write.test(array.shape, 1)
+        if np.shares_memory(test.value, array):
+            return []  # NumPy overwrites the mask while it goes through it.
         lines: list[Node] = []
         text = _bare(test.text)
         if choices.chance(25):
@@ -287,9 +293,14 @@ class StatementWriter:
         second = write.part(name, first.shape)
         if second is None or first.text == second.text:
             return []
+        if _is_copied_wrongly(first, second) or _is_copied_wrongly(second, first):
+            return []
         if self.choices.chance(60):
             return [f"{first.text}, {second.text} = {second.text}, {first.text}"]
-        return [f"{first.text}, {second.text} = {second.text}, {write.array(first.shape, 1).text}"]
+        value = write.array(first.shape, 1)
+        if second.dtype.kind != "f" and value.dtype.kind == "f":
+            return []
+        return [f"{first.text}, {second.text} = {second.text}, {value.text}"]
 
     def _overlapping(self, write: Expressions) -> list[Node]:
         """An array assigned from shifted or turned parts of itself."""
@@ -300,8 +311,9 @@ class StatementWriter:
         name = target.text.partition("[")[0]
         write.cuts.clear()
         parts = [write.part(name, target.shape), write.part(name, target.shape)]
-        texts = [part.text for part in parts if part is not None]
-        if not texts or target.is_bool:
+        known = [part for part in parts if part is not None]
+        texts = [part.text for part in known]
+        if not texts or target.is_bool or any(_is_copied_wrongly(target, part) for part in known):
             return []
         symbol, operator = choices.pick(("=", "=", "+=", "-=")), choices.pick("+-*")
         return [f"{target.text} {symbol} {f' {operator} '.join(texts)}"]
@@ -313,6 +325,8 @@ class StatementWriter:
         if target is None or other is None or target.is_bool or other.is_bool:
             return []
         value = write.array(target.shape, 1)
+        if any(_is_copied_wrongly(one, two) for one in (target, other) for two in (target, other, value)):
+            return []
         if "f" not in (target.dtype.kind, other.dtype.kind) and value.dtype.kind == "f":
             return []
         first = self._fresh("t") if self.choices.chance(30) and value.shape == target.shape != () else other.text
@@ -489,6 +503,25 @@ class StatementWriter:
                 if found is not None:
                     return found.text
         return _bare(write.number().text)
+
+
+def _has_type(value: Any, new: Term) -> bool:
+    """Whether a variable that has a value has the type of another one for both: a variable of a kernel has one type."""
+    found = np.result_type(value, new.value)
+    return found == new.dtype and (not isinstance(value, np.generic) or found == value.dtype)
+
+
+def _is_copied_wrongly(target: Term, value: Term) -> bool:
+    """Whether NumPy itself may copy elements that it has overwritten: it trusts in one direction or the other where
+    vectors overlap, and with different steps neither is right (``A[6:16] = A[::2]``, seen in 2.4)."""
+    first, second = target.value, value.value
+    return (
+        isinstance(first, np.ndarray)
+        and isinstance(second, np.ndarray)
+        and first.ndim == second.ndim == 1
+        and first.strides != second.strides
+        and np.shares_memory(first, second)
+    )
 
 
 def _bare(text: str) -> str:
