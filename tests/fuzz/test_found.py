@@ -46,6 +46,19 @@ PASSING = {
         "t = 1.0 - A[::2]\nfor x, y in zip(A, A):\n    t[1::2] += A[1::2]\nreturn t",
         (("A", "np.ones(1)"),),
     ),
+    "loops over rows and parts of arrays": (
+        "inner = A[1:-1, ::2]\nt = np.zeros(3)\nfor row in A:\n    for x in row:\n        t[0] += x\n"
+        "for i, row in enumerate(inner):\n    for x, y in zip(row, t):\n        t[1] += x * y + i\n"
+        "for x in A[2]:\n    t[2] = max(t[2], x)\nfor x in t[1:]:\n    A[0] += x\nreturn t",
+        (MATRIX,),
+    ),
+    "break and continue in loops in branches": (
+        "if A[0, 0] < 2:\n    for i in range(5):\n        A[0] += A[i]\n        if A[0, i] > 3:\n            break\n"
+        "elif n > 1:\n    for i in range(5):\n        if A[i, 0] > 2:\n            continue\n        A[i] = 1\n"
+        "if n > 1:\n    for i in range(1, 5):\n        for j in range(5):\n            A[i, j] += n\n"
+        "        if A[i, 1] > 4:\n            break\n    else:\n        A[1] = 2",
+        (MATRIX, ("n", "2")),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),
