@@ -65,28 +65,157 @@ class Arrays:
 
 
 BODIES = {
-    "numbers of all types": "a[0] = i[1]\na[1] = u[2]\ns[0] = a[7]\ni[0] = u[2]\nu[0] = np.uint8(u[2] + np.uint8(3))\na[2] = b[0]",
-    "arithmetic": "a[0] = x + a[1] * a[0] - a[7] / x\ni[0] = i[1] * i[3] - i[7] + 2\na[1] = i[0] / i[1]\ns[0] = s[1] + s[6]",
-    "mixed": "a[0] = s[0] + x\na[1] = s[1] * i[3]\na[7] = 1 / x + n",
-    "negation": "a[0] = -a[1]\na[1] = -a[2]\ni[0] = -i[6]\na[2] = -1 * -2.5",
-    "division": "for k in range(n):\n    i[k] = i[k] // 3 + i[k] % 3\nfor k in range(n):\n    i[k] = quotient(i[k], 4) * remainder(i[k], 4)",
-    "division by what varies": "for k in range(n):\n    i[k] = i[k] // (k - 4) + i[k] % (k - 4)",
-    "least and greatest": "for k in range(n):\n    a[k] = least(a[k], x)\n    s[k] = greatest(s[k], s[0])\n    i[k] = least(i[k], greatest(k, 2))",
-    "powers": "a[0] = power(a[0], 3)\na[1] = power(a[1], -2)\na[7] = library_pow(a[7], x)\ni[0] = power(i[0], 5)\na[2] = x ** 0.5",
-    "abs": "for k in range(n):\n    a[k] = abs(a[k])\n    i[k] = abs(i[k])\n    s[k] = abs(s[k])",
-    "comparisons": "for k in range(n):\n    b[k] = a[k] < x\n    i[k] = 1 if a[k] != a[k] else 2 if a[k] >= 0.0 else 3\n    u[k] = np.uint8(9) if u[k] == np.uint8(255) else u[k]",
-    "logic": "for k in range(n):\n    b[k] = (a[k] > 0 and i[k] > 0) or not b[k]\n    if k < 3 or i[k - 3] == 3 and not a[k] > x:\n        s[k] = 0.0",
-    "an operand that must not be looked at": "for k in range(n + 5):\n    if k < n and a[k] > 0.0:\n        a[k] = 1.0 if k >= n - 1 else a[k + 1]",
-    "ranges": "for k in range(1, n, 3):\n    a[k] = k\nfor k in range(n - 1, -1, -2):\n    i[k] = k\nfor k in range(5, 2):\n    a[0] = 99.0",
-    "a range with a step that varies": "for k in range(0, n, i[0]):\n    a[k] = k\nfor k in range(n - 1, 0, i[4]):\n    i[k] = 2 * k",
-    "a range's variable afterwards": "for k in range(3):\n    pass\ni[0] = k\nfor k in range(0):\n    pass\ni[1] = k",
-    "while, break and continue": "k = 0\nwhile k < n:\n    k += 1\n    if k == 3:\n        continue\n    if k > 6:\n        break\n    a[k] = k\ni[0] = k",
-    "break out of one loop of two": "for k in range(n):\n    for l in range(n):\n        if l > k:\n            break\n        i[k] = l\n    else_ = k\n    i[0] = else_",
-    "mathematics": "for k in range(n):\n    a[k] = math.exp(-x * k) + math.log(1.0 + k) + math.sqrt(x) + math.tanh(x) + math.sin(x) * math.erf(x)\n    s[k] = np.float32(math.exp(np.float32(0.5)))\n    i[k] = np.int64(np.floor(x))",
-    "an array of its own": 'own = np.empty((3, n), np.float64)\nw = view(own, "w", "w a i")\nfor k in range(n):\n    w[2, k] = a[k]\nfor k in range(n):\n    a[k] = w[2, n - 1 - k]\nkeep_alive(own)',
-    "stores one by one": "for k in range(n):\n    one_by_one()\n    a[k] = k",
-    "variables of every type": "t = np.float32(0)\nc = False\ntotal = 0.0\nfor k in range(n):\n    t = t + s[6]\n    c = c or k == 5\n    total += x\ns[0] = t\nb[1] = c\na[0] = total",
-    "wrapped integers": "u[0] = np.uint8(u[2] * np.uint8(2))\nu[1] = np.uint8(u[0] - u[3])\ni[0] = i[5] * 4",
+    "numbers of all types": """
+        a[0] = i[1]
+        a[1] = u[2]
+        s[0] = a[7]
+        i[0] = u[2]
+        u[0] = np.uint8(u[2] + np.uint8(3))
+        a[2] = b[0]
+    """,
+    "arithmetic": """
+        a[0] = x + a[1] * a[0] - a[7] / x
+        i[0] = i[1] * i[3] - i[7] + 2
+        a[1] = i[0] / i[1]
+        s[0] = s[1] + s[6]
+    """,
+    "mixed": """
+        a[0] = s[0] + x
+        a[1] = s[1] * i[3]
+        a[7] = 1 / x + n
+    """,
+    "negation": """
+        a[0] = -a[1]
+        a[1] = -a[2]
+        i[0] = -i[6]
+        a[2] = -1 * -2.5
+    """,
+    "division": """
+        for k in range(n):
+            i[k] = i[k] // 3 + i[k] % 3
+        for k in range(n):
+            i[k] = quotient(i[k], 4) * remainder(i[k], 4)
+    """,
+    "division by what varies": """
+        for k in range(n):
+            i[k] = i[k] // (k - 4) + i[k] % (k - 4)
+    """,
+    "least and greatest": """
+        for k in range(n):
+            a[k] = least(a[k], x)
+            s[k] = greatest(s[k], s[0])
+            i[k] = least(i[k], greatest(k, 2))
+    """,
+    "powers": """
+        a[0] = power(a[0], 3)
+        a[1] = power(a[1], -2)
+        a[7] = library_pow(a[7], x)
+        i[0] = power(i[0], 5)
+        a[2] = x ** 0.5
+    """,
+    "abs": """
+        for k in range(n):
+            a[k] = abs(a[k])
+            i[k] = abs(i[k])
+            s[k] = abs(s[k])
+    """,
+    "comparisons": """
+        for k in range(n):
+            b[k] = a[k] < x
+            i[k] = 1 if a[k] != a[k] else 2 if a[k] >= 0.0 else 3
+            u[k] = np.uint8(9) if u[k] == np.uint8(255) else u[k]
+    """,
+    "logic": """
+        for k in range(n):
+            b[k] = (a[k] > 0 and i[k] > 0) or not b[k]
+            if k < 3 or i[k - 3] == 3 and not a[k] > x:
+                s[k] = 0.0
+    """,
+    "an operand that must not be looked at": """
+        for k in range(n + 5):
+            if k < n and a[k] > 0.0:
+                a[k] = 1.0 if k >= n - 1 else a[k + 1]
+    """,
+    "ranges": """
+        for k in range(1, n, 3):
+            a[k] = k
+        for k in range(n - 1, -1, -2):
+            i[k] = k
+        for k in range(5, 2):
+            a[0] = 99.0
+    """,
+    "a range with a step that varies": """
+        for k in range(0, n, i[0]):
+            a[k] = k
+        for k in range(n - 1, 0, i[4]):
+            i[k] = 2 * k
+    """,
+    "a range's variable afterwards": """
+        for k in range(3):
+            pass
+        i[0] = k
+        for k in range(0):
+            pass
+        i[1] = k
+    """,
+    "while, break and continue": """
+        k = 0
+        while k < n:
+            k += 1
+            if k == 3:
+                continue
+            if k > 6:
+                break
+            a[k] = k
+        i[0] = k
+    """,
+    "break out of one loop of two": """
+        for k in range(n):
+            for l in range(n):
+                if l > k:
+                    break
+                i[k] = l
+            else_ = k
+            i[0] = else_
+    """,
+    "mathematics": """
+        for k in range(n):
+            a[k] = math.exp(-x * k) + math.log(1.0 + k) + math.sqrt(x) + math.tanh(x)
+            a[k] = a[k] + math.sin(x) * math.erf(x)
+            s[k] = np.float32(math.exp(np.float32(0.5)))
+            i[k] = np.int64(np.floor(x))
+    """,
+    "an array of its own": """
+        own = np.empty((3, n), np.float64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[2, k] = a[k]
+        for k in range(n):
+            a[k] = w[2, n - 1 - k]
+        keep_alive(own)
+    """,
+    "stores one by one": """
+        for k in range(n):
+            one_by_one()
+            a[k] = k
+    """,
+    "variables of every type": """
+        t = np.float32(0)
+        c = False
+        total = 0.0
+        for k in range(n):
+            t = t + s[6]
+            c = c or k == 5
+            total += x
+        s[0] = t
+        b[1] = c
+        a[0] = total
+    """,
+    "wrapped integers": """
+        u[0] = np.uint8(u[2] * np.uint8(2))
+        u[1] = np.uint8(u[0] - u[3])
+        i[0] = i[5] * 4
+    """,
 }
 
 
@@ -105,16 +234,32 @@ def test_it_does_what_numba_does(body: str, fastmath: bool | set[str]) -> None:
 
 
 REFUSED = {
-    "a variable of two types": "t = 0\nfor k in range(n):\n    t = 0.5",
-    "several comparisons": "if 0 < n < 5:\n    a[0] = 1.0",
+    "a variable of two types": """
+        t = 0
+        for k in range(n):
+            t = 0.5
+    """,
+    "several comparisons": """
+        if 0 < n < 5:
+            a[0] = 1.0
+    """,
     "a call of something else": "a[0] = np.linalg.norm(a[0])",
     "numbers of which Numba's type depends on more": "a[0] = u[0] + n",
-    "the elements of an array": "for k in a:\n    pass",
-    "a truth value of a number": "if n:\n    a[0] = 1.0",
+    "the elements of an array": """
+        for k in a:
+            pass
+    """,
+    "a truth value of a number": """
+        if n:
+            a[0] = 1.0
+    """,
     "an array that stays": "own = np.empty(n, np.float64)",
     "an attribute": "a[0] = a.size",
     "a text": "t = 'x'",
-    "two arrays under one name": 'v = a\nv = attach(context, 1, "int64[::1]", "i", "a i")',
+    "two arrays under one name": """
+        v = a
+        v = attach(context, 1, "int64[::1]", "i", "a i")
+    """,
     "what is not there": "a[0] = nothing",
     "assignments to several names": "p, q = 1, 2",
     "a slice": "a[0:2] = 1.0",
