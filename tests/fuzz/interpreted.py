@@ -286,7 +286,8 @@ def _without_errors(name: str) -> Callable[..., float]:
             return function(*arguments)
         except (ValueError, OverflowError):
             assert quiet is not None
-            return float(quiet(*map(float, arguments)))
+            with np.errstate(all="ignore"):
+                return float(quiet(*map(float, arguments)))
 
     return call
 

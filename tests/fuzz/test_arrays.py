@@ -99,7 +99,7 @@ ARGUMENTS = {
     "NaN and infinities": (r"np\.nan", 3),
     **{name: (rf"\b{name}\b", 4) for name in ("int8", "int16", "int32", "int64", "float32", "bool_")},
     **{name: (rf"\b{name}\b", 4) for name in ("uint8", "uint16", "uint32", "uint64")},
-    "float64": (r"float64", 45),
+    "float64": (r"float64", 38),
 }
 
 

@@ -59,6 +59,10 @@ PASSING = {
         "        if A[i, 1] > 4:\n            break\n    else:\n        A[1] = 2",
         (MATRIX, ("n", "2")),
     ),
+    "square roots written as powers": (
+        "return A ** 0.5, (A + 1) ** 0.5, A[0] ** 0.5",
+        (("A", "np.array([4.0, -np.inf, np.nan, np.inf, -1.0])"),),
+    ),
     "a joined array in a loop beside another statement": (
         "for i in range(2):\n    t = np.concatenate((B[1:], B))\n    A[::-1] = 1.0\nreturn A",
         (MATRIX, FLOATS[1]),

@@ -90,6 +90,25 @@ class Draft:
             block.pop()
         return seen[-1] if seen else None
 
+    def count(self, block: list[Node], limit: int) -> int:
+        """How often a block is run, up to a limit."""
+        times = 0
+
+        def note() -> None:
+            nonlocal times
+            times += 1
+            if times >= limit:
+                raise _Seen
+
+        block.insert(0, "_look()")
+        try:
+            self._run({"_look": note})
+        except _Seen:
+            pass
+        finally:
+            del block[0]
+        return times
+
     def runs(self) -> bool:
         """Whether NumPy runs it, without an error, and all numbers stay small."""
         try:

@@ -7,6 +7,7 @@ that are broken at the end.  Not all of it is in the language: what is refused i
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +36,13 @@ _ELEMENTS = 600
 def sample_of(seed: int) -> Sample:
     """The program of a seed."""
     attempt = 0
-    while True:
-        found = _Author(Choices(f"arrays {seed}/{attempt}")).sample()
-        if found is not None:
-            return found
-        attempt += 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of NumPy's, about means of nothing
+        while True:
+            found = _Author(Choices(f"arrays {seed}/{attempt}")).sample()
+            if found is not None:
+                return found
+            attempt += 1
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,8 @@ from tests.fuzz.seeded.choices import ITERATORS, Choices
 
 _ATTEMPTS = 5
 _LONGEST = 40
+_WORK = 12_000
+"""How many elements a loop may go through, at the most."""
 
 
 @dataclass(frozen=True)
@@ -427,10 +429,16 @@ class StatementWriter:
                 if self.draft.runs():
                     self.fill(other.body, 1, place.inside)
                 found = [*found, *other.body]
-        if found and self.draft.runs():
+        if found and self.draft.runs() and (found is block or self._is_short(found, write)):
             return True
         del block[before:]
         return False
+
+    def _is_short(self, body: list[Node], write: Expressions) -> bool:
+        """Whether what is run over and over is little enough to be interpreted in all versions."""
+        largest = max((write.names[name].size for name in write.arrays), default=1)
+        most = _WORK // max(largest, 1) + 1
+        return self.draft.count(body, most) < most
 
     def _loop(self, kind: str, write: Expressions, place: Place) -> tuple[Block, Place] | None:
         choices = self.choices
