@@ -13,7 +13,7 @@ from polytune.codegen.tiles.windows import (
     ast_build,
     constrain,
     loops_of_schedule,
-    range_of,
+    range_or_nothing,
     ranges,
     schedule_depth,
     window_context,
@@ -199,4 +199,4 @@ def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: Names) -> P
     accesses = [access for statement in scop.statements for access in statement.accesses]
     writes = (isl.UnionMap.from_map(each.relation) for each in accesses if each.array == array and each.is_write)
     elements = isl.Set.from_union_set(domain.apply(union_of(writes, scop))).coalesce()
-    return PrivateSum(array, operator, range_of(elements, domain.params(), names))
+    return PrivateSum(array, operator, range_or_nothing(elements, domain.params(), names))

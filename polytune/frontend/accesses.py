@@ -169,12 +169,25 @@ class _Collector:
         """The guard with what is affine of the condition; a superset of when the condition holds."""
         if self.affine is None or guard is None:
             return guard
-        if self.affine.is_condition(condition):
-            return guard.intersect(self.affine.condition(condition))
-        if isinstance(condition, Logical) and condition.operator == "and":
-            for operand in condition.operands:
-                guard = self.restrict(guard, operand)
-        return guard
+        return guard.intersect(self.possible(self.affine, condition))
+
+    def possible(self, affine: AffineBuilder, condition: Expression) -> isl.Set:
+        """Where a condition may hold: wherever what is affine of it does not say otherwise."""
+        if affine.is_condition(condition):
+            return affine.condition(condition)
+        match condition:
+            case Logical(operator, operands):
+                sets = [self.possible(affine, operand) for operand in operands]
+                found = sets[0]
+                for other in sets[1:]:
+                    found = found.intersect(other) if operator == "and" else found.union(other)
+                return found
+            case Unary("not", Logical(operator, operands)):
+                negated = tuple(Unary("not", operand, "bool") for operand in operands)
+                return self.possible(affine, Logical("or" if operator == "and" else "and", negated))
+            case Unary("not", Unary("not", operand)):
+                return self.possible(affine, operand)
+        return affine.universe()
 
 
 def _jumps(operations: Sequence[Operation]) -> bool:

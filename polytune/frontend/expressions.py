@@ -411,6 +411,10 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         shape = read_shape(frame, ast.copy_location(ast.Attribute(node.args[0], "shape", ast.Load()), node))
         if shape is not None:
             return shape[0]
+        if mentions_arrays(frame, node.args[0]):
+            array = computed(frame, node, evaluate(frame, node.args[0]))
+            if isinstance(array, ArrayValue) and array.ndim:
+                return Value(array.shape[0], weak=True)
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial, reduce
 from typing import Any
 
@@ -33,7 +34,7 @@ from polytune.frontend.promotion import (
     truth,
 )
 from polytune.frontend.refusals import counted
-from polytune.signature import DATA_TYPES
+from polytune.signature import DATA_TYPES, UNSIGNED_TYPES
 
 CALLS = (
     "sqrt",
@@ -87,6 +88,16 @@ NUMPY_NAMES = {
 """What NumPy calls functions that have another name in ``math``."""
 
 
+_OF_TRUTHS = {
+    np.add: "or",
+    np.multiply: "and",
+    np.maximum: "or",
+    np.fmax: "or",
+    np.minimum: "and",
+    np.fmin: "and",
+}
+"""What NumPy's arithmetic makes of two truth values."""
+
 _COMPARISONS = {
     np.less: "<",
     np.less_equal: "<=",
@@ -128,12 +139,28 @@ def apply(function: Any, arguments: list[Value]) -> Value:
     if not least <= len(arguments) <= most:
         wanted = counted(most, "number") if least == most else f"{least} to {most} numbers"
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
+    if function in _OF_TRUTHS and all(argument.dtype == "bool" for argument in arguments):
+        return logical(_OF_TRUTHS[function], arguments)
     keeps_truth = function in (bool, np.bool_, np.invert) or function in _BITS
-    return build([argument if keeps_truth else number(argument) for argument in arguments])
+    value = build([argument if keeps_truth else number(argument) for argument in arguments])
+    # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.
+    return replace(value, weak=False) if isinstance(function, np.ufunc) and value.dtype != "bool" else value
 
 
 def _function(name: str, python: bool, arguments: list[Value]) -> Value:
     return call(name, arguments, python=python)
+
+
+def _sign(arguments: list[Value]) -> Value:
+    """``np.sign``, which keeps the type."""
+    argument = arguments[0]
+    if not argument.is_integer:
+        return call("sign", arguments, python=False)
+    signs = (cast(constant(value), argument.dtype, argument.weak) for value in (1, 0))
+    positive = select(compare(">", argument, constant(0)), *signs)
+    if argument.dtype in UNSIGNED_TYPES:
+        return positive
+    return select(compare("<", argument, constant(0)), cast(constant(-1), argument.dtype, argument.weak), positive)
 
 
 def _to_integer(name: str, arguments: list[Value]) -> Value:
@@ -270,7 +297,7 @@ def _table() -> dict[Any, _Rule]:
         np.maximum: (2, 2, partial(_extremum, "max", "maximum")),
         np.fmin: (2, 2, partial(_extremum, "min", "fmin")),
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
-        np.sign: (1, 1, partial(_function, "sign", False)),
+        np.sign: (1, 1, _sign),
         np.clip: (3, 3, _clipped),
         np.real: (1, 1, lambda arguments: part(arguments[0], "real")),
         np.imag: (1, 1, lambda arguments: part(arguments[0], "imag")),

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from polytune.frontend.bindings import items_of
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding
+from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
 
@@ -154,7 +154,7 @@ class _Maker:
             meaning = lookup(self.frame, source)
         elif isinstance(source, ast.Attribute | ast.Subscript):
             return
-        if not isinstance(meaning, ArrayBinding):
+        if not isinstance(meaning, ArrayBinding | ViewBinding):
             raise self.not_counted(source)
 
     def not_counted(self, source: ast.expr) -> Exception:

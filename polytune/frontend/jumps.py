@@ -104,6 +104,8 @@ class _Structurer:
                     flag = around.left if around.kind else self.returned
                     assert flag is not None
                     return [*made, self.unless(flag, rest, around)], False
+                case ast.If(_, inside, others):
+                    made.append(_branch(statement, self.block(inside, around)[0], self.block(others, around)[0]))
                 case ast.For(orelse=otherwise) | ast.While(orelse=otherwise) if otherwise:
                     again, left = self.block([*self.without_else(statement), *rest], around)
                     return [*made, *again], left

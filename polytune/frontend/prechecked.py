@@ -89,8 +89,10 @@ def _checks_of(
                 continue
             index = _index_of(subscript)
             read = None if index is None else accesses.get(_identity((index, False)))
-            if read is None or read.array not in fixed or not read.certain:
+            if index is None or read is None or read.array not in fixed or not read.certain:
                 return None
+            if not all(map(affine.is_function, index.subscripts)):
+                return None  # The access is to all that might be read.
             box = within_budget(context.get_ctx(), OPERATIONS, partial(_box, read, context))
             if box is None:
                 return None

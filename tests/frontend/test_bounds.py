@@ -92,10 +92,21 @@ def chosen_between_equals(A, B, n: int):
         A[i] = 0.5 if B[i + n] > 0.0 else 0.5  # noqa: RUF034
 
 
+def conditions_on_data_and_indices(A, B, n: int):
+    for i in range(len(A)):
+        A[i] = 1.0 if i >= n or A[0] > 2.0 else B[i]
+        A[i] = B[i + 1] * 0.5 if not (A[0] > 2.0 or i >= n) else A[i]
+        if i >= n or A[0] > 2.0:
+            A[i] = 1.0
+        else:
+            A[i] = B[i + 2] * 0.5
+
+
 @pytest.mark.parametrize(
     "function",
     [
         chosen_between_equals,
+        conditions_on_data_and_indices,
         remainders,
         programs.gemm,
         programs.atax,

@@ -28,13 +28,16 @@ if TYPE_CHECKING:
 IN_THE_FUZZER = "in the fuzzer"
 """How the kinds of failures end that are the fuzzer's own."""
 
+REASONS = 25
+"""How many reasons are printed at most for which programs are not supported."""
+
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz", description=__doc__.split("\n")[0])
     parser.add_argument("--seconds", type=float, help="begin no program after so many (600 where neither is given)")
     parser.add_argument("--programs", type=int, help="end after so many programs")
     parser.add_argument("--start", type=int, help="the number of the first program; else one is drawn")
-    parser.add_argument("--generator", choices=("affine", "seeded"), help="only programs of this generator")
+    parser.add_argument("--generator", choices=("affine", "seeded", "arrays"), help="only programs of this generator")
     parser.add_argument("--processes", type=int, default=os.cpu_count(), help="how many work side by side")
     parser.add_argument("--compiled", type=float, default=0.05, help="the share of programs that are compiled")
     parser.add_argument("--limit", type=float, default=20.0, help="the processor seconds that a program may take")
@@ -182,12 +185,16 @@ def _write(folder: Path, number: int, sample: Any, failure: Any) -> Path:
 
 
 def _summary(campaign: Any, files: dict[str, Path]) -> dict[str, Any]:
+    from tests.fuzz.numbered import ARRAYS
+
     return {
         "start": campaign.start,
         "seconds": round(campaign.seconds, 1),
         "programs": campaign.programs,
         "generators": dict(campaign.generators),
         "outcomes": dict(campaign.outcomes),
+        "unsupported_share": round(sum(campaign.unsupported.values()) / max(1, campaign.generators[ARRAYS]), 3),
+        "unsupported": dict(campaign.unsupported.most_common()),
         "compiled": campaign.compiled,
         "configurations": campaign.configurations,
         "executions": campaign.executions,
@@ -218,8 +225,13 @@ def _text(summary: dict[str, Any]) -> str:
         f"{made}; {summary['compiled']} compiled",
         f"{summary['configurations']} configurations, {summary['executions']} executions, {summary['seconds']} s",
         f"longest first calls, in processor time, and their programs: {longest}",
-        f"{len(summary['failures'])} distinct failures",
     ]
+    if summary["unsupported"]:
+        lines.append(
+            f"{100 * summary['unsupported_share']:.0f} % of the programs of array expressions are not supported:"
+        )
+        lines += [f"  {count:4} x {reason}" for reason, count in list(summary["unsupported"].items())[:REASONS]]
+    lines.append(f"{len(summary['failures'])} distinct failures")
     for failure in summary["failures"]:
         lines.append(f"  {failure['programs']:4} x {failure['kind']}: {failure['file']}")
     return "\n".join(lines)

@@ -10,7 +10,7 @@ from multiprocessing.connection import wait
 from typing import Any
 
 from tests.fuzz.checking import Failure, Verdict, check
-from tests.fuzz.numbered import AFFINE, generator_of, is_compiled, numbered
+from tests.fuzz.numbered import ARRAYS, generator_of, is_compiled, numbered
 from tests.fuzz.samples import Sample
 from tests.fuzz.workers import SECONDS, Worker
 
@@ -44,8 +44,9 @@ class Campaign:
 
     Attributes:
         start: the number of its first program.
-        outcomes: how many programs passed, were refused, were unusable, failed.
+        outcomes: how many programs passed, were refused, were unsupported, were unusable, failed.
         generators: how many programs each generator has made.
+        unsupported: why programs of array expressions are outside of the language, and how many are.
         compiled: how many programs were compiled.
         configurations: how many different ones ran.
         executions: how many calls ran.
@@ -58,6 +59,7 @@ class Campaign:
     start: int
     outcomes: Counter[str] = field(default_factory=Counter)
     generators: Counter[str] = field(default_factory=Counter)
+    unsupported: Counter[str] = field(default_factory=Counter)
     compiled: int = 0
     configurations: int = 0
     executions: int = 0
@@ -74,6 +76,8 @@ class Campaign:
         """Count a program; returns whether it shows a failure of a new kind."""
         self.outcomes[verdict.outcome] += 1
         self.generators[generator_of(number)] += 1
+        if verdict.unsupported:
+            self.unsupported[verdict.unsupported] += 1
         self.compiled += compiled
         self.configurations += verdict.configurations
         self.executions += verdict.executions
@@ -165,7 +169,7 @@ def run_campaign(
 
 
 def from_generator(start: int, generator: str | None) -> Iterator[int]:
-    """The numbers of programs from a first one on, of one generator or both."""
+    """The numbers of programs from a first one on, of one generator or all."""
     number = start
     while True:
         if generator is None or generator_of(number) == generator:
@@ -173,4 +177,4 @@ def from_generator(start: int, generator: str | None) -> Iterator[int]:
         number += 1
 
 
-__all__ = ["AFFINE", "Campaign", "Found", "check_sample", "from_generator", "run_campaign", "warm_up"]
+__all__ = ["ARRAYS", "Campaign", "Found", "check_sample", "from_generator", "run_campaign", "warm_up"]

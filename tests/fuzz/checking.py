@@ -6,9 +6,8 @@ import ast
 import random
 import time
 import traceback
-import types
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -17,20 +16,26 @@ import numpy as np
 
 import polytune
 from polytune.codegen.target import Target
-from polytune.errors import PolytuneError, UnsupportedSourceError
+from polytune.errors import (
+    ArgumentError,
+    CompilationError,
+    LegalityError,
+    PolytuneError,
+    SubscriptError,
+    UnassignedVariableError,
+    UnprovenError,
+    UnsupportedSourceError,
+)
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import check_overlap, signature_of
 from polytune.runtime.threads import maximum_threads
+from tests.fuzz.comparing import Difference, bits, compare
 from tests.fuzz.interpreted import Interpreter
 from tests.fuzz.reach import Reached, TooManyInstances, reach
+from tests.fuzz.references import Reference, prepared
 from tests.fuzz.samples import Arguments, Sample
 
-LARGEST = 1e6
-"""Programs whose values grow beyond are not used: differences in rounding would grow with them."""
-
 _INSTANCES = 200_000
-_UNUSABLE = (FloatingPointError, OverflowError, ZeroDivisionError)
-_REFUSABLE = (IndexError, UnboundLocalError, ValueError)
 _PACKAGE = str(Path(polytune.__file__).parent)
 
 
@@ -60,8 +65,10 @@ class Verdict:
     """What became of a program.
 
     Attributes:
-        outcome: ``passed``; ``refused``, and rightly so; ``unusable``, as numbers overflow; or ``failed``.
+        outcome: ``passed``; ``refused``, and rightly so; ``unsupported``, where a program of array expressions is
+            outside of the language; ``unusable``, as numbers overflow; or ``failed``.
         failure: what is wrong, where it failed.
+        unsupported: why it is outside of the language.
         configurations: how many different ones ran.
         executions: how many calls ran.
         analysis_seconds: processor time from the function to the text of its module.
@@ -70,102 +77,11 @@ class Verdict:
 
     outcome: str = "passed"
     failure: Failure | None = None
+    unsupported: str = ""
     configurations: int = 0
     executions: int = 0
     analysis_seconds: float = 0.0
     call_seconds: float = 0.0
-
-
-@dataclass(frozen=True)
-class Reference:
-    """What plain Python makes of a program.
-
-    Attributes:
-        arrays: every array afterwards.
-        result: what is returned.
-        error: what is raised instead.
-    """
-
-    arrays: dict[str, np.ndarray]
-    result: Any
-    error: Exception | None
-
-
-def prepared(sample: Sample) -> tuple[Sample, Reference | None]:
-    """A program with what plain Python makes of it.
-
-    A program that is to be reassociated is made strict where rounding would tell the order of its operations: where it
-    is another in higher precision.  None where a number overflows or gets large.
-    """
-    reference = _run_plainly(sample, {})
-    if reference is None or not all(_is_small(array) for array in [*reference.arrays.values(), reference.result]):
-        return sample, None
-    if not sample.strict and not sample.tolerance and reference.error is None:
-        precise = _run_plainly(sample, {"np": _PRECISE})
-        if precise is None or not _is_exact(reference, precise):
-            sample = replace(sample, strict=True)
-    return sample, reference
-
-
-def _run_plainly(sample: Sample, names: dict[str, Any]) -> Reference | None:
-    function = sample.function(names)
-    arguments = sample.arguments(function)
-    values = arguments.values
-    if names:
-        # Views of one array become arrays of their own: programs that write them are refused anyway.
-        values = tuple(
-            value.astype(np.longdouble) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
-            for value in values
-        )
-    special = any(not np.isfinite(array).all() for array in arguments.arrays.values())
-    try:
-        with np.errstate(
-            all="ignore" if special or "np.inf" in sample.source or "np.nan" in sample.source else "raise",
-            under="ignore",
-        ):
-            result = function(*values)
-    except _UNUSABLE:
-        return None
-    except _REFUSABLE as error:
-        return Reference(arguments.arrays, None, error)
-    arrays = arguments.arrays
-    if names:
-        arrays = {str(position): value for position, value in enumerate(values) if isinstance(value, np.ndarray)}
-    return Reference(arrays, result, None)
-
-
-def _is_small(value: Any) -> bool:
-    array = np.asarray(0 if value is None else value)
-    return bool(np.abs(array[np.isfinite(array)]).max(initial=0) <= LARGEST)
-
-
-def _is_exact(reference: Reference, precise: Reference) -> bool:
-    """Whether results are those of higher precision."""
-    if precise.error is not None:
-        return False
-    found = [
-        *(value for value in precise.arrays.values()),
-        np.asarray(precise.result if precise.result is not None else 0),
-    ]
-    return all(_among(value, reference) for value in found)
-
-
-def _among(value: np.ndarray, reference: Reference) -> bool:
-    wanted = [*reference.arrays.values(), np.asarray(reference.result if reference.result is not None else 0)]
-    return any(
-        value.shape == other.shape and np.array_equal(value, other, equal_nan=value.dtype.kind == "f")
-        for other in wanted
-    )
-
-
-class _PreciseNumpy(types.ModuleType):
-    """NumPy in whose place every floating-point type has more digits."""
-
-    def __getattr__(self, name: str) -> Any:
-        return np.longdouble if name in ("float32", "float64") else getattr(np, name)
-
-
-_PRECISE = _PreciseNumpy("numpy")
 
 
 # Checking
@@ -213,6 +129,9 @@ def check(
             compare(reference, arguments, result, sample)
         verdict.configurations = runner.tried
     except Exception as error:
+        if sample.numpy and _is_unsupported(error, sample, arguments, reference):
+            verdict.outcome, verdict.unsupported = "unsupported", _words(error)
+            return verdict
         message = _refusal(error, sample, arguments, reference)
         if message == "":
             verdict.outcome = "refused"
@@ -222,10 +141,6 @@ def check(
         kind = f"refused, and should not be: {_words(error)}" if message else kind_of(error, configuration)
         verdict.failure = Failure(kind, text, configuration, not compiled, seed, runner.registers)
     return verdict
-
-
-class Difference(AssertionError):
-    """A result is not that of plain Python."""
 
 
 class Accepted(AssertionError):
@@ -318,64 +233,26 @@ def resized(nominal: Mapping[str, Any], choose: random.Random, threads: tuple[in
     }
 
 
-# Comparing
-
-
-def compare(reference: Reference, arguments: Arguments, result: Any, sample: Sample) -> None:
-    """Whether arrays and result are those of plain Python.
-
-    Raises:
-        Difference: they are not.
-    """
-    for name, found in arguments.arrays.items():
-        _compare_values(name, reference.arrays[name], found, sample)
-    if (reference.result is None) is not (result is None):
-        raise Difference(f"returned {result!r}, not {reference.result!r}")
-    if result is not None:
-        # Python's own numbers and NumPy's of the same value are the same result.
-        wanted = np.asarray(reference.result)
-        _compare_values("the result", wanted, np.asarray(result).astype(wanted.dtype), sample)
-
-
-def _compare_values(what: str, wanted: np.ndarray, found: np.ndarray, sample: Sample) -> None:
-    if wanted.dtype.kind == "i":
-        different = wanted != found
-    elif sample.strict:
-        different = (_bits(wanted) != _bits(found)) & ~(np.isnan(wanted) & np.isnan(found))
-    else:
-        finite = np.isfinite(wanted) & np.isfinite(found)
-        largest = float(np.abs(wanted[finite]).max(initial=0))
-        with np.errstate(invalid="ignore"):
-            near = np.abs(wanted - found) <= sample.tolerance * max(1.0, largest)
-        different = ~np.where(finite, near, (wanted == found) | (np.isnan(wanted) & np.isnan(found)))
-    if different.any():
-        place = tuple(int(index[0]) for index in np.nonzero(np.atleast_1d(different)))
-        values = np.atleast_1d(wanted)[place], np.atleast_1d(found)[place]
-        raise Difference(
-            f"{what} differs in {int(different.sum())} of {different.size} elements, first at {place}: "
-            f"{values[1]!r} instead of {values[0]!r}"
-        )
-
-
-def _bits(array: np.ndarray) -> np.ndarray:
-    """The elements as integers of the same bits, so that -0.0 is not 0.0."""
-    return np.ascontiguousarray(array).view(f"i{array.dtype.itemsize}").reshape(array.shape)
-
-
 # Refusals
 
 
 def _refusal(error: Exception, sample: Sample, arguments: Arguments | None, reference: Reference) -> str | None:
     """Empty where an error rightly refuses a program and nothing is written; None where it is no refusal; else what is
     wrong with it."""
-    if not isinstance(error, PolytuneError):
+    is_raised_by_both = reference.error is not None and repr(error) == repr(reference.error)
+    if not isinstance(error, PolytuneError) and not is_raised_by_both:
+        return None
+    if isinstance(error, CompilationError | LegalityError | UnprovenError):
         return None
     function = sample.function()
     fresh = sample.arguments(function)
-    if arguments is not None:
+    is_late = isinstance(error, SubscriptError) and error.is_late
+    if arguments is not None and not is_late:
         changed = [name for name, array in arguments.arrays.items() if not _is_same(array, fresh.arrays[name])]
         if changed:
             return f"refused after {', '.join(changed)} had been changed"
+    if sample.numpy:
+        return "" if reference.error is not None else "refused for what plain Python does without an error"
     if isinstance(error, UnsupportedSourceError) and "no statement that is ever executed" in error.what:
         idle = all(_is_same(array, fresh.arrays[name]) for name, array in reference.arrays.items())
         return "" if idle and reference.result is None else "refused as idle, but plain Python does something"
@@ -386,8 +263,22 @@ def _refusal(error: Exception, sample: Sample, arguments: Arguments | None, refe
     return "refused, though in range and without overlaps"
 
 
+def _is_unsupported(error: Exception, sample: Sample, arguments: Arguments | None, reference: Reference) -> bool:
+    """Whether an error refuses a program of array expressions as outside of the language, and nothing is written.
+
+    Shapes that fit by chance, as an extent of 1 where another is wanted, and bounds that turn out to be negative are
+    outside as well: these calls are refused by their arguments.
+    """
+    if not isinstance(error, UnsupportedSourceError | ArgumentError) or reference.error is not None:
+        return False
+    if isinstance(error, SubscriptError | UnassignedVariableError):
+        return False
+    fresh = sample.arguments(sample.function())
+    return arguments is None or all(_is_same(array, fresh.arrays[name]) for name, array in arguments.arrays.items())
+
+
 def _is_same(first: np.ndarray, second: np.ndarray) -> bool:
-    return bool((_bits(first) == _bits(second)).all())
+    return bool((bits(first) == bits(second)).all())
 
 
 def _reasons(sample: Sample, function: FunctionType, arguments: Arguments) -> list[str]:

@@ -17,6 +17,7 @@ Here they are replaced by Python that means the same, and checks what compiled c
 from __future__ import annotations
 
 import builtins
+import math
 import operator
 import random
 import threading
@@ -270,11 +271,15 @@ class _Values:
 
     def __init__(self, module: Mapping[str, Any], values: Sequence[Any]):
         self.module, self.values = module, values
+        if "require" in module:
+            module["require"](*values)
         self.parameters: tuple[int, ...] = module["parameters"](*values)
         given = dict(zip(module["ARGUMENTS"], values, strict=True))
         named = zip(module["PARAMETERS"], self.parameters, strict=True)
         self.extra = [value for name, value in named if name not in module["ARGUMENTS"]]
         module["check"](*values, *self.extra)
+        if module["INDEXES"]:
+            module["check_indexes"](*values, *self.extra)
         self.scratch = module["scratch"](*values, *self.extra) if module["SCRATCH"] else ()
         self.arrays: dict[str, np.ndarray] = {name: given[name] for name in module["ARRAYS"]}
         self.arrays.update(zip(module["SCRATCH"], self.scratch, strict=True))
@@ -299,9 +304,40 @@ class _Values:
         return context
 
     def result(self) -> Any:
-        """What the kernel returns."""
+        """What the kernel returns.
+
+        Raises:
+            SubscriptError: a subscript was out of range while it ran.
+        """
+        if "verify" in self.module:
+            self.module["verify"](*self.scratch)
         returned = self.module.get("result")
         return None if returned is None else returned(*self.values, *self.extra, *self.scratch)
+
+
+def _without_errors(name: str) -> Callable[..., float]:
+    """A function of ``math`` that gives what C's library does where Python's raises an exception."""
+    function = getattr(math, name)
+    quiet = getattr(np, _IN_NUMPY.get(name, name), None)
+
+    def call(*arguments: Any) -> float:
+        try:
+            return function(*arguments)
+        except (ValueError, OverflowError):
+            assert quiet is not None
+            with np.errstate(all="ignore"):
+                return float(quiet(*map(float, arguments)))
+
+    return call
+
+
+_IN_NUMPY = {
+    **{name: f"arc{name[1:]}" for name in ("asin", "acos", "atan", "asinh", "acosh", "atanh", "atan2")},
+    "pow": "power",
+}
+_MATH = SimpleNamespace(
+    **{name: _without_errors(name) if callable(value) else value for name, value in vars(math).items()}
+)
 
 
 class Interpreter:
@@ -311,6 +347,7 @@ class Interpreter:
         self.team: Team | None = None
         self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
         replaced = {
+            "math": _MATH,
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
             "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
             "polytune.runtime.team": SimpleNamespace(
@@ -375,7 +412,7 @@ class Interpreter:
         """A call whose arguments are checked; it takes the configuration to run, and a seed for the order of tickets.
 
         Raises:
-            ArgumentError: an array is too small for the accesses.
+            ArgumentError: an array is too small for the accesses, or a number in an index array is out of range.
         """
         call = _Values(self.module, values)
 

@@ -1,16 +1,20 @@
-"""The programs of both generators, each with a number of its own."""
+"""The programs of all generators, each with a number of its own."""
 
 from __future__ import annotations
 
 import random
 
+from tests.fuzz.arrays import programs as arrays
 from tests.fuzz.programs import ArrayArgument, Program
 from tests.fuzz.samples import Sample
 from tests.fuzz.seeded.programs import sample_of
 from tests.fuzz.strategy import program_of
 
-AFFINE, SEEDED = "affine", "seeded"
-"""The generators: of ``tests.fuzz.strategy``, whose programs have even numbers, and of ``tests.fuzz.seeded``."""
+AFFINE, SEEDED, ARRAYS = "affine", "seeded", "arrays"
+"""The generators: of ``tests.fuzz.strategy``, of ``tests.fuzz.seeded``, and of ``tests.fuzz.arrays``."""
+
+GENERATORS = (AFFINE, SEEDED, ARRAYS, ARRAYS)
+"""Whose programs numbers are that leave 0, 1, 2 and 3 when they are divided by 4."""
 
 _SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
 """How many statements the affine programs have at most, and how deep their loops are."""
@@ -18,12 +22,15 @@ _SCALES = (*((1, 2),) * 10, *((2, 2),) * 6, *((3, 3),) * 4, (5, 3), (8, 4))
 
 def generator_of(number: int) -> str:
     """The generator that makes the program of a number."""
-    return SEEDED if number % 2 else AFFINE
+    return GENERATORS[number % len(GENERATORS)]
 
 
 def numbered(number: int) -> Sample:
     """The program of a number."""
-    if number % 2:
+    generator = generator_of(number)
+    if generator == ARRAYS:
+        return arrays.sample_of(number)
+    if generator == SEEDED:
         return sample_of(number // 2)
     choose = random.Random(f"affine {number}")
     statements, depth = choose.choice(_SCALES)

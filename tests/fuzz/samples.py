@@ -43,6 +43,8 @@ class Sample:
         strict: compiled without reassociation, and compared bit for bit but for the bits of NaN.
         tolerance: by how much results may differ where it is not strict, relative to the largest element; 0 where sums
             have no rounding in any order.
+        numpy: written in NumPy's array expressions: results have NumPy's types and shapes, NumPy adds up in an order of
+            its own, and what is outside of the language is refused.
     """
 
     source: str
@@ -50,6 +52,7 @@ class Sample:
     call: str
     strict: bool
     tolerance: float = 0.0
+    numpy: bool = False
 
     def function(self, names: dict[str, Any] | None = None) -> FunctionType:
         """The kernel as plain Python, whose source can be found; ``names`` stand in for those of the module."""
@@ -59,13 +62,13 @@ class Sample:
         exec(compile(self.source, filename, "exec"), module)
         return module["kernel"]
 
-    def arguments(self, function: FunctionType) -> Arguments:
-        """Fresh arguments for the kernel, the same at every call."""
+    def arguments(self, function: FunctionType, numpy: Any = np) -> Arguments:
+        """Fresh arguments for the kernel, the same at every call; ``numpy`` stands in for NumPy."""
         names: dict[str, Any] = {}
         for name, text in self.setup:
-            names[name] = eval(text, {"np": np}, names)
+            names[name] = eval(text, {"np": numpy}, names)
         signature = inspect.signature(function)
-        bound = eval(f"bind({self.call})", {"np": np, "bind": signature.bind, **names})
+        bound = eval(f"bind({self.call})", {"np": numpy, "bind": signature.bind, **names})
         bound.apply_defaults()
         return Arguments(names, tuple(bound.arguments[name] for name in signature.parameters))
 

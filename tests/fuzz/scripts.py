@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+
 from tests.fuzz.checking import Failure
+from tests.fuzz.references import prepared
 from tests.fuzz.samples import Sample
 
 _HEAD = '''"""{kind}
@@ -37,6 +40,11 @@ def call(function):
     return ({arrays}), result
 
 
+def parts(values):
+    """Everything in tuples in one another."""
+    return [part for value in values for part in parts(value)] if isinstance(values, tuple | list) else [values]
+
+
 plain = kernel
 '''
 _COMPILED = """kernel = polytune.kernel(strict={strict}, background=False)(plain)
@@ -69,15 +77,19 @@ print("wanted", wanted)
 print("found", found)
 if isinstance(found[1], Exception):
     raise found[1]
-for first, second in zip((*wanted[0], wanted[1]), (*found[0], found[1])):
+for first, second in zip(parts(wanted), parts(found), strict=True):
     assert (first is None) == (second is None)
     if first is not None:
+        assert np.shape(first) == np.shape(second)
         np.testing.assert_{comparison}
 """
 
 
 def script(sample: Sample, failure: Failure) -> str:
     """The text of a script with a program and its failure."""
+    if sample.numpy:
+        with contextlib.suppress(Exception):  # What fails there is the failure.
+            sample, _ = prepared(sample)  # with its tolerance
     setup = "\n".join(f"    {name} = {text}" for name, text in sample.setup)
     arrays = [name for name, text in sample.setup if "np." in text and not text.startswith(("np.int", "np.float"))]
     arrays += [name for name, text in sample.setup if text in arrays or text.startswith("base[")]

@@ -7,13 +7,16 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from polytune.pipeline import Stages
-from tests.fuzz.checking import Failure, Verdict, check, prepared
+from tests.fuzz.checking import Failure, Verdict, check
+from tests.fuzz.comparing import Difference, compare
 from tests.fuzz.minimising import minimised
 from tests.fuzz.reach import Shape, TooManyInstances, reach
-from tests.fuzz.samples import Sample
+from tests.fuzz.references import Reference, prepared
+from tests.fuzz.samples import Arguments, Sample
 from tests.fuzz.scripts import script
 
 ADDITION = Sample(
@@ -205,3 +208,80 @@ def test_script_shows_a_failure_by_itself(tmp_path: Path) -> None:
     )
     wrong = subprocess.run(run, capture_output=True, text=True, env={"PYTHONPATH": root})
     assert wrong.returncode == 1 and "Mismatched elements: 5 / 5" in wrong.stderr
+
+
+def test_script_compares_results_of_every_kind(tmp_path: Path) -> None:
+    source = "def kernel(A, B):\n    A[1:] = B[:-1] / 3\n    return A.sum(), (A > 1), B\n"
+    setup = ("A", "np.zeros(5)"), ("B", "np.arange(5.0)")
+    sample = Sample(source, setup, "A, B", strict=False, numpy=True)
+    failure = Failure("wrong result of source", "A differs", {"version": "source"}, True, 3, (16, 16))
+    text = script(sample, failure)
+    path = tmp_path / "script.py"
+    run = [sys.executable, str(path)]
+    environment = {"PYTHONPATH": str(Path(__file__).parents[2])}
+    path.write_text(text)
+    right = subprocess.run(run, capture_output=True, text=True, env=environment)
+    assert right.returncode == 0, right.stderr
+    path.write_text(text.replace("Interpreter(stages.source)", "Interpreter(stages.source.replace('/ 3.0', '/ 3.5'))"))
+    assert "Mismatched elements" in subprocess.run(run, capture_output=True, text=True, env=environment).stderr
+
+
+def array_program(body: str, *setup: tuple[str, str]) -> Sample:
+    names = ", ".join(name for name, _ in setup)
+    return Sample(f"def kernel({names}):\n    {body}\n", setup, names, strict=False, numpy=True)
+
+
+VECTOR = ("A", "np.arange(5, dtype=np.int8)")
+
+
+@pytest.mark.parametrize(
+    ("body", "setup", "outcome"),
+    [
+        ("return A + 1, A.sum(), A[0]", (VECTOR,), "passed"),
+        ("return A[I[4]]", (VECTOR, ("I", "np.arange(1, 6)")), "refused"),
+        ("A += B", (VECTOR, ("B", "np.arange(4, dtype=np.int8)")), "refused"),
+        ("assert A[0] > 1, 'small'", (VECTOR,), "refused"),
+        ("unused = {}\n    return A + 1", (VECTOR,), "unsupported"),
+        ("return A.sum() > 3 and n ** 2.5 > 1e300", (VECTOR, ("n", "1e300")), "unusable"),
+    ],
+)
+def test_outcomes_of_array_programs(body: str, setup: tuple[tuple[str, str], ...], outcome: str) -> None:
+    verdict = interpreted(array_program(body, *setup))
+    assert verdict.outcome == outcome, verdict
+    assert bool(verdict.unsupported) is (outcome == "unsupported")
+
+
+@pytest.mark.parametrize(
+    ("body", "old", "new", "message"),
+    [
+        ("A[:] = A[::-1] * 2", "* np.int8(2)", "* np.int8(3)", "A differs"),
+        ("return A[1:] * 2", "- 1", "- 2", "shape"),
+    ],
+)
+def test_shapes_and_values_are_compared(
+    monkeypatch: pytest.MonkeyPatch, body: str, old: str, new: str, message: str
+) -> None:
+    broken(monkeypatch, old, new)
+    failure = interpreted(array_program(body, VECTOR)).failure
+    assert failure is not None and message in failure.message
+
+
+def test_types_are_compared() -> None:
+    sample, wanted = array_program("return A", VECTOR), np.zeros(2, np.int8)
+    compare(Reference({}, wanted, None), Arguments({}, ()), wanted.copy(), sample)
+    for found in (wanted.astype(np.int16), wanted[0], (wanted,), None):
+        with pytest.raises(Difference):
+            compare(Reference({}, wanted, None), Arguments({}, ()), found, sample)
+    compare(Reference({}, 2, None), Arguments({}, ()), np.int64(2), sample)
+    with pytest.raises(Difference):
+        compare(Reference({}, np.int8(2), None), Arguments({}, ()), np.int64(2), sample)
+
+
+def test_changed_arguments_of_a_refused_array_program_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    broken(
+        monkeypatch,
+        "def check(",
+        "def check(*arguments):\n    arguments[0][0] = 7\n    raise ArgumentError('no')\n\n\ndef unused(",
+    )
+    failure = interpreted(array_program("A[1] = 2", VECTOR)).failure
+    assert failure is not None and "refused after A had been changed" in failure.message

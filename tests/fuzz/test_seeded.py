@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from tests.fuzz.checking import prepared
 from tests.fuzz.reach import reach
+from tests.fuzz.references import prepared
 from tests.fuzz.samples import Sample
 from tests.fuzz.seeded.programs import sample_of
 

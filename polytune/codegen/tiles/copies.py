@@ -28,7 +28,8 @@ def with_copies(scop: Scop, region: Region) -> Scop:
 
     def changed(statement: Statement) -> Statement:
         accessed = {access.array for access in statement.accesses}
-        if not accessed & expansion.arrays:
+        in_region = isl.UnionSet.from_set(statement.domain).intersect(region.domain)
+        if not accessed & expansion.arrays or in_region.is_empty():
             return statement
         copy = Binary("-", _position(positions, statement, scop), Iterator(FIRST), "int64")
 

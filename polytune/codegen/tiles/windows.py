@@ -125,7 +125,22 @@ def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names
 
 def range_of(values: isl.Set, nonempty: isl.Set, names: Names) -> TiledMember:
     """The least of some values ``{ [v] }``, and one more than the greatest, where there is any."""
-    build = ast_build(nonempty, names, 0)
-    lower = convert_expression(build.expr_from_pw_aff(values.dim_min(0).gist(nonempty).coalesce()))
-    upper = convert_expression(build.expr_from_pw_aff(values.dim_max(0).gist(nonempty).coalesce()))
+    return _between(values.dim_min(0), values.dim_max(0), nonempty, names)
+
+
+def range_or_nothing(values: isl.Set, context: isl.Set, names: Names) -> TiledMember:
+    """The same in a context in which there may be none: then it is empty, from 0 to 0."""
+    least, greatest = values.dim_min(0), values.dim_max(0)
+    none = context.subtract(values.params())
+    if not none.is_empty():
+        zero = isl.PwAff.from_aff(isl.Aff.zero_on_domain(isl.LocalSpace.from_space(none.get_space())))
+        zero = zero.intersect_domain(none)
+        least, greatest = least.union_add(zero), greatest.union_add(zero.add_constant_val(isl.Val(-1, none.get_ctx())))
+    return _between(least, greatest, context, names)
+
+
+def _between(least: isl.PwAff, greatest: isl.PwAff, context: isl.Set, names: Names) -> TiledMember:
+    build = ast_build(context, names, 0)
+    lower = convert_expression(build.expr_from_pw_aff(least.gist(context).coalesce()))
+    upper = convert_expression(build.expr_from_pw_aff(greatest.gist(context).coalesce()))
     return TiledMember(lower, add_constant(upper, 1))

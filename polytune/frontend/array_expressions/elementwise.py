@@ -153,6 +153,11 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
         if merged is not None:
             return merged
 
+    is_half = isinstance(right, Value) and right.weak and right.constant == 0.5
+    if symbol == "**" and is_half and isinstance(left, ArrayValue) and left.dtype.startswith("float"):
+        # A square root to NumPy: of an infinity below zero it is NaN.
+        return elementwise(frame, node, lambda values: promotion.call("sqrt", values, python=False), [left])
+
     finished = _finished(frame, node, symbol, left, right)
     if finished is not None:
         return finished

@@ -62,7 +62,11 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
             return False
         case ast.Call(function) if _makes_arrays(frame, function):
             return True
-    return any(isinstance(child, ast.expr) and mentions_arrays(frame, child) for child in ast.iter_child_nodes(node))
+    children = (
+        child.value if isinstance(child, ast.keyword) else child  # as in out=A
+        for child in ast.iter_child_nodes(node)
+    )
+    return any(isinstance(child, ast.expr) and mentions_arrays(frame, child) for child in children)
 
 
 def _meaning(frame: Frame, node: ast.Name) -> Any:
@@ -218,7 +222,8 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
         parameters, compile_call = handler
         arguments = matched(frame, node, name, parameters, receiver)
         return compile_call(ArrayCall(frame, node, name, arguments, receiver, parameters[0], evaluate, shape_of))
-    if not is_known(function) or not (receiver is not None or any(mentions_arrays(frame, each) for each in node.args)):
+    given = (*node.args, *(keyword.value for keyword in node.keywords))
+    if not is_known(function) or not (receiver is not None or any(mentions_arrays(frame, each) for each in given)):
         return None
     return _ufunc(frame, node, name, function, receiver, evaluate)
 
@@ -230,7 +235,7 @@ def _ufunc(
     operands = [] if receiver is None else [receiver]
     operands += [evaluate(frame, argument) for argument in node.args]
     operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
-    if all(isinstance(operand, Value) for operand in operands):
+    if all(isinstance(operand, Value) for operand in operands) and not node.keywords:
         return functions.apply(function, operands)  # type: ignore[arg-type]
     if getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
         raise frame.source.refusal(

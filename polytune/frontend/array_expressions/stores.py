@@ -259,9 +259,12 @@ def _is_affected(
 
 
 def _where_equal(frame: Frame, left: Element, right: Element) -> isl.Set:
-    found = frame.kernel.affine.universe()
+    """Where two elements of an array may be the same: subscripts that depend on data may be any."""
+    affine = frame.kernel.affine
+    found = affine.universe()
     for one, other in zip(left.subscripts, right.subscripts, strict=True):
-        found = found.intersect(frame.kernel.affine.condition(Compare("==", one, other)))
+        if affine.is_function(one) and affine.is_function(other):
+            found = found.intersect(affine.condition(Compare("==", one, other)))
     return found
 
 
