@@ -51,6 +51,7 @@ def check_numbers(worker: Worker, numbers: range, compiled: bool) -> None:
             pytest.fail(f"{failure.kind}\n{failure.message}\nagain, and made small: {command}", pytrace=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(INTERPRETED // AT_ONCE))
 def test_every_version_interpreted(part: int, worker: Worker) -> None:
     first = first_number() + part * AT_ONCE

@@ -63,6 +63,7 @@ def versions_of(case: Case, every_version: bool) -> list[dict[str, Any]]:
     return pairwise_cover(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLYBENCH)
 def test_cuda_text_in_every_order_of_threads(name: str, every_version: bool) -> None:
     stand_in = cuda_stand_in()

@@ -51,6 +51,7 @@ def slowdowns(name, budget, seeds, cost=occupancy, space=KERNEL):
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_it_is_far_ahead_of_random_and_genetic_search():
     portfolio = slowdowns("portfolio", 40, range(16))
     assert portfolio.mean() < 1.1
