@@ -31,7 +31,7 @@ demo: $(INSTALLED)
 	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && POLYTUNE_CACHE_DIR=$$cache $(RUN) examples/demo.py
 
 test: $(INSTALLED)
-	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES)
+	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup
 
 quick: $(INSTALLED)
 	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup -m quick
@@ -40,7 +40,7 @@ quick: $(INSTALLED)
 coverage: $(INSTALLED)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[coverage]'
 	COVERAGE_CORE=$$($(RUN) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
-	  NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --cov --cov-report=term:skip-covered
+	  NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup --cov --cov-report=term:skip-covered
 
 fuzz: $(INSTALLED)
 	$(RUN) -m tests.fuzz --seconds $(SECONDS) --processes $(FUZZ_PROCESSES) $(if $(START),--start $(START))

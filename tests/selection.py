@@ -8,8 +8,6 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from polytune.kernel import Kernel
-
 __all__ = ["mark", "process_group", "quick_files"]
 
 ROOT = Path(__file__).parents[1]
@@ -41,14 +39,11 @@ def quick_files(paths: Iterable[str]) -> set[str]:
 
 
 def process_group(item: pytest.Item) -> str | None:
-    """The group of the tests that have to share a process with a test, as work that it needs is done once in each:
-    its file, where that has compiled kernels at its top, or the test a fixture for all of the file; None for others.
-    """
+    """The group of the tests that have to share a process with a test: its file, where that keeps what a function has
+    made of a kernel for the next test (`functools.cache`), as it would be made in each process; None for others."""
     module = getattr(item, "module", None)
-    shares_kernel = any(isinstance(value, Kernel) for value in vars(module).values()) if module else False
-    fixtures = getattr(item, "_fixtureinfo", None)
-    defined = fixtures.name2fixturedefs.values() if fixtures else ()
-    return _path(item) if shares_kernel or any(kind[-1].scope == "module" for kind in defined if kind) else None
+    kept = [value for value in vars(module).values() if hasattr(value, "cache_info")] if module else []
+    return _path(item) if any(value.__module__ == module.__name__ for value in kept) else None
 
 
 def mark(items: Iterable[pytest.Item]) -> None:

@@ -29,12 +29,12 @@ MAY_IMPORT = {
     "runtime": {"runtime", "tuner", "history"},
     "tuner": {"tuner"},
     "history": {"history"},
-    "replay": {"replay", "tuner"},
+    "lab": {"lab", "tuner"},
 }
 """For each folder, the folders of the package that it may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
-RUN_TIME = ("runtime", "tuner", "history", "replay")
+RUN_TIME = ("runtime", "tuner", "history", "lab")
 
 
 def imports(file: Path) -> set[str]:
@@ -88,8 +88,18 @@ def test_run_time_names_no_compile_time_library(folder):
     assert not wrong
 
 
-@pytest.mark.parametrize("folder", ["tuner", "replay"])
-def test_tuner_and_replay_need_only_numpy(folder):
+def test_only_commands_import_the_lab():
+    """What an application imports and what those who study searches run are apart."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.lab") for module in imports(file))
+    }
+    assert importing == {"lab", "cli"}
+
+
+@pytest.mark.parametrize("folder", ["tuner", "lab"])
+def test_tuner_and_lab_need_only_numpy(folder):
     foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}
     assert foreign - set(sys.stdlib_module_names) <= {"numpy", "polytune"}
 

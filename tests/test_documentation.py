@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from polytune.tuner.searchers import SEARCHES
+from polytune.lab.searchers import SEARCHES
 
 ROOT = Path(__file__).parent.parent
 PAGES = {path.name: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}

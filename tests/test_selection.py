@@ -34,44 +34,37 @@ def test_a_folder_of_which_the_checksum_takes_none_gives_its_first_file():
     assert quick_files(alone) == set(alone)
 
 
-WITH_A_KERNEL = """
-import polytune, pytest
+WITH_KEPT_WORK = """
+from functools import cache
 
-@polytune.kernel
-def copied(n: int, A: "float64[n]", B: "float64[n]"):
-    for i in range(n):
-        B[i] = A[i]
+@cache
+def stages(): return 1
 
 def test_first(): pass
 def test_second(): pass
 """
-WITH_A_FIXTURE = """
+WITH_OTHERS_WORK = """
 import pytest
-
-@pytest.fixture(scope="module")
-def costly(): return 1
+from functools import cache
+from tests.schedule.kernels import polybench_case
 
 @pytest.mark.slow
-def test_slow(costly): pass
-def test_first(costly): pass
+def test_slow(): pass
+def test_first(): pass
 def test_other(): pass
 """
 
 
 def test_tests_that_share_work_share_a_process(marked_items):
-    marked = marked_items({"test_kernel.py": WITH_A_KERNEL, "test_fixture.py": WITH_A_FIXTURE})
+    marked = marked_items({"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK})
     groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
-    assert groups["test_kernel.py::test_first"] == groups["test_kernel.py::test_second"] != []
-    assert groups["test_fixture.py::test_first"] == groups["test_fixture.py::test_slow"] != []
-    assert groups["test_fixture.py::test_other"] == []
-    assert groups["test_fixture.py::test_first"] != groups["test_kernel.py::test_first"]
+    assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
+    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
 
 
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
-    marked = marked_items({"test_fixture.py": WITH_A_FIXTURE})
-    assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == [
-        "test_fixture.py::test_first"
-    ]
+    marked = marked_items({"test_others.py": WITH_OTHERS_WORK})
+    assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == ["test_others.py::test_first"]
 
 
 @pytest.fixture

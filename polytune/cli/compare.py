@@ -14,8 +14,8 @@ from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 
 if TYPE_CHECKING:
-    from polytune.replay import Results
-    from polytune.replay.statistics import Comparison
+    from polytune.lab import Results
+    from polytune.lab.statistics import Comparison
 
 
 def compare(
@@ -30,10 +30,10 @@ def compare(
     Files of the same space are taken together. The effect is the probability that a run of the search beats a run of
     the baseline; the score is 0 for the baseline and 1 for the optimum, see docs/replay.md.
     """
-    from polytune.replay.merging import merge
-    from polytune.replay.results_files import read_results
-    from polytune.replay.score import aggregate
-    from polytune.replay.statistics import compare as compare_search
+    from polytune.lab.merging import merge
+    from polytune.lab.results_files import read_results
+    from polytune.lab.score import aggregate
+    from polytune.lab.statistics import compare as compare_search
 
     with progress.status("comparing"):
         spaces = merge([read_results(path) for path in files])
@@ -50,7 +50,7 @@ def compare(
         }
         figures = []
         if plot is not None:
-            from polytune.replay.figures import draw_all
+            from polytune.lab.figures import draw_all
 
             figures = draw_all(spaces, comparisons, plot)
     if as_json:

@@ -20,9 +20,9 @@ from polytune.cli.options import Debug, Json
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:
-    from polytune.replay.results import Results, Setting
-    from polytune.replay.run import Run, Task
-    from polytune.replay.simulation import Plan
+    from polytune.lab.results import Results, Setting
+    from polytune.lab.run import Run, Task
+    from polytune.lab.simulation import Plan
 
 
 class Counters(StrEnum):
@@ -79,9 +79,9 @@ def simulate(
     searches = search or ["portfolio", "random"]
     if (cores is None) == ("profile" in searches):
         raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
-    from polytune.replay import load
-    from polytune.replay.results import Setting
-    from polytune.replay.simulation import Plan, make_runs
+    from polytune.lab import load
+    from polytune.lab.results import Setting
+    from polytune.lab.simulation import Plan, make_runs
 
     plan = Plan(searches, budget or [100], repeat, seed)
     settings: dict[str, dict[str, Any]] = {}
@@ -89,7 +89,7 @@ def simulate(
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
         if cores is not None:
-            from polytune.replay.profiling import Prediction, profile_settings
+            from polytune.lab.profiling import Prediction, profile_settings
 
             source = load(trained_on) if trained_on is not None else recorded
             prediction = Prediction(counters.value)
@@ -114,8 +114,8 @@ def _run(
     setting: Setting, plan: Plan, make: Callable[[list[Task]], Iterator[Run]], output: Path | None, resume: bool
 ) -> tuple[Results, int]:
     """The results, and how many runs there should be; fewer are there after an interrupt."""
-    from polytune.replay.results import Results
-    from polytune.replay.results_files import RunLog, read_results, write_results
+    from polytune.lab.results import Results
+    from polytune.lab.results_files import RunLog, read_results, write_results
 
     log_path = None if output is None else output.with_name(output.name + ".runs")
     opened = nullcontext() if log_path is None else RunLog(log_path, setting, resume=resume)

@@ -13,7 +13,7 @@ from tests.tuner.recordings import recording, slowdowns
 
 pytest.importorskip("statsmodels")
 
-from polytune.tuner.searchers.dlmt import DLMT
+from polytune.tuner.searchers.finite.dlmt import DLMT
 
 SPACE = FiniteSpace.from_space(
     Space(

@@ -11,7 +11,7 @@ from polytune.tuner import Constraint, Integer, Nominal, Space
 from polytune.tuner.models.kriging import Kriging, expected_improvement
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers import make_search
-from polytune.tuner.searchers.portfolio import Portfolio
+from polytune.tuner.searchers.finite.portfolio import Portfolio
 from polytune.tuner.spaces.finite import FiniteSpace
 
 KERNEL = FiniteSpace.from_space(
