@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from types import FunctionType
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
+from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
@@ -350,8 +351,7 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
 
 SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, View], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
-    "cuda": lambda plan, program, view: show_device_code(plan, program, "cuda", view),
-    "opencl": lambda plan, program, view: show_device_code(plan, program, "opencl", view),
+    **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
 """How the stages of the version for devices are printed."""

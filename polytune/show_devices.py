@@ -17,7 +17,8 @@ from polytune.explanation import obstacle_text
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
-from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.devices.backends import PRELUDES
+from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
@@ -94,13 +95,13 @@ def show_partition(plan: Plan, view: View) -> str:
     return "\n".join(lines)
 
 
-def show_device_code(plan: Plan, program: PartitionedProgram, dialect: str, view: View) -> str:
+def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view: View) -> str:
     """The text that a device compiler is given, with a kernel for each region; it compiles as it is.
 
     Args:
+        dialect: the kind of a backend, such as ``cuda``.
         plan: the version's plan.
         program: the version.
-        dialect: ``cuda`` or ``opencl``.
         view: which region, and the choices that become macros.
 
     Raises:
@@ -206,27 +207,25 @@ def show_device_space(program: PartitionedProgram) -> str:
     """What devices add to the choices, a parameter a line."""
     parts = [part for part in program.parts if part.kernel is not None]
     splits = max(len(part.splits) for part in parts)
-    tiled = any(part.kernel is not None and part.kernel.axes > 1 for part in parts)
-    shares = any(part.kernel is not None and part.kernel.shared for part in parts)
-    sequential = any(part.kernel is not None and part.kernel.sequential for part in parts)
-    rows: list[tuple[bool, str]] = [
-        (True, "where there are devices, version may also be partitioned, and then:"),
-        (True, f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions"),
-        *((True, f"ratio_{d}: from 0 to 1, when split is {d + 1} or more") for d in range(splits)),
-        (True, f"and for each partition, from 0 to {2**splits - 1}:"),
-        (True, "  platform: cpu, or one of the devices"),
-        (True, "  threads: from 1 to the number of cores, when platform is cpu"),
-        (True, "  block: from 32 to 256 by 32, when platform is a device, as all that follow"),
-        (tiled, "  height: 1, 2, 4, ..., 32"),
-        (shares, "  shared: one of True, False"),
-        (shares, "  unroll_copy: one of False, True, when shared is True"),
-        (True, "  unroll_tile: one of False, True"),
-        (True, "  points_x: 1, 2, 4, 8"),
-        (tiled, "  points_y: 1, 2, 4, 8"),
-        (sequential, "  depth: 4, 8, 16, 32, 64"),
-        (True, "what a block needs of threads and shared memory must not be more than its device has"),
-    ]
-    return "\n".join(text for is_there, text in rows if is_there)
+    kernels = [part.kernel for part in parts if part.kernel is not None]
+    traits = traits_of(
+        tiled=any(kernel.axes > 1 for kernel in kernels),
+        shares=any(kernel.shared for kernel in kernels),
+        sequential=any(kernel.sequential for kernel in kernels),
+    )
+    return "\n".join(
+        [
+            "where there are devices, version may also be partitioned, and then:",
+            f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions",
+            *(f"ratio_{d}: from 0 to 1, when split is {d + 1} or more" for d in range(splits)),
+            f"and for each partition, from 0 to {2**splits - 1}:",
+            "  platform: cpu, or one of the devices",
+            "  threads: from 1 to the number of cores, when platform is cpu",
+            "and when platform is a device:",
+            *(f"  {choice}" for choice in CHOICES if choice.exists(traits)),
+            "what a block needs of threads and shared memory must not be more than its device has",
+        ]
+    )
 
 
 def _chosen(program: PartitionedProgram, view: View) -> list[tuple[int, Part]]:

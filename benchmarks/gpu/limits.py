@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.device import Buffer, Device, Kernel, Stream
-from polytune.runtime.devices.dialects import PRELUDES
 
 THREADS = 256
 """Threads of a block."""

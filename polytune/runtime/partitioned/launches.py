@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import LaunchError
+from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.device import Buffer, Device, Kernel
-from polytune.runtime.devices.dialects import PRELUDES
 from polytune.runtime.partitioned.description import DeviceCode
 
 __all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "shared_memory_of", "source_of", "text_of"]

@@ -39,19 +39,6 @@ OF_DEVICES = (Stage.PARTITION, Stage.CUDA, Stage.OPENCL, Stage.TRANSFERS)
 """The stages that go region by region."""
 
 _FLAGS = ("true", "false")
-_POINTS = ("1", "2", "4", "8")
-
-CHOICES = {
-    "block": tuple(str(threads) for threads in range(32, 257, 32)),
-    "height": ("1", "2", "4", "8", "16", "32"),
-    "shared": _FLAGS,
-    "unroll_copy": _FLAGS,
-    "unroll_tile": _FLAGS,
-    "points_x": _POINTS,
-    "points_y": _POINTS,
-    "depth": ("4", "8", "16", "32", "64"),
-}
-"""What can be chosen of a device kernel's text, with the values that the tuner tries."""
 
 
 def inspect(
@@ -114,17 +101,22 @@ def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
     Raises:
         typer.BadParameter: the stage has no choices, or one is unknown or has no such value.
     """
-    if pairs and show not in (Stage.CUDA, Stage.OPENCL):
+    if not pairs:
+        return {}
+    from polytune.runtime.partitioned.choices import CHOICES
+
+    if show not in (Stage.CUDA, Stage.OPENCL):
         raise typer.BadParameter(f"--set is for cuda and opencl, not for {show.value}")
-    found = {}
+    values = {choice.name: _FLAGS if choice.is_flag else tuple(map(str, choice.values)) for choice in CHOICES}
+    found: dict[str, int | bool] = {}
     for pair in pairs:
         name, _, value = pair.partition("=")
-        if name not in CHOICES:
-            raise typer.BadParameter(f"--set: there is no choice {name!r}; there are {', '.join(CHOICES)}")
-        if CHOICES[name] == _FLAGS:
+        if name not in values:
+            raise typer.BadParameter(f"--set: there is no choice {name!r}; there are {', '.join(values)}")
+        if values[name] == _FLAGS:
             value = value.lower()  # as Python writes it, and as the space is printed, or as here
-        if value not in CHOICES[name]:
-            raise typer.BadParameter(f"--set: {name} is one of {', '.join(CHOICES[name])}, not {value!r}")
+        if value not in values[name]:
+            raise typer.BadParameter(f"--set: {name} is one of {', '.join(values[name])}, not {value!r}")
         found[name] = value == "true" if value in _FLAGS else int(value)
     return found
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json
+from polytune.cli.value_lists import ValueListCommand
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ class Counters(StrEnum):
     TREES = "trees"
     LEAST_SQUARES = "least_squares"
 
+
+COMMAND_CLASS = ValueListCommand
 
 Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Of a plain table, the unit: s, ms, us or ns.")]
 TimeColumn = Annotated[str | None, typer.Option("--time", metavar="COLUMN", help="Of a plain table, the times.")]
