@@ -13,7 +13,6 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.transfers import Axis, Box, Rows
 from polytune.errors import PolytuneError
-from polytune.explanation import obstacle_text
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
@@ -22,7 +21,7 @@ from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.loop_report import report_loops
+from polytune.schedule.analysis.loop_report import obstacle_text, report_loops
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.regions import Plan

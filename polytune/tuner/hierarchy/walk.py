@@ -18,7 +18,7 @@ from polytune.tuner.hierarchy.subspace import SIMPLEX, Subspace
 from polytune.tuner.searchers import EpsilonGreedy, search_class
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
-from polytune.tuner.spaces.graph import Node
+from polytune.tuner.spaces.node import Node
 from polytune.tuner.spaces.space import Space
 
 __all__ = ["Path", "Walk"]
