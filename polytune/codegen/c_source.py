@@ -14,10 +14,10 @@ from typing import assert_never
 
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.device.c_expressions import Context, c_name, c_text
-from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.names import Namespace
 from polytune.codegen.source_loops import source_loops
+from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import storage_of
 from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
 from polytune.errors import PolytuneError, UnprovenError
@@ -169,7 +169,7 @@ class _FunctionWriter:
     def __init__(self, scop: Scop, marked: bool, constants: Mapping[str, int], restrict: str):
         self.scop, self.marked, self.restrict = scop, marked, restrict
         self.storage = storage_of(scop)
-        self.writer = TextWriter()
+        self.writer = CWriter()
         self.body = source_order(scop)
         self.loops = list(dict.fromkeys(part.variable for part in walk_nodes(self.body) if isinstance(part, For)))
         self.names = Namespace(words=_RESERVED)

@@ -52,7 +52,7 @@ def first_tile(region: Region | None, member: int) -> int:
     Where points have copies of arrays, a tile has many of those computed together, few others.  Where numbers are added
     up one by one, there are to be many of them.
     """
-    if region is not None and region.sums and loops_of(region) == 1:
+    if region is not None and region.sums and region.statement_depth == 1:
         return LARGEST_TILE
     if region is not None and region.expansion is not None:
         return 192 if member == region.expansion.member else 4
@@ -73,14 +73,9 @@ def _heaviest(plan: Plan, member: int) -> Region | None:
     of equals, one with private sums, or else the one with more tiles."""
 
     def weight(region: Region) -> tuple[int, bool, int]:
-        return loops_of(region), bool(region.sums), region.depth
+        return region.statement_depth, bool(region.sums), region.depth
 
     return max((region for region in plan.regions if region.depth > member), key=weight, default=None)
-
-
-def loops_of(region: Region) -> int:
-    """How many loops there are around the innermost statement of a region."""
-    return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0)
 
 
 def _skeleton(plan: Plan, scop: Scop, names: Names) -> Node:

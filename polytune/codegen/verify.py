@@ -13,6 +13,7 @@ after every rewrite where ``POLYTUNE_VERIFY`` is set, in tests always.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -211,7 +212,7 @@ class _ProgramVerifier:
 
 
 @dataclass
-class _NodeVerifier:
+class _NodeVerifier(ABC):
     """What holds of nodes wherever they are.
 
     ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
@@ -256,8 +257,9 @@ class _NodeVerifier:
                 self.hold(False, f"the grammar has no {type(node).__name__}")
                 assert_never(node)
 
+    @abstractmethod
     def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
-        raise NotImplementedError
+        """Hold a node without others below it to what it may be here."""
 
     def index(self, expression: Any) -> None:
         """Hold that an expression counts."""

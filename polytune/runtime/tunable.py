@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -34,7 +35,7 @@ class Case(NamedTuple):
     places: tuple[tuple[str, str], ...] = ()
 
 
-class TunableKernel:
+class TunableKernel(ABC):
     """A kernel with tuners, of which `CallableKernel` makes one for each class of calls.
 
     Attributes:
@@ -53,14 +54,17 @@ class TunableKernel:
     _given: set[Case]
     """Of which calls a file has said what is best."""
 
+    @abstractmethod
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        raise NotImplementedError
+        """Run the kernel once."""
 
+    @abstractmethod
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
-        raise NotImplementedError
+        """The tuner of calls with such arguments."""
 
+    @abstractmethod
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        raise NotImplementedError
+        """The values of the parameters, in their order."""
 
     @property
     def tuners(self) -> dict[Case, OnlineTuner]:
