@@ -18,7 +18,7 @@ from polytune.runtime.collector import collector_paused
 from polytune.runtime.seals import put_seals, remove_all, remove_damaged
 from polytune.runtime.trust import UntrustedError, check_folder
 
-__all__ = ["compile_for", "is_on_disk", "keeps_code"]
+__all__ = ["compile_for", "is_on_disk", "keeps_code", "warn_damaged", "warn_untrusted"]
 
 
 def keeps_code(file: str) -> bool:
@@ -38,7 +38,7 @@ def keeps_code(file: str) -> bool:
     try:
         check_folder(folder, may_be_link=True)
     except UntrustedError as error:
-        _warn_untrusted(folder, str(error))
+        warn_untrusted(folder, str(error))
         return False
     except OSError:  # there is none yet
         pass
@@ -85,10 +85,10 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
     folder = Path(function.stats.cache_path) if function.stats.cache_path else None
     try:
         if folder is not None and (damaged := remove_damaged(folder)):
-            _warn_damaged(folder, f"{damaged[0].name} is not as it was written")
+            warn_damaged(folder, f"{damaged[0].name} is not as it was written")
     except UntrustedError as error:
         assert folder is not None
-        _warn_untrusted(folder, str(error))
+        warn_untrusted(folder, str(error))
         # Numba shall not look there, for this function or any it compiles with it.
         function._cache, folder = NullCache(), None
     problem = _try_compile(function, wanted)
@@ -97,7 +97,7 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
         # processes that saved different types of one function at the same time have mixed up Numba's index.  A module
         # that is not found is the function's own, under the name that its package had before.
         if not isinstance(problem, ModuleNotFoundError):
-            _warn_damaged(folder, repr(problem) if problem else "its index is wrong")
+            warn_damaged(folder, repr(problem) if problem else "its index is wrong")
         remove_all(folder)
         problem = _try_compile(function, wanted)
     if wanted not in function.overloads:
@@ -129,15 +129,16 @@ def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
     return None
 
 
-def _warn_damaged(folder: Path, what: str) -> None:
+def warn_damaged(folder: Path, what: str) -> None:
+    """Warn that something in a folder is not as it was written."""
     warnings.warn(
         CacheWarning(f"compiled code in {folder} is damaged ({what}); it is deleted and compiled again"), stacklevel=3
     )
 
 
 @functools.cache
-def _warn_untrusted(folder: Path, why: str) -> None:
-    """Warn once for a folder."""
+def warn_untrusted(folder: Path, why: str) -> None:
+    """Warn, once for a folder, that somebody else may have written what is in it."""
     warnings.warn(
         CacheWarning(
             f"compiled code in {folder} is not used ({why}), as it would be run; functions are compiled in memory. "

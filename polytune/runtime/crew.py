@@ -15,17 +15,21 @@ import os
 import threading
 from contextlib import suppress
 
-from numba.core import types
-
+from polytune.runtime import gate
 from polytune.runtime.bells import new_bell
-from polytune.runtime.compilation import compile_for
 from polytune.runtime.context_memory import ContextMemory
-from polytune.runtime.gate import CORE, bell, dismiss, inside, lead, post_length, serve
+from polytune.runtime.entries import Entry
+from polytune.runtime.gate import CORE, bell, post_length
 from polytune.runtime.threads import maximum_threads
 
 __all__ = ["Crew", "Crews", "compile_team", "run_team"]
 
 _SECONDS_TO_STOP = 1.0  # that the end of a process waits for helpers
+
+lead = Entry(gate.lead, 4, returns=True)
+inside = Entry(gate.inside, 1, returns=True)
+serve = Entry(gate.serve, 2)
+dismiss = Entry(gate.dismiss, 2)
 
 
 class Crew:
@@ -148,10 +152,8 @@ class Crews:
 
 def compile_team() -> None:
     """Have ready what every team needs, once for all kernels."""
-    compile_for(lead, (types.int64,) * 4)
-    compile_for(inside, (types.int64,))
-    compile_for(serve, (types.int64,) * 2)
-    compile_for(dismiss, (types.int64,) * 2)
+    for each in (lead, inside, serve, dismiss):
+        each.ready()
 
 
 def run_team(function: int, context: ContextMemory, workers: int) -> None:

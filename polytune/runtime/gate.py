@@ -154,17 +154,17 @@ def _core(typing_context):
 @register_jitable
 def _wake(post, number):
     """Ring for a helper if it is asleep or about to be."""
-    if _load_in_order(post, _asleep(number)) and _exchange(post, _asleep(number), 1, 0):
+    if _load_in_order(post, _asleep(number)) != 0 and _exchange(post, _asleep(number), 1, 0):
         ring(load_acquire(post, bell(number)))
 
 
 @register_jitable
 def _is_needed(post, number, served):
     """Whether a helper has something to do that it has not done yet: work, or to end."""
-    if _load_in_order(post, _STOPPED):
+    if _load_in_order(post, _STOPPED) != 0:
         return True
     gate = _load_in_order(post, _GATE)
-    return gate & _OPEN and gate >> _TIMES != served and number < load_acquire(post, _WORKERS)
+    return gate & _OPEN != 0 and gate >> _TIMES != served and number < load_acquire(post, _WORKERS)
 
 
 @njit(nogil=True, cache=keeps_code(__file__))
@@ -224,7 +224,7 @@ def serve(post, number):
         if _is_needed(post, number, served):
             gate = load_acquire(post, _GATE)
             # Where the exchange succeeds, the number of workers is read while the gate is open for this work.
-            if gate & _OPEN and number < load_acquire(post, _WORKERS) and _exchange(post, _GATE, gate, gate + 1):
+            if gate & _OPEN != 0 and number < load_acquire(post, _WORKERS) and _exchange(post, _GATE, gate, gate + 1):
                 workers = load_acquire(post, _WORKERS)
                 call_version(load_acquire(post, _FUNCTION), load_acquire(post, _CONTEXT), number, workers)
                 fetch_add(post, _GATE, -1)

@@ -11,16 +11,15 @@ from types import ModuleType
 from typing import Any
 
 import numpy as np
-from numba.core import types
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError, SubscriptError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
-from polytune.runtime.compilation import compile_for, is_on_disk
 from polytune.runtime.context_memory import ContextMemory, Contexts
 from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
+from polytune.runtime.entries import caller, entry_of, is_kept
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine
@@ -100,6 +99,7 @@ class GeneratedKernel:
         self._verify = getattr(module, "verify", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
         self._addresses: dict[str, int] = {}
+        self._serial: dict[str, Callable[..., None]] = {}
         self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
@@ -292,7 +292,7 @@ class GeneratedKernel:
         if configuration["version"] == PARTITIONED:
             return None
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
-        return len(missing) * _LOADING if all(is_on_disk(function) for function in missing) else None
+        return len(missing) * _LOADING if all(map(is_kept, missing)) else None
 
     def compilation(self, configuration: Mapping[str, Any]) -> float:
         """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
@@ -356,12 +356,11 @@ class GeneratedKernel:
         if failure:
             raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
-        signature = (types.int64,) * _words(team)
-        compile_for(function, signature)
-        compiled = function.overloads[signature]
-        entry = compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name)
+        entry = entry_of(function, _words(team))
         if team:
             compile_team()
+        else:
+            self._serial[name] = caller(entry, _words(team))
         self._addresses[name] = entry
         return time.perf_counter() - start
 
@@ -422,7 +421,7 @@ class GeneratedKernel:
         if version.team:
             run_team(self._addresses[name], context, min(configuration["threads"], current_threads()))
         else:
-            version.function(context.address)
+            self._serial[version.function.__name__](context.address)
         seconds = time.perf_counter() - start
         value = self._value(invocation, scratch)
         local_arrays.give_back(scratch[k] for k in self._reused)
@@ -442,7 +441,8 @@ class GeneratedKernel:
         tiles = [configuration[size] for size in self._sizes[name]]
         filled = self._contexts.filled(invocation.values, (), invocation.parameters, tiles)
         workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
-        function = self._addresses[name] if workers else self._versions[name].function
+        version = self._versions[name].function.__name__
+        function = self._addresses[name] if workers else self._serial[version]
         return BoundRun(self._contexts, bytes(filled.memory), function, workers)
 
     @property
@@ -501,7 +501,7 @@ class GeneratedKernel:
                 workers = min(threads or current_threads(), current_threads())
                 run_team(self._addresses[part.run.__name__], context, workers)
             else:
-                part.run(context.address)
+                self._serial[part.run.__name__](context.address)
 
         start = time.perf_counter()
         call = Call(

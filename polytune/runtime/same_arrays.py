@@ -15,9 +15,9 @@ from collections.abc import Sequence
 
 import numpy as np
 from numba import njit
-from numba.core import types
 
-from polytune.runtime.compilation import compile_for, keeps_code
+from polytune.runtime.compilation import keeps_code
+from polytune.runtime.entries import Entry
 from polytune.runtime.team import load_acquire
 
 __all__ = ["ArrayRecord", "can_compare"]
@@ -44,7 +44,8 @@ def _are_same(record):
             or load_acquire(array, _RANK) & _LOWER != rank
         ):
             return 0
-        shape, strides = load_acquire(array, _SHAPE), load_acquire(array, _STRIDES)
+        shape = load_acquire(array, _SHAPE)
+        strides = load_acquire(array, _STRIDES)
         for axis in range(rank):
             if load_acquire(shape, axis) != load_acquire(record, at + _FIXED + axis) or load_acquire(
                 strides, axis
@@ -52,6 +53,9 @@ def _are_same(record):
                 return 0
         at += _FIXED + 2 * rank
     return 1
+
+
+_COMPARE = Entry(_are_same, 1, returns=True)
 
 
 class ArrayRecord:
@@ -71,12 +75,11 @@ class ArrayRecord:
         self._elements = [array.dtype for array in arrays]
         self._words = np.array(words, np.int64)
         self._address = self._words.ctypes.data
-        compile_for(_are_same, (types.int64,))
 
     def holds(self) -> bool:
         """Whether the arrays are what they were.  To be asked while objects with their identities exist, which need
         not be the same ones."""
-        return bool(_are_same(self._address))
+        return bool(_COMPARE(self._address))
 
 
 @functools.cache

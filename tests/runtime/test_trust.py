@@ -34,7 +34,7 @@ SOMEBODY = 54321
 @pytest.fixture(autouse=True)
 def on_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests are warned again, and each has a temporary directory of its own, where no other one leaves code."""
-    compilation._warn_untrusted.cache_clear()
+    compilation.warn_untrusted.cache_clear()
     monkeypatch.setattr("polytune.runtime.cache._private", [])
 
 

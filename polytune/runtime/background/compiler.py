@@ -18,7 +18,7 @@ from typing import Any
 
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
-from polytune.runtime.compilation import is_on_disk
+from polytune.runtime.entries import is_kept
 
 __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
 
@@ -84,7 +84,7 @@ class BackgroundCompiler:
                 request = request_for(function, words)
                 if request is not None and request not in self._failures:
                     self._failures[request] = ""
-                    if not is_on_disk(function):
+                    if not is_kept(function):
                         self._begin(request, urgent)
                 is_provided &= request not in self._under_way
             return is_provided

@@ -1,6 +1,6 @@
 """``python -m polytune.runtime.background.worker``: the process that compiles for an application.
 
-It reads a `Request` a line from standard input, has Numba compile the function and keep its machine code on disk, where
+It reads a `Request` a line from standard input, compiles the function and keeps its machine code on disk, where
 the application finds it, and writes an `Answer` a line to standard output.  It ends when its input does, and when
 the application is gone.
 """
@@ -17,12 +17,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, TextIO
 
-from numba.core import types
-
 from polytune.errors import CompilationError
 from polytune.runtime.background.protocol import READY, Answer, Request
 from polytune.runtime.cache import MODULE_NAMES
-from polytune.runtime.compilation import compile_for, is_on_disk
+from polytune.runtime.entries import entry_of, is_kept
 from polytune.runtime.trust import read_trusted
 
 _SECONDS_BETWEEN_LOOKS = 2.0
@@ -64,12 +62,12 @@ def _answer(request: Request, modules: dict[tuple[str, str], ModuleType]) -> Ans
         if place not in modules:
             modules[place] = _load(*place)
         function: Any = getattr(modules[place], request.function)
-        compile_for(function, (types.int64,) * request.words)
+        entry_of(function, request.words)
     except CompilationError as error:
         return Answer(str(error), False)
     except Exception:  # the module is not there any more, or not as it was: the application will find out
         return Answer("", False)
-    return Answer("", is_on_disk(function))
+    return Answer("", is_kept(function))
 
 
 def _load(name: str, file: str) -> ModuleType:

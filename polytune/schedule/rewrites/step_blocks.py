@@ -43,7 +43,9 @@ def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
     schedule = within_budget(context, OPERATIONS, partial(_in_blocks, kernel))
     if schedule is None:
         return Attempted((), (BLOCKED.name,))
-    dependences = compute_dependences(kernel.scop, exact=False)
+    dependences = within_budget(context, OPERATIONS, lambda: compute_dependences(kernel.scop, exact=False))
+    if dependences is None:
+        return Attempted((), (BLOCKED.name,))
     if not is_proven_legal(schedule, dependences):
         return Attempted((), ())
     serial = frozenset(statement.name for statement in kernel.scop.statements) - set(kernel.rest)

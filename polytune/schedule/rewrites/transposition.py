@@ -53,8 +53,9 @@ def transpose_arrays(candidate: Candidate) -> Attempted[Candidate]:
     if found is None:
         return Attempted((), ())
     schedule, scop, origin = found
-    dependences = compute_dependences(scop, candidate.dependences.relaxed)
-    if not is_proven_legal(schedule, dependences):
+    # The elements that are copied may be many polyhedra, with which even the order of the copies takes isl too long.
+    dependences = within_budget(context, OPERATIONS, lambda: compute_dependences(scop, candidate.dependences.relaxed))
+    if dependences is None or not is_proven_legal(schedule, dependences):
         return Attempted((), (TRANSPOSED.name,))
     return Attempted((Candidate(TRANSPOSED, schedule, dependences, origin=origin),), ())
 

@@ -19,6 +19,8 @@ from polytune.runtime.background.compiler import request_for
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Answer, Request
 from polytune.runtime.compilation import compile_for, is_on_disk
+from polytune.runtime.entries import caller, entry_of, is_kept
+from polytune.runtime.native import translation
 
 ROOT = Path(__file__).parents[3]
 WORD = (types.int64,)
@@ -34,16 +36,50 @@ def worker():
     process.end()
 
 
+@pytest.fixture
+def numba_worker(monkeypatch):
+    """A process that leaves all functions to Numba, as this one then does."""
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")
+    process = WorkerProcess()
+    process.wait_until_ready()
+    yield process
+    process.end()
+
+
+def test_what_it_has_translated_is_only_loaded(worker, load, monkeypatch):
+    module = load()
+    for function, words in ((module.double, 1), (module.add, 3)):
+        assert compile_in(worker, function, words) == Answer("", True)
+        assert is_kept(function) and not is_on_disk(function)
+        monkeypatch.setattr(translation, "object_code", None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            call = caller(entry_of(function, words), words, returns=True)
+        assert call(*range(20, 20 + words)) == (40 if words == 1 else 63)
+
+
+def test_object_code_that_is_damaged_is_made_again(worker, load, tmp_path):
+    module = load()
+    assert compile_in(worker, module.double).kept
+    (file,) = tmp_path.rglob("double-*.native")
+    content = file.read_bytes()
+    for damaged in (content[:-100], content[:200] + b"x" + content[201:], b""):
+        file.write_bytes(damaged)
+        with pytest.warns(CacheWarning, match="damaged"):
+            assert caller(entry_of(load().double, 1), 1, returns=True)(21) == 42
+        assert file.read_bytes() == content
+
+
 def compile_in(worker: WorkerProcess, function, words: int = 1) -> Answer:
     request = request_for(function, words)
     assert request is not None
     return worker.compile(request)
 
 
-def test_what_it_has_compiled_is_only_loaded(worker, load):
+def test_what_it_has_compiled_is_only_loaded(numba_worker, load):
     module = load()
     for function, words in ((module.double, 1), (module.add, 3)):
-        assert compile_in(worker, function, words) == Answer("", True)
+        assert compile_in(numba_worker, function, words) == Answer("", True)
         assert is_on_disk(function)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
@@ -91,9 +127,9 @@ def test_two_processes_that_compile_the_same_both_do_it_right(worker, load):
     assert (module.triple(7), again.triple(7)) == (21, 21)
 
 
-def test_what_is_damaged_before_it_is_loaded_is_compiled_again(worker, load, tmp_path):
+def test_what_is_damaged_before_it_is_loaded_is_compiled_again(numba_worker, load, tmp_path):
     module = load()
-    assert compile_in(worker, module.double).kept
+    assert compile_in(numba_worker, module.double).kept
     for file in tmp_path.rglob("*.nbc"):
         file.write_bytes(file.read_bytes()[:-100])
         os.utime(file, (1e9, 1e9))
@@ -167,7 +203,7 @@ until(lambda: background.activity % 2 == 1 and background._process is not None)
 """
 
 
-def run_application(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
+def run_application(folder: Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run an application that is compiling in the background when ``program`` begins."""
     script = folder / "application.py"
     script.write_text(APPLICATION + textwrap.dedent(program))
@@ -176,6 +212,7 @@ def run_application(folder: Path, program: str) -> subprocess.CompletedProcess[s
         "POLYTUNE_CACHE_DIR": str(folder / "kept"),
         "PYTHONPATH": str(ROOT),
         "NUMBA_NUM_THREADS": "1",  # so that the process has a core, however few there are
+        **environment,
     }
     return subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=500, env=surroundings, cwd=folder
@@ -246,6 +283,7 @@ def test_nothing_of_what_is_compiled_beside_it_is_charged_to_a_call(tmp_path):
         functions = {v.name: v.function for v in sweep.generated(3, a, b).module.VERSIONS}
         print(json.dumps([len(functions[name].stats.cache_misses) for name in seen]))
         """,
+        POLYTUNE_NATIVE="0",  # Numba counts what it compiles
     )
     assert ran.stderr == ""
     misses = json.loads(ran.stdout)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 
 import islpy as isl
@@ -14,6 +15,7 @@ from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import RegionKind
 from polytune.schedule.rewrites.transposition import TRANSPOSED
+from polytune.signature import ArrayType, ScalarType, Signature
 from tests.every_version import SMALL, check_versions, stages_of
 from tests.schedule.kernels import polybench_case
 
@@ -175,3 +177,27 @@ def test_three_axes() -> None:
     generator = np.random.default_rng(4)
     initial = [generator.normal(size=(2, 5, 4)), generator.normal(size=(2, 4))]
     check(middle_axis, stages_of(middle_axis, initial, strict=True), initial)
+
+
+def many_polyhedra(n, m, A):
+    for i in range(m + 1):
+        A[i + 2, m - i] -= A[i, i + 2] + A[n - 1, i + 1] * A[i, i + 1] % 13
+    for i in range(2, n):
+        for j in range(i + 1, -1, -1):
+            A[0, j + 1] = A[i, j + 1] - A[i, j + 1] + A[j, j] * A[i, j + 1] % 13
+            for k in range(2, n - 1, 2):
+                A[k, j + 1] = (A[k - 2, j + 1] + A[k + 1, j + 1]) % 11
+                A[k, j + 1] = (A[k - 2, j + 1] + A[k, j + 1]) % 11
+        for j in range(i + 1, -1, -1):
+            for k in range(m - 1, -1, -1):
+                A[j, k + 1] = (A[j, k + 3] + A[j, k + 1]) % 11
+
+
+def test_copies_of_elements_that_are_many_polyhedra_are_given_up() -> None:
+    """The mere order of such copies took isl minutes, and gigabytes of memory."""
+    types = (("n", ScalarType("int64")), ("m", ScalarType("int64")), ("A", ArrayType("int64", 2)))
+    stages = Stages(many_polyhedra, Signature(types), True)
+    begun = time.thread_time()
+    assert [candidate.name for candidate in stages.candidates][0] == "source"
+    assert any(each.startswith(TRANSPOSED.name) for each in stages.given_up)
+    assert time.thread_time() - begun < 60

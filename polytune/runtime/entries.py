@@ -1,0 +1,79 @@
+"""The C entries of generated functions: addresses of machine code that takes the address of a context.
+
+A function is translated by ``polytune.runtime.native`` where that can be, and else compiled by Numba.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from numba.core import types
+
+from polytune.runtime.compilation import compile_for, is_on_disk
+from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.translation import address_of, is_at_hand
+
+__all__ = ["Entry", "caller", "entry_of", "is_kept"]
+
+
+def entry_of(function: Any, words: int) -> int:
+    """The address of a function's machine code, made now if need be.
+
+    Args:
+        function: a function of a generated module.
+        words: how many int64 it takes.
+
+    Raises:
+        CompilationError: Numba cannot compile it.
+    """
+    try:
+        return address_of(function)
+    except NotNativeError:
+        pass
+    signature = (types.int64,) * words
+    compile_for(function, signature)
+    compiled = function.overloads[signature]
+    return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+
+
+def is_kept(function: Any) -> bool:
+    """Whether a function's machine code is on disk, as far as names and times of files tell."""
+    return is_at_hand(function) or is_on_disk(function)
+
+
+def caller(address: int, words: int, *, returns: bool = False) -> Callable[..., Any]:
+    """A function of Python that calls an entry, and returns the int64 that it returns, if any; other threads run
+    meanwhile."""
+    result = ctypes.c_int64 if returns else None
+    return ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * words)(address)
+
+
+class Entry:
+    """A function for compiled code to be called with, made ready when it is first needed.
+
+    Args:
+        function: what ``numba.njit`` made of a function of integers.
+        words: how many int64 it takes.
+        returns: whether it returns one.
+    """
+
+    __slots__ = ("_call", "_function", "_returns", "_words")
+
+    def __init__(self, function: Any, words: int, *, returns: bool = False):
+        self._function, self._words, self._returns = function, words, returns
+        self._call: Callable[..., Any] | None = None
+
+    def ready(self) -> Callable[..., Any]:
+        """The function of Python that calls it.
+
+        Raises:
+            CompilationError: Numba cannot compile it.
+        """
+        if self._call is None:
+            self._call = caller(entry_of(self._function, self._words), self._words, returns=self._returns)
+        return self._call
+
+    def __call__(self, *arguments: int) -> Any:
+        return (self._call or self.ready())(*arguments)

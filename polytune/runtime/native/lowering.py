@@ -1,0 +1,302 @@
+"""A generated function in LLVM's language.
+
+What is translated is the part of Python that generated functions are written in: assignments to variables that have one
+type each, stores to elements of views, ``for`` over ranges with a constant step, ``while``, ``if``, ``break`` and
+``continue``, and calls of the operations of ``polytune.runtime``.  All other code is refused, never guessed at.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping, Sequence
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+
+from polytune.runtime.memory import View, keep_alive
+from polytune.runtime.native.allocation import Memory, allocate, release
+from polytune.runtime.native.expressions import Expressions
+from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, llvm_kind
+from polytune.runtime.native.operations import CASTS
+from polytune.runtime.native.source import parsed
+from polytune.runtime.vectors import Mask, Vector, storage_of
+
+__all__ = ["lower"]
+
+
+def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str) -> ir.Module:
+    """A module with one function, of as many int64 as the given one has parameters; it returns an int64 where the
+    source returns anything.
+
+    Args:
+        function: the source.
+        names: what names stand for that are not the function's own.
+        symbol: what the result is called.
+
+    Raises:
+        NotNativeError: something in it is not translated here.
+    """
+    module = ir.Module(name=symbol)
+    parameters = [parameter.arg for parameter in function.args.args]
+    returns = any(isinstance(node, ast.Return) and node.value for node in ast.walk(function))
+    kind = ir.FunctionType(WORD if returns else ir.VoidType(), [WORD] * len(parameters))
+    code = ir.Function(module, kind, symbol)
+    entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
+    begin = builder.block
+    arguments = [Value(types.int64, argument) for argument in code.args]
+    result = _Function(entry, builder, names).write(dict(zip(parameters, arguments, strict=True)), function.body)
+    if returns:
+        builder.ret(cast(builder, result.code, result.kind, types.int64))
+    else:
+        builder.ret_void()
+    # Operations have put variables of their own there.
+    entry.position_at_end(entry.block)
+    entry.branch(begin)
+    return module
+
+
+_DEEPEST = 8
+"""How many calls of functions may lie in one another; more are endless."""
+
+
+class _Function:
+    """Writes the statements of a function, where it is called or as one of its own.
+
+    Args:
+        entry: where variables are made.
+        builder: where the code goes.
+        names: what names stand for that are not the function's own.
+        depth: how many functions this one is called in.
+    """
+
+    def __init__(self, entry: ir.IRBuilder, builder: ir.IRBuilder, names: Mapping[str, Any], depth: int = 0):
+        self._entry, self._builder, self._depth = entry, builder, depth
+        self._values: dict[str, Value] = {}
+        """Variables that never change, by their values."""
+        self._places: dict[str, tuple[types.Type, ir.Value]] = {}
+        """The others, by their types and where they are in memory, until LLVM puts them into registers."""
+        self._expressions = Expressions(builder, self._variable, names, self._called)
+        self._allocated: dict[str, Memory] = {}
+        """The arrays that have been made and not been given back."""
+        self._loops: list[tuple[ir.Block, ir.Block]] = []
+        """Where ``continue`` and ``break`` go, of the loops around."""
+        self._end = builder.append_basic_block("returned")
+        self._result: tuple[types.Type, ir.Value] | None = None
+        """The type of what is returned, and where it is put."""
+
+    def write(self, parameters: Mapping[str, Value], body: Sequence[ast.stmt]) -> Value:
+        """Write the body; the builder then stands behind it.  What it returns, of type ``none`` where that is nothing.
+
+        Raises:
+            NotNativeError: something in it is not translated here.
+        """
+        self._values.update(parameters)
+        self._statements(body)
+        if self._allocated:
+            raise NotNativeError(f"{', '.join(self._allocated)} not given back")
+        if not self._builder.block.is_terminated:
+            self._builder.branch(self._end)
+        self._builder.position_at_end(self._end)
+        if self._result is None:
+            return Value(types.none, None)
+        kind, place = self._result
+        return Value(kind, self._builder.load(place, typ=_register(kind)))
+
+    def _called(self, function: FunctionType, arguments: Sequence[Value]) -> Value:
+        """The value of a call of a function of Python, which is written where it is called."""
+        node = parsed(function)
+        parameters = [parameter.arg for parameter in node.args.args]
+        if self._depth >= _DEEPEST or len(parameters) != len(arguments):
+            raise NotNativeError(f"a call of {function.__name__}")
+        inner = _Function(self._entry, self._builder, function.__globals__, self._depth + 1)
+        return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
+
+    def _return(self, value: Value | None) -> None:
+        if self._allocated:
+            raise NotNativeError("arrays are made in a function that returns early")
+        if value is not None:
+            kind = types.unliteral(value.kind)
+            if self._result is None:
+                self._result = kind, self._entry.alloca(_register(kind))
+            known, place = self._result
+            if known != kind:
+                raise NotNativeError(f"{known} or {kind} is returned")
+            self._builder.store(value.code, place)
+        self._builder.branch(self._end)
+
+    def _variable(self, name: str) -> Value | None:
+        if name in self._places:
+            kind, place = self._places[name]
+            return Value(kind, self._builder.load(place, typ=_register(kind)))
+        return self._values.get(name)
+
+    def _assign(self, name: str, value: Value) -> None:
+        kind = types.unliteral(value.kind)
+        if isinstance(kind, View | types.Array):
+            if name in self._values or name in self._places or self._loops:
+                raise NotNativeError(f"{name} stands for several arrays")
+            self._values[name] = value
+            return
+        if name in self._values:
+            raise NotNativeError(f"the parameter {name} is assigned to")
+        if value.code is None:
+            raise NotNativeError(f"{name} is a {kind}")
+        if name not in self._places:
+            place = self._entry.alloca(_register(kind), name=name)
+            self._entry.store(ir.Constant(_register(kind), None), place)
+            self._places[name] = kind, place
+        known, place = self._places[name]
+        if known != kind:
+            raise NotNativeError(f"{name} is {known} and {kind}")
+        self._builder.store(value.code, place)
+
+    def _allocate(self, name: str, shape: ast.expr, dtype: Any) -> None:
+        extents = shape.elts if isinstance(shape, ast.Tuple) else [shape]
+        if dtype not in CASTS:
+            raise NotNativeError(f"an array of {dtype}")
+        integers = [self._expressions.integer(extent) for extent in extents]
+        memory = allocate(self._builder, integers, CASTS[dtype])
+        self._assign(name, Value(memory.kind, memory.parts))
+        self._allocated[name] = memory
+
+    def _statements(self, statements: Sequence[ast.stmt]) -> None:
+        for statement in statements:
+            if self._builder.block.is_terminated:  # what follows ``break`` is never reached
+                return
+            self._statement(statement)
+
+    def _statement(self, statement: ast.stmt) -> None:
+        value = self._expressions.value
+        match statement:
+            case ast.Assign(targets=[ast.Name(id=name)], value=ast.Call(func=function, args=[shape, dtype])) if (
+                self._expressions.named(function) is np.empty
+            ):
+                self._allocate(name, shape, self._expressions.named(dtype))
+            case ast.Assign(targets=[ast.Name(id=name)], value=node):
+                self._assign(name, value(node))
+            case ast.AugAssign(target=ast.Name(id=name) as target, op=operator, value=node):
+                before = ast.Name(name, ast.Load())
+                self._assign(name, value(ast.copy_location(ast.BinOp(before, operator, node), target)))
+            case ast.Assign(targets=[ast.Subscript(value=ast.Name(id=name), slice=subscripts)], value=node):
+                self._expressions.store(name, subscripts, value(node))
+            case ast.Expr(value=ast.Call(func=function, args=[ast.Name(id=name)])) if name in self._allocated:
+                if self._expressions.named(function) is not keep_alive:
+                    raise NotNativeError(ast.unparse(statement))
+                release(self._builder, self._allocated.pop(name))
+            case ast.Expr(value=ast.Call() as call):
+                value(call)
+            case ast.If(test=test, body=then, orelse=otherwise):
+                self._if(test, then, otherwise)
+            case ast.While(test=test, body=body, orelse=[]):
+                self._while(test, body)
+            case ast.For(target=ast.Name(id=name), iter=ast.Call(func=function, args=bounds, keywords=[]), orelse=[]):
+                if self._expressions.named(function) is not range:
+                    raise NotNativeError("a loop over something else than a range")
+                self._for(name, bounds, statement.body)
+            case ast.Return(value=None):
+                self._return(None)
+            case ast.Return(value=ast.expr() as node):
+                self._return(value(node))
+            case ast.Expr(value=ast.Constant(value=str())):  # the documentation
+                pass
+            case ast.Break():
+                self._builder.branch(self._loops[-1][1])
+            case ast.Continue():
+                self._builder.branch(self._loops[-1][0])
+            case ast.Pass():
+                pass
+            case _:
+                raise NotNativeError(ast.unparse(statement).partition("\n")[0])
+
+    def _if(self, test: ast.expr, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
+        builder = self._builder
+        condition = self._expressions.truth(test)
+        places = [builder.append_basic_block("if")]
+        if otherwise:
+            places.append(builder.append_basic_block("else"))
+        end = builder.append_basic_block("after_if")
+        builder.cbranch(condition, places[0], places[-1] if otherwise else end)
+        for place, statements in zip(places, (then, otherwise), strict=False):
+            builder.position_at_end(place)
+            self._statements(statements)
+            if not builder.block.is_terminated:
+                builder.branch(end)
+        builder.position_at_end(end)
+
+    def _while(self, test: ast.expr, body: Sequence[ast.stmt]) -> None:
+        builder = self._builder
+        look, work, end = (builder.append_basic_block(f"while_{name}") for name in ("look", "body", "end"))
+        builder.branch(look)
+        builder.position_at_end(look)
+        builder.cbranch(self._expressions.truth(test), work, end)
+        builder.position_at_end(work)
+        self._loop(body, look, end)
+        builder.position_at_end(end)
+
+    def _for(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
+        """Iterations are counted from zero, so that LLVM sees how many there are, and no sum can be too large."""
+        builder, integer = self._builder, self._expressions.integer
+        values = [integer(bound) for bound in bounds]
+        start, stop, step = (WORD(0), *values, WORD(1)) if len(values) == 1 else (*values, WORD(1))[:3]
+        before = builder.block
+        look, work, following, end = (
+            builder.append_basic_block(f"for_{part}") for part in ("look", "body", "next", "end")
+        )
+        if isinstance(step, ir.Constant) and step.constant == 1:
+            builder.branch(look)
+            builder.position_at_end(look)
+            counter = builder.phi(WORD)
+            counter.add_incoming(start, before)
+            builder.cbranch(builder.icmp_signed("<", counter, stop), work, end)
+            builder.position_at_end(work)
+            self._assign(name, Value(types.int64, counter))
+            self._loop(body, following, end)
+            builder.position_at_end(following)
+            counter.add_incoming(builder.add(counter, WORD(1), flags=("nsw",)), following)
+            builder.branch(look)
+        else:
+            count = self._count(start, stop, step)
+            builder.branch(look)
+            builder.position_at_end(look)
+            counter = builder.phi(WORD)
+            counter.add_incoming(WORD(0), before)
+            builder.cbranch(builder.icmp_unsigned("<", counter, count), work, end)
+            builder.position_at_end(work)
+            place = builder.add(start, builder.mul(counter, step, flags=("nsw",)), flags=("nsw",))
+            self._assign(name, Value(types.int64, place))
+            self._loop(body, following, end)
+            builder.position_at_end(following)
+            counter.add_incoming(builder.add(counter, WORD(1), flags=("nuw", "nsw")), following)
+            builder.branch(look)
+        builder.position_at_end(end)
+
+    def _count(self, start: ir.Value, stop: ir.Value, step: ir.Value) -> ir.Value:
+        """How many numbers a range has, none where its step is 0."""
+        builder, zero = self._builder, WORD(0)
+        is_up = builder.icmp_signed(">", step, zero)
+        low, high = builder.select(is_up, start, stop), builder.select(is_up, stop, start)
+        size = builder.select(is_up, step, builder.neg(step))
+        is_none = builder.or_(builder.icmp_signed(">=", low, high), builder.icmp_signed("==", step, zero))
+        divisor = builder.select(is_none, WORD(1), size)
+        behind = builder.udiv(builder.sub(builder.sub(high, low), WORD(1)), divisor)
+        return builder.select(is_none, zero, builder.add(behind, WORD(1)))
+
+    def _loop(self, body: Sequence[ast.stmt], following: ir.Block, end: ir.Block) -> None:
+        """The body of a loop, from where the builder stands."""
+        self._loops.append((following, end))
+        self._statements(body)
+        self._loops.pop()
+        if not self._builder.block.is_terminated:
+            self._builder.branch(following)
+
+
+def _register(kind: types.Type) -> ir.Type:
+    """The LLVM type of a variable."""
+    if isinstance(kind, Vector):
+        return storage_of(kind)
+    if isinstance(kind, Mask):
+        return ir.VectorType(ir.IntType(1), kind.lanes)
+    return llvm_kind(kind)

@@ -1,0 +1,122 @@
+"""Machine code: LLVM optimises a module for this processor, and puts object code where it can be run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Collection
+from functools import cache
+
+from llvmlite import binding, ir
+from numba.core.cpu_options import FastMathOptions
+from numba.core.fastmathpass import rewrite_module
+
+from polytune.runtime.native.kinds import NotNativeError
+
+__all__ = ["host", "load", "object_code"]
+
+_LOCK = threading.RLock()
+"""LLVM's engine, and its reading of text, are one thread's at a time."""
+
+
+@cache
+def host() -> str:
+    """The processor that code is made for, with what it can do."""
+    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {_features()}"
+
+
+@cache
+def _features() -> str:
+    return binding.get_host_cpu_features().flatten()
+
+
+def _machine() -> binding.TargetMachine:
+    _initialise()
+    target = binding.Target.from_default_triple()
+    is_x86 = target.name.startswith("x86")
+    return target.create_target_machine(
+        cpu=binding.get_host_cpu_name(),
+        features=_features(),
+        opt=3,
+        reloc="static" if is_x86 else "default",
+        codemodel="jitdefault",
+        jit=True,
+    )
+
+
+@cache
+def _initialise() -> None:
+    binding.initialize_native_target()
+    binding.initialize_native_asmprinter()
+
+
+def object_code(module: ir.Module, fastmath: Collection[str]) -> bytes:
+    """The object code of a module.
+
+    Args:
+        module: functions in LLVM's language.
+        fastmath: what floating-point arithmetic is allowed to do, by LLVM's names.
+
+    Raises:
+        NotNativeError: LLVM does not take the module.
+    """
+    if fastmath:
+        rewrite_module(module, FastMathOptions(set(fastmath)))
+    with _LOCK:
+        machine = _machine()
+        module.triple = binding.get_process_triple()
+        module.data_layout = str(machine.target_data)
+        try:
+            parsed = binding.parse_assembly(str(module))
+            parsed.verify()
+        except RuntimeError as error:
+            raise NotNativeError(str(error)) from error
+    _require_symbols(parsed)
+    options = binding.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = binding.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(parsed, builder)
+    return machine.emit_object(parsed)
+
+
+_IMPLIED = ("memcpy", "memmove", "memset")
+"""What LLVM calls of its own accord."""
+
+_NAMED = ("exp", "log", "log10", "sin", "cos", "pow", "floor", "ceil", "trunc")
+"""Functions of C's library that LLVM calls under names of its own."""
+
+
+def _require_symbols(parsed: binding.ModuleRef) -> None:
+    """Raise unless all is there that a module calls: LLVM would end the process over what is not."""
+    wanted = set(_IMPLIED)
+    for function in parsed.functions:
+        if function.is_declaration:
+            _, of_llvm, rest = function.name.partition("llvm.")
+            name, _, kind = rest.partition(".")
+            if not of_llvm:
+                wanted.add(function.name)
+            elif name in _NAMED:
+                wanted.add(f"{name}f" if kind == "f32" else name)
+    missing = [name for name in sorted(wanted) if not binding.address_of_symbol(name)]
+    if missing:
+        raise NotNativeError(f"{', '.join(missing)} cannot be called")
+
+
+@cache
+def _engine() -> binding.ExecutionEngine:
+    return binding.create_mcjit_compiler(binding.parse_assembly(""), _machine())
+
+
+def load(code: bytes, symbol: str) -> int:
+    """The address of a function in object code, ready to be called.
+
+    Raises:
+        NotNativeError: it is not there.
+    """
+    with _LOCK:
+        engine = _engine()
+        engine.add_object_file(binding.ObjectFileRef.from_data(code))
+        engine.finalize_object()
+        address = engine.get_function_address(symbol)
+    if not address:
+        raise NotNativeError(f"no {symbol} in object code")
+    return int(address)

@@ -1,0 +1,204 @@
+"""What generated functions call: the operations that Numba's functions use too, NumPy's types, and C's mathematics."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.core.errors import NumbaError
+from numba.extending import _Intrinsic as Intrinsic
+
+from polytune.runtime.memory import keep_alive, view
+from polytune.runtime.native.kinds import NotNativeError, Value, cast, llvm_kind, storage_kind
+from polytune.runtime.vectors import Vector, storage_of
+
+__all__ = ["CASTS", "CONTEXT", "MATHEMATICS", "Parts", "call_intrinsic", "integer_division", "magnitude", "power"]
+
+
+class Parts:
+    """A view or an array by its parts: ``data``, and ``stride_0`` and so on, or ``strides``."""
+
+    data: ir.Value
+    strides: ir.Value
+
+    def _getvalue(self) -> Parts:
+        return self
+
+
+class _TruthValues:
+    """How truth values are in memory; all else is there as in registers."""
+
+    def __getitem__(self, kind: types.Type) -> _TruthValues | _Numbers:
+        return self if kind == types.boolean else _Numbers()
+
+    def from_data(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        return builder.icmp_unsigned("!=", value, value.type(0))
+
+    def as_data(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        return builder.zext(value, ir.IntType(8))
+
+
+class _Numbers:
+    def from_data(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        return value
+
+    def as_data(self, builder: ir.IRBuilder, value: ir.Value) -> ir.Value:
+        return value
+
+
+class _Context:
+    """What operations ask of Numba's target context when they write their code."""
+
+    data_model_manager = _TruthValues()
+
+    def cast(self, builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: types.Type) -> ir.Value:
+        return cast(builder, value, given, wanted)
+
+    def get_value_type(self, kind: types.Type) -> ir.Type:
+        return llvm_kind(kind)
+
+    def get_data_type(self, kind: types.Type) -> ir.Type:
+        return storage_kind(kind)
+
+    def get_abi_sizeof(self, kind: ir.Type) -> int:
+        widths = {"float": 4, "double": 8}
+        return widths[str(kind)] if str(kind) in widths else kind.width // 8
+
+    def get_dummy_value(self) -> None:
+        return None
+
+    def make_helper(self, builder: ir.IRBuilder, kind: types.Type, value: Parts | None = None) -> Parts:
+        return Parts() if value is None else value
+
+    def make_array(self, kind: types.Type) -> Callable[..., Parts]:
+        return lambda context, builder, value: value
+
+
+CONTEXT: Any = _Context()
+
+
+def call_intrinsic(builder: ir.IRBuilder, operation: Intrinsic, arguments: Sequence[Value]) -> Value:
+    """The result of an operation that is written for Numba: it names its types and writes its own code.
+
+    Raises:
+        NotNativeError: it does not take such arguments.
+    """
+    if operation in (keep_alive, view) and not isinstance(arguments[0].code, Parts):
+        raise NotNativeError(f"{operation} of {arguments[0].kind}")
+    kinds = [each.kind if operation._prefer_literal else types.unliteral(each.kind) for each in arguments]
+    try:
+        signature, emit = operation._defn(None, *kinds)
+    except NumbaError as error:
+        raise NotNativeError(str(error)) from error
+    code = emit(CONTEXT, builder, signature, [each.code for each in arguments])
+    return Value(signature.return_type, code)
+
+
+CASTS: Mapping[Any, types.Type] = {
+    getattr(np, name): getattr(types, name)
+    for name in (
+        *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float32", "float64"),
+    )
+} | {np.bool_: types.boolean}
+"""NumPy's types, by which numbers are cast."""
+
+_LLVM = {
+    math.exp: "exp",
+    math.log: "log",
+    math.log10: "log10",
+    math.sin: "sin",
+    math.cos: "cos",
+    math.sqrt: "sqrt",
+    math.fabs: "fabs",
+    np.floor: "floor",
+    np.ceil: "ceil",
+    np.trunc: "trunc",
+}
+"""Functions of one float that LLVM has a name for."""
+
+_LIBRARY = {
+    function: function.__name__
+    for function in (
+        *(math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh),
+        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc),
+    )
+}
+"""Functions of one float of C's library."""
+
+
+def _of_llvm(name: str) -> Callable[[ir.IRBuilder, Value], Value]:
+    def call(builder: ir.IRBuilder, argument: Value) -> Value:
+        number = argument.code.type
+        kind = ir.FunctionType(number, [number])
+        suffix = "f32" if argument.kind == types.float32 else "f64"
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
+        return Value(argument.kind, builder.call(function, [argument.code]))
+
+    return call
+
+
+def _of_library(name: str) -> Callable[[ir.IRBuilder, Value], Value]:
+    def call(builder: ir.IRBuilder, argument: Value) -> Value:
+        number = argument.code.type
+        kind = ir.FunctionType(number, [number])
+        symbol = f"{name}f" if argument.kind == types.float32 else name
+        return Value(
+            argument.kind, builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), [argument.code])
+        )
+
+    return call
+
+
+MATHEMATICS: Mapping[Any, Callable[[ir.IRBuilder, Value], Value]] = {
+    **{function: _of_llvm(name) for function, name in _LLVM.items()},
+    **{function: _of_library(name) for function, name in _LIBRARY.items()},
+}
+"""Functions of one float with a float of the same type as their value."""
+
+
+def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
+    """``abs`` of a number or a vector of floats."""
+    kind = types.unliteral(value.kind)
+    if isinstance(kind, Vector) and isinstance(kind.dtype, types.Float):
+        storage = storage_of(kind)
+        name = f"llvm.fabs.v{kind.lanes}f{kind.dtype.bitwidth}"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(storage, [storage]), name)
+        return Value(kind, builder.call(function, [value.code]))
+    if isinstance(kind, types.Float):
+        return _of_llvm("fabs")(builder, Value(kind, value.code))
+    if kind == types.int64:
+        negative = builder.icmp_signed("<", value.code, value.code.type(0))
+        return Value(kind, builder.select(negative, builder.neg(value.code), value.code))
+    raise NotNativeError(f"abs of {kind}")
+
+
+def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
+    """``base ** exponent`` of floats of one type."""
+    suffix = "f32" if str(base.type) == "float" else "f64"
+    kind = ir.FunctionType(base.type, [base.type, base.type])
+    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.pow.{suffix}"), [base, exponent])
+
+
+def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """Python's ``//`` and ``%`` of int64, both 0 where the divisor is, as in NumPy; wrapped where the quotient is too
+    large."""
+    number = left.type
+    zero, one = number(0), number(1)
+    is_zero = builder.icmp_signed("==", right, zero)
+    is_minus_one = builder.icmp_signed("==", right, number(-1))
+    # Processors trap at x / 0, and at the smallest number / -1.
+    divisor = builder.select(builder.or_(is_zero, is_minus_one), one, right)
+    truncated, rest = builder.sdiv(left, divisor), builder.srem(left, divisor)
+    differs = builder.icmp_signed("!=", rest, zero)
+    opposite = builder.icmp_signed("<", builder.xor(rest, divisor), zero)
+    adjust = builder.and_(differs, opposite)
+    quotient = builder.sub(truncated, builder.zext(adjust, number))
+    remainder = builder.add(rest, builder.select(adjust, divisor, zero))
+    quotient = builder.select(is_minus_one, builder.neg(left), quotient)
+    quotient = builder.select(is_zero, zero, quotient)
+    return quotient, builder.select(is_zero, zero, remainder)

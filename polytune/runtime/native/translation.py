@@ -1,0 +1,124 @@
+"""A function of a generated module as machine code: from memory, from disk, or made by LLVM."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import weakref
+from collections.abc import Collection
+from pathlib import Path
+from types import FunctionType
+from typing import Any
+
+import llvmlite
+import numba
+
+from polytune.runtime.collector import collector_paused
+from polytune.runtime.native.kept import is_kept, keep, kept
+from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.lowering import lower
+from polytune.runtime.native.machine_code import host, load, object_code
+from polytune.runtime.native.source import lines_of, parsed
+from polytune.version import __version__
+
+__all__ = ["address_of", "is_at_hand", "is_enabled"]
+
+_FORMAT = "1"
+"""Changes with the translation, of the same text."""
+
+
+def is_enabled() -> bool:
+    """Whether functions are translated here at all: ``POLYTUNE_NATIVE=0`` leaves all of them to Numba."""
+    return os.environ.get("POLYTUNE_NATIVE", "").strip().lower() not in ("0", "off", "no", "false")
+
+
+class _Function:
+    """A function of a generated module that Numba could compile, and what its machine code follows from."""
+
+    def __init__(self, function: Any):
+        plain = function.py_func
+        self._plain = plain
+        fastmath = function.targetoptions.get("fastmath", ())
+        self._fastmath: Collection[str] = {"fast"} if fastmath is True else (fastmath or ())
+        self._folder = Path(function.stats.cache_path) if function.stats.cache_path else None
+        facts = (
+            *(_FORMAT, __version__, llvmlite.__version__, numba.__version__, host()),
+            *(*sorted(self._fastmath), *_meant(plain)),
+        )
+        digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
+        self._symbol = f"polytune_{digest}"
+        self._name = f"{plain.__name__[:80]}-{digest}"
+        self._address: int | None = None
+        self._refusal: NotNativeError | None = None
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is object code on disk."""
+        return self._folder is not None and is_kept(self._folder, self._name)
+
+    def address(self) -> int:
+        """Where the code is, ready to be called.
+
+        Raises:
+            NotNativeError: it is Numba's.
+        """
+        if self._refusal is not None:
+            raise self._refusal
+        if self._address is None:
+            try:
+                with collector_paused():
+                    self._address = self._made()
+            except NotNativeError as refusal:
+                self._refusal = refusal
+                raise
+        return self._address
+
+    def _made(self) -> int:
+        code = None if self._folder is None else kept(self._folder, self._name)
+        if code is None:
+            module = lower(parsed(self._plain), self._plain.__globals__, self._symbol)
+            code = object_code(module, self._fastmath)
+            if self._folder is not None:
+                keep(self._folder, self._name, code)
+        return load(code, self._symbol)
+
+
+def _meant(plain: FunctionType) -> list[str]:
+    """A function's lines and what the names in it stand for, with those of the functions that it calls."""
+    told = list(lines_of(plain.__code__))
+    for name in plain.__code__.co_names:
+        found = plain.__globals__.get(name)
+        if isinstance(found, FunctionType):
+            told += [f"{name}:", *_meant(found)]
+        else:
+            meaning = repr(found) if isinstance(found, int | float | str) else getattr(found, "__name__", "")
+            told.append(f"{name}={meaning}")
+    return told
+
+
+_known: weakref.WeakKeyDictionary[Any, _Function] = weakref.WeakKeyDictionary()
+
+
+def _described(function: Any) -> _Function:
+    if function not in _known:
+        _known[function] = _Function(function)
+    return _known[function]
+
+
+def address_of(function: Any) -> int:
+    """The address of a function's machine code, which takes as many int64 as the function has parameters.
+
+    Args:
+        function: what ``numba.njit`` made of a function of a generated module.
+
+    Raises:
+        NotNativeError: it is Numba's to compile.
+    """
+    if not is_enabled():
+        raise NotNativeError("POLYTUNE_NATIVE is off")
+    return _described(function).address()
+
+
+def is_at_hand(function: Any) -> bool:
+    """Whether object code of a function is on disk or in memory."""
+    return is_enabled() and _described(function).is_kept

@@ -1,0 +1,291 @@
+"""Each construct of generated functions, translated and run, against Python itself and against Numba."""
+
+from __future__ import annotations
+
+import linecache
+import math
+import textwrap
+from collections.abc import Callable
+from itertools import count
+
+import numba
+import numpy as np
+import pytest
+
+from polytune.runtime.arithmetic import greatest, least, library_pow, power, quotient, remainder
+from polytune.runtime.context import attach, integer, number
+from polytune.runtime.entries import caller
+from polytune.runtime.memory import keep_alive, one_by_one, view
+from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.translation import address_of
+
+_NUMBERS = count()
+_KNOWN = {
+    **{"attach": attach, "integer": integer, "number": number, "keep_alive": keep_alive, "view": view},
+    **{"greatest": greatest, "least": least, "quotient": quotient, "remainder": remainder, "power": power},
+    **{"library_pow": library_pow, "one_by_one": one_by_one, "np": np, "math": math},
+}
+HEAD = """
+a = attach(context, 0, "float64[::1]", "a", "a i u s b")
+i = attach(context, 1, "int64[::1]", "i", "a i u s b")
+u = attach(context, 2, "uint8[::1]", "u", "a i u s b")
+s = attach(context, 3, "float32[::1]", "s", "a i u s b")
+b = attach(context, 4, "bool[::1]", "b", "a i u s b")
+n = integer(context, 5)
+x = number(context, 6, "float64")
+"""
+
+
+def function_of(body: str, **options):
+    """A function as a generated module has it, which works on arrays of five types."""
+    text = "def run(context):\n" + textwrap.indent(HEAD + textwrap.dedent(body), "    ")
+    file = f"<generated {next(_NUMBERS)}>"
+    linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
+    names = dict(_KNOWN)
+    exec(compile(text, file, "exec"), names)
+    return numba.njit(error_model="numpy", **options)(names["run"])
+
+
+class Arrays:
+    """Arguments of such a function."""
+
+    def __init__(self) -> None:
+        self.a = np.array([1.5, -2.25, 0.0, -0.0, np.inf, np.nan, 1e300, 7.0])
+        self.i = np.array([3, -7, 0, 5, -1, 2**62, -(2**63), 12])
+        self.u = np.array([0, 1, 255, 128, 7, 200, 3, 64], np.uint8)
+        self.s = np.array([0.5, -1.5, 3e38, 1e-30, 0.0, np.nan, 2.0, 9.0], np.float32)
+        self.b = np.array([True, False] * 4)
+        self.all = self.a, self.i, self.u, self.s, self.b
+
+    def run(self, call: Callable[[int], None]) -> tuple[np.ndarray, ...]:
+        words = np.array([*(each.ctypes.data for each in self.all), 8, 0], np.int64)
+        words[6:].view(np.float64)[0] = 2.5
+        call(words.ctypes.data)
+        return self.all
+
+
+BODIES = {
+    "numbers of all types": """
+        a[0] = i[1]
+        a[1] = u[2]
+        s[0] = a[7]
+        i[0] = u[2]
+        u[0] = np.uint8(u[2] + np.uint8(3))
+        a[2] = b[0]
+    """,
+    "arithmetic": """
+        a[0] = x + a[1] * a[0] - a[7] / x
+        i[0] = i[1] * i[3] - i[7] + 2
+        a[1] = i[0] / i[1]
+        s[0] = s[1] + s[6]
+    """,
+    "mixed": """
+        a[0] = s[0] + x
+        a[1] = s[1] * i[3]
+        a[7] = 1 / x + n
+    """,
+    "negation": """
+        a[0] = -a[1]
+        a[1] = -a[2]
+        i[0] = -i[6]
+        a[2] = -1 * -2.5
+    """,
+    "division": """
+        for k in range(n):
+            i[k] = i[k] // 3 + i[k] % 3
+        for k in range(n):
+            i[k] = quotient(i[k], 4) * remainder(i[k], 4)
+    """,
+    "division by what varies": """
+        for k in range(n):
+            i[k] = i[k] // (k - 4) + i[k] % (k - 4)
+    """,
+    "least and greatest": """
+        for k in range(n):
+            a[k] = least(a[k], x)
+            s[k] = greatest(s[k], s[0])
+            i[k] = least(i[k], greatest(k, 2))
+    """,
+    "powers": """
+        a[0] = power(a[0], 3)
+        a[1] = power(a[1], -2)
+        a[7] = library_pow(a[7], x)
+        i[0] = power(i[0], 5)
+        a[2] = x ** 0.5
+    """,
+    "abs": """
+        for k in range(n):
+            a[k] = abs(a[k])
+            i[k] = abs(i[k])
+            s[k] = abs(s[k])
+    """,
+    "comparisons": """
+        for k in range(n):
+            b[k] = a[k] < x
+            i[k] = 1 if a[k] != a[k] else 2 if a[k] >= 0.0 else 3
+            u[k] = np.uint8(9) if u[k] == np.uint8(255) else u[k]
+    """,
+    "logic": """
+        for k in range(n):
+            b[k] = (a[k] > 0 and i[k] > 0) or not b[k]
+            if k < 3 or i[k - 3] == 3 and not a[k] > x:
+                s[k] = 0.0
+    """,
+    "an operand that must not be looked at": """
+        for k in range(n + 5):
+            if k < n and a[k] > 0.0:
+                a[k] = 1.0 if k >= n - 1 else a[k + 1]
+    """,
+    "ranges": """
+        for k in range(1, n, 3):
+            a[k] = k
+        for k in range(n - 1, -1, -2):
+            i[k] = k
+        for k in range(5, 2):
+            a[0] = 99.0
+    """,
+    "a range with a step that varies": """
+        for k in range(0, n, i[0]):
+            a[k] = k
+        for k in range(n - 1, 0, i[4]):
+            i[k] = 2 * k
+    """,
+    "a range's variable afterwards": """
+        for k in range(3):
+            pass
+        i[0] = k
+        for k in range(0):
+            pass
+        i[1] = k
+    """,
+    "while, break and continue": """
+        k = 0
+        while k < n:
+            k += 1
+            if k == 3:
+                continue
+            if k > 6:
+                break
+            a[k] = k
+        i[0] = k
+    """,
+    "break out of one loop of two": """
+        for k in range(n):
+            for l in range(n):
+                if l > k:
+                    break
+                i[k] = l
+            else_ = k
+            i[0] = else_
+    """,
+    "mathematics": """
+        for k in range(n):
+            a[k] = math.exp(-x * k) + math.log(1.0 + k) + math.sqrt(x) + math.tanh(x)
+            a[k] = a[k] + math.sin(x) * math.erf(x)
+            s[k] = np.float32(math.exp(np.float32(0.5)))
+            i[k] = np.int64(np.floor(x))
+    """,
+    "an array of its own": """
+        own = np.empty((3, n), np.float64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[2, k] = a[k]
+        for k in range(n):
+            a[k] = w[2, n - 1 - k]
+        keep_alive(own)
+    """,
+    "stores one by one": """
+        for k in range(n):
+            one_by_one()
+            a[k] = k
+    """,
+    "variables of every type": """
+        t = np.float32(0)
+        c = False
+        total = 0.0
+        for k in range(n):
+            t = t + s[6]
+            c = c or k == 5
+            total += x
+        s[0] = t
+        b[1] = c
+        a[0] = total
+    """,
+    "wrapped integers": """
+        u[0] = np.uint8(u[2] * np.uint8(2))
+        u[1] = np.uint8(u[0] - u[3])
+        i[0] = i[5] * 4
+    """,
+}
+
+
+@pytest.mark.parametrize("fastmath", [False, {"reassoc", "contract", "nsz"}], ids=["strict", "not strict"])
+@pytest.mark.parametrize("body", BODIES.values(), ids=BODIES)
+def test_it_does_what_numba_does(body: str, fastmath: bool | set[str]) -> None:
+    function = function_of(body, fastmath=fastmath)
+    found = Arrays().run(caller(address_of(function), 1))
+    with np.errstate(all="ignore"):
+        expected = Arrays().run(function)
+    for own, numbas in zip(found, expected, strict=True):
+        np.testing.assert_allclose(own, numbas, rtol=0 if not fastmath else 1e-15, atol=0)
+        if not fastmath and own.dtype.kind == "f":
+            numbers = ~np.isnan(own)
+            assert (np.signbit(own) == np.signbit(numbas))[numbers].all()
+
+
+REFUSED = {
+    "a variable of two types": """
+        t = 0
+        for k in range(n):
+            t = 0.5
+    """,
+    "several comparisons": """
+        if 0 < n < 5:
+            a[0] = 1.0
+    """,
+    "a call of something else": "a[0] = np.linalg.norm(a[0])",
+    "numbers of which Numba's type depends on more": "a[0] = u[0] + n",
+    "the elements of an array": """
+        for k in a:
+            pass
+    """,
+    "a truth value of a number": """
+        if n:
+            a[0] = 1.0
+    """,
+    "an array that stays": "own = np.empty(n, np.float64)",
+    "an attribute": "a[0] = a.size",
+    "a text": "t = 'x'",
+    "two arrays under one name": """
+        v = a
+        v = attach(context, 1, "int64[::1]", "i", "a i")
+    """,
+    "what is not there": "a[0] = nothing",
+    "assignments to several names": "p, q = 1, 2",
+    "a slice": "a[0:2] = 1.0",
+    "a library function that is not there": "a[0] = math.gamma(x)",
+}
+
+
+@pytest.mark.parametrize("body", REFUSED.values(), ids=REFUSED)
+def test_what_is_not_translated(body: str) -> None:
+    with pytest.raises(NotNativeError):
+        address_of(function_of(body))
+
+
+def test_what_was_refused_once_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    from polytune.runtime.native import translation
+
+    function = function_of("t = 'x'")
+    with pytest.raises(NotNativeError):
+        address_of(function)
+    monkeypatch.setattr(translation, "lower", None)
+    with pytest.raises(NotNativeError):
+        address_of(function)
+
+
+def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch) -> None:
+    function = function_of("a[0] = 1.0")
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")
+    with pytest.raises(NotNativeError, match="POLYTUNE_NATIVE"):
+        address_of(function)
