@@ -58,7 +58,7 @@ from polytune.schedule.rewrites.transposition import TRANSPOSED
 from polytune.show import show_dependences, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
-    View,
+    DeviceView,
     reason_for_processor_only,
     show_device_code,
     show_device_space,
@@ -283,7 +283,7 @@ class Stages:
             raise PolytuneError(f"no version of {self.scop.name} has {after!r}; they have {had}")
         return programs_text(programs)
 
-    def show(self, what: str, view: View | None = None) -> str:
+    def show(self, what: str, view: DeviceView | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
 
         Raises:
@@ -296,7 +296,7 @@ class Stages:
         if self.device_plan is None or self.partitioned is None:
             given_up = (*self._scheduled.given_up, *self._chosen.given_up)
             return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
-        return show(self.device_plan, self.partitioned, view or View())
+        return show(self.device_plan, self.partitioned, view or DeviceView())
 
 
 def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:
@@ -349,7 +349,7 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
 }
 """How each stage is printed."""
 
-SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, View], str]] = {
+SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
     **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),

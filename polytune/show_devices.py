@@ -8,10 +8,10 @@ from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store
-from polytune.codegen.partitioned import Part, PartitionedProgram
+from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.transfers import Axis, Box, Rows
+from polytune.codegen.transfers import Box, Rows, SubscriptRange
 from polytune.errors import PolytuneError
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
@@ -30,7 +30,7 @@ from polytune.show import show_tree
 
 
 @dataclass(frozen=True)
-class View:
+class DeviceView:
     """Which part of the device version is shown.
 
     Attributes:
@@ -75,7 +75,7 @@ def _obstacle(dependences: Dependences) -> str:
     return "no schedule found has independent iterations"
 
 
-def show_partition(plan: Plan, view: View) -> str:
+def show_partition(plan: Plan, view: DeviceView) -> str:
     """Per region the schedule tree that it leads to when as many members are split as may be: the set node's children
     are the partitions."""
     lines = []
@@ -94,7 +94,7 @@ def show_partition(plan: Plan, view: View) -> str:
     return "\n".join(lines)
 
 
-def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view: View) -> str:
+def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view: DeviceView) -> str:
     """The text that a device compiler is given, with a kernel for each region; it compiles as it is.
 
     Args:
@@ -120,7 +120,7 @@ def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view
     return "\n\n".join([PRELUDES[dialect].rstrip("\n"), *texts]) if texts else ""
 
 
-def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
+def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode | None:
     """A region's kernel as the run time has it; None where it has none."""
     kernel, arguments = part.kernel, part.arguments
     if kernel is None or arguments is None:
@@ -138,7 +138,7 @@ def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
     )
 
 
-def show_transfers(program: PartitionedProgram, view: View) -> str:
+def show_transfers(program: PartitionedProgram, view: DeviceView) -> str:
     """Per region what a part of it reads and writes, as ranges of the subscripts, ``start:stop:step``."""
     writer = SourceWriter()
     for number, part in _chosen(program, view):
@@ -178,10 +178,13 @@ def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
                 with writer.indented("else:"):
                     _write_rows(writer, array, otherwise)
         case For(variable, start, stop, step, Compute(operations=(Assign(target),))) if _is_last(variable, target):
-            places = [*(_text(subscript) for subscript in target.subscripts[:-1]), _ranges([Axis(start, stop, step)])]
+            places = [
+                *(_text(subscript) for subscript in target.subscripts[:-1]),
+                _ranges([SubscriptRange(start, stop, step)]),
+            ]
             writer.line(f"{array}[{', '.join(places)}]")
         case For(variable, start, stop, step, body):
-            with writer.indented(f"for {variable} in {_ranges([Axis(start, stop, step)])}:"):
+            with writer.indented(f"for {variable} in {_ranges([SubscriptRange(start, stop, step)])}:"):
                 _write_rows(writer, array, body)
         case Compute(operations=(Assign(target),)):
             writer.line(f"{array}[{', '.join(_text(subscript) for subscript in target.subscripts)}]")
@@ -197,7 +200,7 @@ def _is_last(variable: str, target: Element) -> bool:
     return last == Iterator(variable) and not any(Iterator(variable) in walk(subscript) for subscript in others)
 
 
-def _ranges(axes: Sequence[Axis]) -> str:
+def _ranges(axes: Sequence[SubscriptRange]) -> str:
     ranges = [f"{_text(axis.start)}:{_text(axis.stop)}" + (f":{axis.step}" if axis.step != 1 else "") for axis in axes]
     return ", ".join(ranges) or "the scalar"
 
@@ -227,7 +230,7 @@ def show_device_space(program: PartitionedProgram) -> str:
     )
 
 
-def _chosen(program: PartitionedProgram, view: View) -> list[tuple[int, Part]]:
+def _chosen(program: PartitionedProgram, view: DeviceView) -> list[tuple[int, PartitionedRegion]]:
     """The regions that a view shows.
 
     Raises:

@@ -19,7 +19,7 @@ from polytune.codegen.names import Namespace
 from polytune.codegen.source_loops import source_loops
 from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import storage_of
-from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
+from polytune.codegen.tiles.windows import WindowNames, ast_build, loops_of_schedule, schedule_depth
 from polytune.errors import PolytuneError, UnprovenError
 from polytune.frontend.expression import (
     Argument,
@@ -107,7 +107,7 @@ class CFunction:
 def source_order(scop: Scop) -> Node:
     """The loops of a kernel in source order, untiled, in the loop IR: isl's, or where those are not proven, the
     source's own."""
-    names = Names()
+    names = WindowNames()
     build = ast_build(scop.context, names, schedule_depth(scop.schedule.get_root()))
     try:
         return convert_node(loops_of_schedule(build, scop.schedule), scop)
@@ -149,7 +149,7 @@ def c_function(
 
 
 @dataclass(frozen=True)
-class _Place(Context):
+class _CPlace(Context):
     """Names as they are in the source where C allows it."""
 
     names: dict[str, str] = field(default_factory=dict)
@@ -361,9 +361,9 @@ class _FunctionWriter:
 
     # Expressions
 
-    def place(self, *, index: bool, names: dict[str, str] | None = None) -> _Place:
+    def place(self, *, index: bool, names: dict[str, str] | None = None) -> _CPlace:
         names = {**self.scalars, **self.parameters, **self.loop_names, **self.counters} if names is None else names
-        return _Place(self.element, index=index, names=names, extents=self.extents)
+        return _CPlace(self.element, index=index, names=names, extents=self.extents)
 
     def value(self, expression: Expression) -> str:
         return c_text(expression, self.place(index=False))

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 from polytune.codegen.vectors.expressions import (
+    AnyMask,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -105,7 +105,7 @@ class _Printer:
                 return f"{array}.shape[{dimension}]", _ATOM
             case Element() | Variable() | Lanes() | Spread() | Total() | Past():
                 return self.element(expression), _ATOM
-            case Between() | Either() | Chosen() | Shifted():
+            case Between() | AnyMask() | Chosen() | Shifted():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

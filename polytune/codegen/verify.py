@@ -35,10 +35,10 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.vectors.expressions import (
     VECTOR,
+    AnyMask,
     Apart,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -292,7 +292,7 @@ class _NodeVerifier(ABC):
                 return self.element(node)
             case Unary() | Binary() | Power() | Logical() | Compare() | Select() | Call() | Cast():
                 return self.operation(node)
-            case Lanes() | Spread() | Between() | Either() | Chosen() | Shifted() | Total() | Past():
+            case Lanes() | Spread() | Between() | AnyMask() | Chosen() | Shifted() | Total() | Past():
                 return self.vector(node)
         self.hold(False, f"the grammar has no expression {type(node).__name__}")
         raise AssertionError
@@ -353,7 +353,7 @@ class _NodeVerifier(ABC):
                 self.index(first)
                 self.index(last)
                 return Kind(MASK, lanes)
-            case Either(masks):
+            case AnyMask(masks):
                 known = [self.names[mask] for mask in masks if mask in self.names]
                 same = len(known) == len(masks) and all(kind == known[0] for kind in known)
                 self.hold(same and known[0].dtype == MASK, "masks that are joined differ", node)

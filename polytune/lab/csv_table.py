@@ -17,7 +17,7 @@ _BOOLEANS = {"true": True, "false": False}
 
 
 @dataclass(frozen=True)
-class Row:
+class CsvRow:
     """A line of the table: the cells by column, and the line's place."""
 
     cells: dict[str, str]
@@ -36,7 +36,7 @@ class Table:
     """
 
     columns: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[CsvRow, ...]
     cut_line: int | None
     lacks_newline: bool = False
 
@@ -79,12 +79,12 @@ def read_table(file: TextFile, words: Mapping[str, Collection[str]] = NO_WORDS) 
         if file.cut or not (has_all and columns[-1] in words and cells[-1].strip() in known):
             cut_line, lacks_newline = line, has_all and not file.cut and columns[-1] not in words
             lines.pop()
-    rows: list[Row] = []
+    rows: list[CsvRow] = []
     for cells, line in lines:
         place = Line(file.name, line)
         if len(cells) != len(columns):
             raise place.error(f"the line has {len(cells)} cells, the header {len(columns)} columns")
-        rows.append(Row(dict(zip(columns, map(str.strip, cells), strict=True)), place))
+        rows.append(CsvRow(dict(zip(columns, map(str.strip, cells), strict=True)), place))
     return Table(columns, tuple(rows), cut_line, lacks_newline)
 
 

@@ -18,7 +18,7 @@ from typing import Any
 from polytune.errors import RecordingError, SpaceError
 from polytune.lab.files import TextFile
 from polytune.lab.json_text import decode, why
-from polytune.lab.place import Line, Place, json_list, json_object, text
+from polytune.lab.place import FilePlace, Line, json_list, json_object, text
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.constraint import Constraint
 from polytune.tuner.spaces.parameters import Nominal, Ordinal, Parameter, parameter_from_json
@@ -65,7 +65,7 @@ def read_description(file: TextFile) -> Space:
 
 
 @dataclass(frozen=True)
-class Field(Place):
+class Field(FilePlace):
     """A field of a description, which is small enough to be found without its line."""
 
     file: str
@@ -105,7 +105,7 @@ def _with_valid_defaults(parameters: list[Parameter], constraints: list[Constrai
     return [replace(parameter, default=chosen[parameter.name]) for parameter in parameters]  # type: ignore[arg-type]
 
 
-def _parameter(entry: Any, place: Place) -> Parameter:
+def _parameter(entry: Any, place: FilePlace) -> Parameter:
     fields = json_object(entry, place)
     if isinstance(fields.get("Parameter"), dict):  # with its kind, range and condition, see `polytune.tuner.spaces.t1`
         return parameter_from_json(fields["Parameter"])
@@ -124,7 +124,7 @@ def _parameter(entry: Any, place: Place) -> Parameter:
     return Nominal(name, distinct, default=default)
 
 
-def _constraint(entry: Any, place: Place) -> Constraint:
+def _constraint(entry: Any, place: FilePlace) -> Constraint:
     fields = json_object(entry, place)
     if "Expression" not in fields:
         raise place.error("the condition lacks the field 'Expression'")

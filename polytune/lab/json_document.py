@@ -17,13 +17,15 @@ from typing import Any
 
 from polytune.lab.files import TextFile
 from polytune.lab.json_text import decode_at, why
-from polytune.lab.place import Line, Place
+from polytune.lab.place import FilePlace, Line
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _REMAINDER = re.compile(r"[\w.+-]*\s*\Z")  # what a number or a literal leaves that was cut off
 
 
-def same_parameters(entry: Entry, configuration: Mapping[str, object], first: Mapping[str, object], field: str) -> None:
+def same_parameters(
+    entry: JsonEntry, configuration: Mapping[str, object], first: Mapping[str, object], field: str
+) -> None:
     """See to it that a configuration has exactly the parameters of the first one.
 
     Args:
@@ -43,7 +45,7 @@ def same_parameters(entry: Entry, configuration: Mapping[str, object], first: Ma
 
 
 @dataclass(frozen=True)
-class Entry:
+class JsonEntry:
     """One element of the container.
 
     Attributes:
@@ -67,10 +69,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class EntryPlace(Place):
+class EntryPlace(FilePlace):
     """A field of an entry; its line is looked for only when it is needed, which is in refusals."""
 
-    entry: Entry
+    entry: JsonEntry
     path: tuple[str | int, ...]
 
     def __str__(self) -> str:
@@ -103,7 +105,7 @@ class Document:
         self._container = container
         self._text = file.text
         self.fields: dict[str, Any] = {}
-        self.entries: list[Entry] = []
+        self.entries: list[JsonEntry] = []
         self.closed = False
         self.cut_line: int | None = None
         self._positions: dict[str, int] = {}
@@ -161,7 +163,7 @@ class Document:
 
     def _read_entry(self, key: str | int, position: int) -> int:
         value, end = self._decode(position)
-        self.entries.append(Entry(self, key, value, position))
+        self.entries.append(JsonEntry(self, key, value, position))
         return end
 
     def _decode(self, position: int) -> tuple[Any, int]:

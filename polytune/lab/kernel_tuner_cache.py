@@ -12,7 +12,7 @@ from typing import Any
 
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile
-from polytune.lab.json_document import Document, Entry
+from polytune.lab.json_document import Document, JsonEntry
 from polytune.lab.place import duration, json_list, text
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per
@@ -53,7 +53,7 @@ def read_kernel_tuner_cache(file: TextFile) -> RecordedSpace:
 
 
 def _read_entry(
-    entry: Entry, names: list[str], values: Mapping[str, list[Any]], objective: str, recorder: Recorder
+    entry: JsonEntry, names: list[str], values: Mapping[str, list[Any]], objective: str, recorder: Recorder
 ) -> None:
     fields = entry.value
     if not isinstance(fields, dict):

@@ -7,7 +7,7 @@ from typing import Any
 
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile
-from polytune.lab.json_document import Document, Entry, same_parameters
+from polytune.lab.json_document import Document, JsonEntry, same_parameters
 from polytune.lab.place import duration, json_list, json_object, real_number, text
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
@@ -40,7 +40,7 @@ def read_ktt_json(file: TextFile) -> RecordedSpace:
     return recorder.build(file.name)
 
 
-def _configuration(entry: Entry) -> dict[str, Any]:
+def _configuration(entry: JsonEntry) -> dict[str, Any]:
     pairs = entry.value.get("Configuration") if isinstance(entry.value, dict) else None
     if not isinstance(pairs, list) or not pairs:
         raise entry.place("Configuration").error("a result must have the list of its parameters' values")
@@ -52,7 +52,7 @@ def _configuration(entry: Entry) -> dict[str, Any]:
     return configuration
 
 
-def _counters(entry: Entry) -> dict[str, float]:
+def _counters(entry: JsonEntry) -> dict[str, float]:
     """The sizes, the compiler's figures and the profiling counters of the only kernel function of a configuration."""
     results = json_list(entry.value.get("ComputationResults", []), entry.place("ComputationResults"))
     if len(results) != 1:

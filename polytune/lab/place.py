@@ -11,14 +11,14 @@ from typing import Any
 from polytune.errors import RecordingError
 
 
-class Place(ABC):
+class FilePlace(ABC):
     """A place in a recording; its text names the file, the line and the field."""
 
     @abstractmethod
     def __str__(self) -> str: ...
 
     @abstractmethod
-    def at(self, field: str) -> Place:
+    def at(self, field: str) -> FilePlace:
         """A field of what stands here."""
 
     def error(self, sentence: str) -> RecordingError:
@@ -27,7 +27,7 @@ class Place(ABC):
 
 
 @dataclass(frozen=True)
-class Line(Place):
+class Line(FilePlace):
     """A line of a file, or a field in it.
 
     Attributes:
@@ -47,7 +47,7 @@ class Line(Place):
         return Line(self.file, self.line, field)
 
 
-def duration(value: Any, place: Place, seconds_per_unit: float) -> float:
+def duration(value: Any, place: FilePlace, seconds_per_unit: float) -> float:
     """A measured time in seconds.
 
     Args:
@@ -66,7 +66,7 @@ def duration(value: Any, place: Place, seconds_per_unit: float) -> float:
     return number * seconds_per_unit
 
 
-def real_number(value: Any, place: Place) -> float:
+def real_number(value: Any, place: FilePlace) -> float:
     """A number, or text that is one, as a float; infinities and NaN are let through.
 
     Raises:
@@ -82,7 +82,7 @@ def real_number(value: Any, place: Place) -> float:
     raise _misplaced(value, "a number", place)
 
 
-def json_object(value: Any, place: Place) -> dict[str, Any]:
+def json_object(value: Any, place: FilePlace) -> dict[str, Any]:
     """An object of JSON.
 
     Raises:
@@ -93,7 +93,7 @@ def json_object(value: Any, place: Place) -> dict[str, Any]:
     raise _misplaced(value, "an object", place)
 
 
-def json_list(value: Any, place: Place) -> list[Any]:
+def json_list(value: Any, place: FilePlace) -> list[Any]:
     """A list of JSON.
 
     Raises:
@@ -104,7 +104,7 @@ def json_list(value: Any, place: Place) -> list[Any]:
     raise _misplaced(value, "a list", place)
 
 
-def text(value: Any, place: Place) -> str:
+def text(value: Any, place: FilePlace) -> str:
     """A text.
 
     Raises:
@@ -121,5 +121,5 @@ def _shortened(value: Any) -> str:
     return written if len(written) <= 40 else f"{written[:18]}...{written[-18:]}"
 
 
-def _misplaced(value: Any, wanted: str, place: Place) -> RecordingError:
+def _misplaced(value: Any, wanted: str, place: FilePlace) -> RecordingError:
     return place.error(f"{reprlib.repr(value)} stands where {wanted} belongs")

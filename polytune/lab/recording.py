@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import RecordingError
-from polytune.lab.place import Place
+from polytune.lab.place import FilePlace
 from polytune.tuner.spaces.finite import FiniteSpace
 
 OK = "ok"
@@ -118,7 +118,7 @@ class Recorder:
         status: str = OK,
         counters: Mapping[str, float] | None = None,
         *,
-        place: Place,
+        place: FilePlace,
     ) -> None:
         """Take one record.
 

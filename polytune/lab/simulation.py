@@ -21,7 +21,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 
 @dataclass(frozen=True)
-class Plan:
+class SimulationPlan:
     """Which runs to make: every search, with every budget, so many times.
 
     A run is told its budget, for some searches plan by it; so each budget has runs of its own.
@@ -68,7 +68,7 @@ def simulate(
 
     Args:
         recorded: the space.
-        searches, budgets, repeats, seed: as for `Plan`.
+        searches, budgets, repeats, seed: as for `SimulationPlan`.
         jobs: in how many processes.  With more than one, a script that calls this must be guarded by
             ``if __name__ == "__main__":``, as `multiprocessing` asks for.
         settings: of searches, by their names, where the defaults are not meant.
@@ -76,7 +76,7 @@ def simulate(
     Raises:
         SearchError: there is no search of a name.
     """
-    plan = Plan(searches, budgets, repeats, seed)
+    plan = SimulationPlan(searches, budgets, repeats, seed)
     runs = make_runs(recorded, plan.tasks(), seed, jobs, settings)
     return Results.ordered(Setting.of(recorded, seed), runs, searches)
 

@@ -10,8 +10,8 @@ from typing import Any
 from polytune.errors import SpaceError
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile, device_by_name
-from polytune.lab.json_document import Document, Entry, same_parameters
-from polytune.lab.place import Place, duration, json_list, json_object
+from polytune.lab.json_document import Document, JsonEntry, same_parameters
+from polytune.lab.place import FilePlace, duration, json_list, json_object
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
 from polytune.tuner.spaces.space import Space
@@ -59,14 +59,14 @@ def _file_unit(document: Document) -> str | None:
     return unit_of(text, document.field_place("metadata").at("metadata.timeunit"))
 
 
-def _configuration(entry: Entry) -> dict[str, Any]:
+def _configuration(entry: JsonEntry) -> dict[str, Any]:
     configuration = entry.value.get("configuration") if isinstance(entry.value, dict) else None
     if not isinstance(configuration, dict) or not configuration:
         raise entry.place("configuration").error("a result must have a configuration with the values of the parameters")
     return configuration
 
 
-def _times(entry: Entry, file_unit: str | None) -> list[float]:
+def _times(entry: JsonEntry, file_unit: str | None) -> list[float]:
     """The single run times if they are there, else the objective's measurement; in seconds."""
     objectives = json_list(entry.value.get("objectives") or ["time"], entry.place("objectives"))
     measurements = [
@@ -84,13 +84,13 @@ def _times(entry: Entry, file_unit: str | None) -> list[float]:
     return [duration(measurements[number].get("value"), entry.place("measurements", number, "value"), scale)]
 
 
-def _list(fields: dict[str, Any], name: str, place: Place) -> list[Any]:
+def _list(fields: dict[str, Any], name: str, place: FilePlace) -> list[Any]:
     """The list in a field; an empty one where the field is missing or null."""
     value = fields.get(name)
     return [] if value is None else json_list(value, place)
 
 
-def _unit(entry: Entry, number: int | None, file_unit: str | None) -> str:
+def _unit(entry: JsonEntry, number: int | None, file_unit: str | None) -> str:
     """The unit of a result's times: that of its measurement, or else of the file; both must be one."""
     text = None if number is None else entry.value["measurements"][number].get("unit")
     if not text:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from polytune.lab.place import Place, text
+from polytune.lab.place import FilePlace, text
 
 _SECONDS = {
     "s": 1.0,
@@ -22,7 +22,7 @@ _SPELLINGS = {
 }
 
 
-def unit_of(name: Any, place: Place) -> str:
+def unit_of(name: Any, place: FilePlace) -> str:
     """The unit's symbol: ``s``, ``ms``, ``us`` or ``ns``.
 
     Raises:

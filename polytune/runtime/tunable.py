@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from polytune.errors import PolytuneError
 from polytune.runtime.settled import SettledCalls
-from polytune.runtime.tuned_files import Entry, read_tuned, write_tuned
+from polytune.runtime.tuned_files import TunedEntry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
@@ -126,7 +126,7 @@ class TunableKernel(ABC):
         entries = []
         for tuner in self.tuners.values():
             if tuner.best is not None and tuner.key is not None:
-                entries.append(Entry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
+                entries.append(TunedEntry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
         write_tuned(path, entries)
 
     def load(self, path: str | os.PathLike[str]) -> int:

@@ -10,12 +10,12 @@ from typing import Any, NamedTuple
 
 from polytune.errors import HistoryError
 
-__all__ = ["Entry", "read_tuned", "write_tuned"]
+__all__ = ["TunedEntry", "read_tuned", "write_tuned"]
 
 _FORMAT = 1
 
 
-class Entry(NamedTuple):
+class TunedEntry(NamedTuple):
     """The best configuration for calls of one size.
 
     Attributes:
@@ -33,7 +33,7 @@ class Entry(NamedTuple):
     seconds: float
 
 
-def write_tuned(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
+def write_tuned(path: str | os.PathLike[str], entries: Iterable[TunedEntry]) -> None:
     """Write a file, in one step.
 
     Raises:
@@ -51,7 +51,7 @@ def write_tuned(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
         beside.unlink(missing_ok=True)
 
 
-def read_tuned(path: str | os.PathLike[str]) -> list[Entry]:
+def read_tuned(path: str | os.PathLike[str]) -> list[TunedEntry]:
     """Read a file that `write_tuned` wrote.
 
     Raises:
@@ -68,7 +68,7 @@ def read_tuned(path: str | os.PathLike[str]) -> list[Entry]:
     if document["polytune_tuned"] != _FORMAT:
         raise HistoryError(f"{path} was written by a newer polytune, format {document['polytune_tuned']!r}")
     try:
-        entries = [Entry(**each) for each in document["entries"]]
+        entries = [TunedEntry(**each) for each in document["entries"]]
     except (KeyError, TypeError) as error:
         raise HistoryError(f"{path} is no file of tuned configurations: an entry lacks something ({error})") from error
     for each in entries:

@@ -11,7 +11,7 @@ import pytest
 from polytune.errors import SearchError
 from polytune.lab import simulate, simulation
 from polytune.lab.run import Run, Task, make_run
-from polytune.lab.simulation import Plan, make_runs
+from polytune.lab.simulation import SimulationPlan, make_runs
 
 
 def test_a_run_looks_up_what_the_search_asks_for(recorded):
@@ -44,7 +44,7 @@ def test_a_run_depends_on_what_it_is_alone(recorded):
 
 
 def test_processes_change_nothing(recorded):
-    tasks = Plan(["random", "annealing"], [5, 10], 2).tasks()
+    tasks = SimulationPlan(["random", "annealing"], [5, 10], 2).tasks()
     alone = list(make_runs(recorded, tasks, 3, jobs=1))
     together = list(make_runs(recorded, tasks, 3, jobs=2))
     assert sorted(map(repr, together)) == sorted(map(repr, alone))
@@ -57,7 +57,7 @@ def _is_killed(task):
 def test_a_process_that_is_killed_is_a_sentence(recorded, monkeypatch):
     monkeypatch.setattr(simulation, "_work", _is_killed)
     with pytest.raises(SearchError, match="one of the processes that run the searches was killed"):
-        list(make_runs(recorded, Plan(["random"], [5], 4).tasks(), 3, jobs=2))
+        list(make_runs(recorded, SimulationPlan(["random"], [5], 4).tasks(), 3, jobs=2))
 
 
 def test_random_search_finds_what_it_must(recorded):
@@ -76,17 +76,17 @@ def test_random_search_finds_what_it_must(recorded):
 
 
 def test_repeats_come_last_in_a_plan():
-    tasks = Plan(["a_search", "random"][1:], [20, 10, 20], 2).tasks()
+    tasks = SimulationPlan(["a_search", "random"][1:], [20, 10, 20], 2).tasks()
     assert tasks == [Task("random", b, r) for r in (0, 1) for b in (10, 20)]
 
 
 def test_what_cannot_be_planned():
     with pytest.raises(SearchError, match=r"no search 'genetics'.*'genetic'"):
-        Plan(["genetics"], [10], 1)
+        SimulationPlan(["genetics"], [10], 1)
     with pytest.raises(SearchError, match="must be at least 1"):
-        Plan(["random"], [0], 1)
+        SimulationPlan(["random"], [0], 1)
     with pytest.raises(SearchError, match="must be at least 1"):
-        Plan(["random"], [10], 0)
+        SimulationPlan(["random"], [10], 0)
 
 
 def test_summary(recorded):

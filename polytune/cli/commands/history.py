@@ -22,7 +22,7 @@ from polytune.history import Measurement, Store, default_store
 
 
 @dataclass(frozen=True)
-class Entry:
+class HistoryEntry:
     """What is known of one kernel, for arguments of one shape, on one machine.
 
     Attributes:
@@ -36,7 +36,7 @@ class Entry:
     measurements: tuple[Measurement, ...]
 
     @classmethod
-    def all_of(cls, measurements: Iterable[Measurement]) -> list[Entry]:
+    def all_of(cls, measurements: Iterable[Measurement]) -> list[HistoryEntry]:
         """The entries of measurements that a store gave, in its order."""
         grouped = itertools.groupby(measurements, lambda m: (m.kernel, m.shape, m.machine))
         return [cls(*key, tuple(group)) for key, group in grouped]
@@ -105,7 +105,7 @@ def history(
             else "one KERNEL at most; its hash belongs in quotes with its name"
         )
     store = default_store()
-    entries = chosen(Entry.all_of(store.all()), kernel)
+    entries = chosen(HistoryEntry.all_of(store.all()), kernel)
     if forget:
         count = _forget(store, entries, kernel, confirmed=yes)
         if as_json:
@@ -123,7 +123,7 @@ def history(
             print_table(_measurements(entry))
 
 
-def chosen(entries: Sequence[Entry], kernel: str | None) -> list[Entry]:
+def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryEntry]:
     """The entries of a kernel, given by its name or by its name and hash; all entries for None.
 
     Raises:
@@ -140,7 +140,7 @@ def chosen(entries: Sequence[Entry], kernel: str | None) -> list[Entry]:
     return found
 
 
-def _forget(store: Store, entries: Sequence[Entry], kernel: str | None, *, confirmed: bool) -> int:
+def _forget(store: Store, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
     """Delete the entries, once a person has said so; how many measurements they had."""
     count = sum(len(entry.measurements) for entry in entries)
     what = _counted(count, "measured configuration")
@@ -151,7 +151,7 @@ def _forget(store: Store, entries: Sequence[Entry], kernel: str | None, *, confi
     return sum(store.clear(name) for name in dict.fromkeys(entry.kernel for entry in entries))
 
 
-def _overview(entries: Sequence[Entry]) -> Table:
+def _overview(entries: Sequence[HistoryEntry]) -> Table:
     machines = {entry.machine for entry in entries}
     table = Table(box=None, pad_edge=False, title=Text(f"on {min(machines)}") if len(machines) == 1 else None)
     table.title_justify = "left"
@@ -176,7 +176,7 @@ def _overview(entries: Sequence[Entry]) -> Table:
     return table
 
 
-def _measurements(entry: Entry) -> Table:
+def _measurements(entry: HistoryEntry) -> Table:
     title = Text(f"{entry.kernel}, {entry.shape}, on {entry.machine}")
     table = Table(box=None, pad_edge=False, title=title, title_justify="left")
     table.add_column("configuration", overflow="fold")

@@ -83,10 +83,10 @@ def inspect(
         kernel = kernel.strict
     with progress.status(f"analysing {kernel.__name__}"):
         types = complete_signature(kernel.__wrapped__, signature)
-        from polytune.show_devices import View
+        from polytune.show_devices import DeviceView
 
         stages = kernel.stages(types)
-        text = stages.show_loops(after) if after else stages.show(show.value, View(region, chosen))
+        text = stages.show_loops(after) if after else stages.show(show.value, DeviceView(region, chosen))
         if picture is not None:
             write_space(kernel.space_of(types), kernel.__name__, picture)
     if as_json:

@@ -23,7 +23,7 @@ from polytune.errors import SearchError
 if TYPE_CHECKING:
     from polytune.lab.results import Results, Setting
     from polytune.lab.run import Run, Task
-    from polytune.lab.simulation import Plan
+    from polytune.lab.simulation import SimulationPlan
 
 
 class Counters(StrEnum):
@@ -84,9 +84,9 @@ def simulate(
         raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
     from polytune.lab import load
     from polytune.lab.results import Setting
-    from polytune.lab.simulation import Plan, make_runs
+    from polytune.lab.simulation import SimulationPlan, make_runs
 
-    plan = Plan(searches, budget or [100], repeat, seed)
+    plan = SimulationPlan(searches, budget or [100], repeat, seed)
     settings: dict[str, dict[str, Any]] = {}
     options = ""
     with progress.status(f"reading {space}"):
@@ -114,7 +114,11 @@ def simulate(
 
 
 def _run(
-    setting: Setting, plan: Plan, make: Callable[[list[Task]], Iterator[Run]], output: Path | None, resume: bool
+    setting: Setting,
+    plan: SimulationPlan,
+    make: Callable[[list[Task]], Iterator[Run]],
+    output: Path | None,
+    resume: bool,
 ) -> tuple[Results, int]:
     """The results, and how many runs there should be; fewer are there after an interrupt."""
     from polytune.lab.results import Results

@@ -16,7 +16,7 @@ from polytune.cli.target import load_kernel
 
 if TYPE_CHECKING:
     from polytune.cli.recording import Recorded
-    from polytune.cli.tuning import Outcome
+    from polytune.cli.tuning import TuningOutcome
 
 
 def tune(
@@ -53,9 +53,9 @@ def tune(
         else:
             results.print(Text(_recorded_summary(recorded, record)))
         return
-    from polytune.cli.tuning import Limits, tune_kernel
+    from polytune.cli.tuning import TuningLimits, tune_kernel
 
-    outcome = tune_kernel(kernel, sizes, Limits(calls, seconds))
+    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds))
     if as_json:
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
     else:
@@ -89,7 +89,7 @@ def parse_size(text: str) -> tuple[str, int]:
     return name, int(value)
 
 
-def _table(outcome: Outcome) -> Table:
+def _table(outcome: TuningOutcome) -> Table:
     table = Table(box=None, pad_edge=False)
     table.add_column("configuration", overflow="fold")
     table.add_column("ms", justify="right")
@@ -101,7 +101,7 @@ def _table(outcome: Outcome) -> Table:
     return table
 
 
-def _summary(outcome: Outcome) -> str:
+def _summary(outcome: TuningOutcome) -> str:
     state = "converged" if outcome.converged else "not converged: more --calls or --seconds may find better"
     return f"{outcome.calls} calls in {outcome.elapsed:.1f} s, {state}"
 

@@ -14,7 +14,7 @@ from polytune.schedule.regions import Region
 from polytune.schedule.unions import isl_id, parameter
 
 
-class Names:
+class WindowNames:
     """Names for loop variables and window bounds."""
 
     def loop(self, depth: int) -> str:
@@ -32,7 +32,7 @@ class Names:
         return generated(f"t{member}")
 
 
-def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl.AstBuild:
+def ast_build(context: isl.Set, names: WindowNames, depth: int, first: int = 0) -> isl.AstBuild:
     """What makes an AST of so many nested loops, the first of them with the name of the loop at depth ``first``."""
     isl_context = context.get_ctx()
     isl_context.set_ast_build_detect_min_max(1)
@@ -107,7 +107,7 @@ def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
     return isl.Set.from_union_set(domain.apply(positions)).coalesce()
 
 
-def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names) -> tuple[TiledMember, ...]:
+def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: WindowNames) -> tuple[TiledMember, ...]:
     """Per member of the band its least value and one more than its greatest, where there is any work.
 
     Raises:
@@ -123,7 +123,7 @@ def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names
     return found
 
 
-def range_of(values: isl.Set, nonempty: isl.Set, names: Names) -> TiledMember:
+def range_of(values: isl.Set, nonempty: isl.Set, names: WindowNames) -> TiledMember:
     """The least of some values ``{ [v] }``, and one more than the greatest, where there is any."""
     build = ast_build(nonempty, names, 0)
     lower = convert_expression(build.expr_from_pw_aff(values.dim_min(0).gist(nonempty).coalesce()))

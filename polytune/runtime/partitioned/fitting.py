@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.choices import BLOCK, DEPTH, HEIGHT, POINTS_X, POINTS_Y
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.tuner import Constraint
@@ -17,7 +17,7 @@ _FIRST = {choice.name: choice.default for choice in (POINTS_X, POINTS_Y, DEPTH)}
 _FIRST_HEIGHTS = tuple(height for height in reversed(HEIGHT.values) if height <= HEIGHT.default)
 
 
-def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> list[Constraint]:
+def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, DeviceLimits]) -> list[Constraint]:
     """What the parameters of a partition must satisfy for the kernels of all regions to fit where it runs.
 
     How many registers a kernel needs is not known before it is compiled.
@@ -77,7 +77,7 @@ def _shared_memory(number: int, code: DeviceCode) -> str:
     )
 
 
-def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> dict[str, Any]:
+def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, DeviceLimits]) -> dict[str, Any]:
     """The values that the search begins with, which fit into every device: a block of as many threads as can be, and
     shared memory where it is large enough, and where copying to it brings anything nearer.
 

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.fitting import constraints_of, first_shape
@@ -36,7 +36,7 @@ VERSION = "partitioned"
 """The version that is shared among platforms."""
 
 
-def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Limits]) -> Space:
+def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, DeviceLimits]) -> Space:
     """A kernel's space with the version that is shared among the processor and devices.
 
     Args:
@@ -72,7 +72,7 @@ def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Li
     return Space(parameters, (*space.constraints, *_uses_a_device(partitions), *fitting))
 
 
-def on_device(partitioned: Partitioned, platform: str, limits: Limits) -> Space:
+def on_device(partitioned: Partitioned, platform: str, limits: DeviceLimits) -> Space:
     """The space of a kernel whose arrays are at home on a device: everything runs there that can.
 
     Args:
@@ -93,7 +93,7 @@ def on_device(partitioned: Partitioned, platform: str, limits: Limits) -> Space:
 
 
 def _partition(
-    number: int, partitioned: Partitioned, limits: Mapping[str, Limits]
+    number: int, partitioned: Partitioned, limits: Mapping[str, DeviceLimits]
 ) -> list[Nominal | Ordinal | Integer | Ratio]:
     """The parameters of one partition, there where it runs on a device."""
     codes = partitioned.codes

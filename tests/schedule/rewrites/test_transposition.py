@@ -198,6 +198,6 @@ def test_copies_of_elements_that_are_many_polyhedra_are_given_up() -> None:
     types = (("n", ScalarType("int64")), ("m", ScalarType("int64")), ("A", ArrayType("int64", 2)))
     stages = Stages(many_polyhedra, Signature(types), True)
     begun = time.thread_time()
-    assert [candidate.name for candidate in stages.candidates][0] == "source"
+    assert next(candidate.name for candidate in stages.candidates) == "source"
     assert any(each.startswith(TRANSPOSED.name) for each in stages.given_up)
     assert time.thread_time() - begun < 60
