@@ -18,6 +18,7 @@ SHARED = {
     "polytune.caches",
     "polytune.conversions",
     "polytune.errors",
+    "polytune.files",
     "polytune.signature",
     "polytune.version",
 }
@@ -106,7 +107,7 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "signature", "version"):
+    for name in ("caches", "conversions", "errors", "files", "signature", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

@@ -10,7 +10,6 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -18,6 +17,7 @@ from types import TracebackType
 from typing import IO, Any
 
 from polytune.errors import RecordingError
+from polytune.files import replace_text
 from polytune.lab.early_end import warn_of_cut
 from polytune.lab.files import TextFile, read
 from polytune.lab.json_text import TooLargeError, decode, why
@@ -59,9 +59,7 @@ class RunLog:
                 raise _mismatch(path, found.setting, setting)
             self.runs = list(found.runs)
         # Written anew, so that a line that was cut off is gone.
-        temporary = path.with_name(path.name + ".new")
-        temporary.write_text("".join(_line(document) for document in [setting.to_json(), *_documents(self.runs)]))
-        os.replace(temporary, path)
+        replace_text(path, "".join(_line(document) for document in [setting.to_json(), *_documents(self.runs)]))
         self._stream: IO[str] = path.open("a", encoding="utf-8")
 
     def __enter__(self) -> RunLog:
@@ -106,9 +104,7 @@ def write_results(path: Path, results: Results) -> None:
         text = _to_csv(results)
     else:
         raise RecordingError(f"{path}: results are written as .json or .csv")
-    temporary = path.with_name(path.name + ".new")
-    temporary.write_text(text, encoding="utf-8")
-    os.replace(temporary, path)
+    replace_text(path, text)
 
 
 def read_results(path: Path) -> Results:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polytune.errors import HistoryError
+from polytune.files import replace_text
 
 __all__ = ["TunedEntry", "read_tuned", "write_tuned"]
 
@@ -41,14 +42,10 @@ def write_tuned(path: str | os.PathLike[str], entries: Iterable[TunedEntry]) -> 
     """
     file = Path(path)
     document = {"polytune_tuned": _FORMAT, "entries": [each._asdict() for each in entries]}
-    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
-        beside.write_text(json.dumps(document, indent=1, default=dict) + "\n", encoding="utf-8")
-        os.replace(beside, file)
+        replace_text(file, json.dumps(document, indent=1, default=dict) + "\n")
     except OSError as error:
         raise HistoryError(f"{file} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
 def read_tuned(path: str | os.PathLike[str]) -> list[TunedEntry]:
