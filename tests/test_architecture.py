@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
 from collections.abc import Container, Mapping
@@ -39,11 +40,18 @@ COMPILE_TIME_ONLY = {"islpy", "sympy"}
 RUN_TIME = ("runtime", "tuner", "history", "lab")
 
 
+@functools.cache
+def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(
+        node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
+
+
 def imports(file: Path) -> set[str]:
     """The full names of the modules that a file imports anywhere in it, also within functions."""
     package = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts[:-1])
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in import_nodes(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -137,7 +145,7 @@ def module_name(file: Path) -> str:
 def named_modules(file: Path, modules: Container[str]) -> set[str]:
     """The modules of the package that a file imports; of ``from package import module``, the module."""
     found = imports(file)
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in import_nodes(file):
         if isinstance(node, ast.ImportFrom) and node.module:
             members = {f"{node.module}.{alias.name}" for alias in node.names}
             inside = {member for member in members if member in modules}
