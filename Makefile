@@ -15,21 +15,32 @@ VENV := .venv
 RUN := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test fuzz lint format clean help
+.PHONY: demo test quick coverage fuzz lint format clean help
 
 help:
-	@echo "make demo    tune PolyBench gemm and compare it with NumPy and Numba"
-	@echo "make test    run the tests"
-	@echo "make fuzz    try random programs for SECONDS=600, from number START= on"
-	@echo "make lint    check style and types"
-	@echo "make format  rewrite the sources in the project's style"
-	@echo "make clean   remove .venv and the tools' caches"
+	@echo "make demo        tune PolyBench gemm and compare it with NumPy and Numba"
+	@echo "make test        run the tests"
+	@echo "make quick       run the tests of the frontend, of spaces and of the architecture, and a slice of every other folder"
+	@echo "make coverage    run the tests and print what share of the lines they run"
+	@echo "make fuzz        try random programs for SECONDS=600, from number START= on"
+	@echo "make lint        check style and types"
+	@echo "make format      rewrite the sources in the project's style"
+	@echo "make clean       remove .venv and the tools' caches"
 
 demo: $(INSTALLED)
 	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && POLYTUNE_CACHE_DIR=$$cache $(RUN) examples/demo.py
 
 test: $(INSTALLED)
-	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES)
+	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup
+
+quick: $(INSTALLED)
+	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup -m quick
+
+# Python 3.12 and later count lines without a call for each of them; what Numba compiles is not counted anywhere.
+coverage: $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[coverage]'
+	COVERAGE_CORE=$$($(RUN) -c 'import sys; print("sysmon" if sys.version_info >= (3, 12) else "ctrace")') \
+	  NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup --cov --cov-report=term:skip-covered
 
 fuzz: $(INSTALLED)
 	$(RUN) -m tests.fuzz --seconds $(SECONDS) --processes $(FUZZ_PROCESSES) $(if $(START),--start $(START))
@@ -44,7 +55,7 @@ format: $(INSTALLED)
 	$(RUN) -m ruff format .
 
 clean:
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage
 
 # The stamp is written last, so that an installation that was interrupted is done again.
 $(INSTALLED): pyproject.toml

@@ -3,26 +3,42 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import Protocol
 
 import islpy as isl
 
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
+from polytune.pipeline import Stages
+from polytune.runtime.invocation import Outcome
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION
-from polytune.schedule.analysis.bands import Obstacle
-from polytune.schedule.analysis.loop_report import LoopReport, report_loops
+from polytune.runtime.tunable import Case
+from polytune.schedule.analysis.loop_report import LoopReport, obstacle_text, report_loops
 from polytune.schedule.regions import Plan, Region, RegionKind
-from polytune.tuner import Nominal, Space
-
-if TYPE_CHECKING:
-    from polytune.kernel import Kernel
-    from polytune.pipeline import Stages
+from polytune.signature import Signature
+from polytune.tuner import Configuration, Nominal, OnlineTuner, Space
 
 
-def explain(kernel: Kernel) -> str:
+class Explained(Protocol):
+    """What of a kernel is explained, as `polytune.Kernel` has it."""
+
+    __name__: str
+
+    @property
+    def tuners(self) -> Mapping[Case, OnlineTuner]: ...
+
+    @property
+    def shared(self) -> Mapping[Case, tuple[Configuration, Outcome]]: ...
+
+    def stages(self, signature: Signature | None = None) -> Stages: ...
+
+    def space_of(self, signature: Signature) -> Space: ...
+
+
+def explain(kernel: Explained) -> str:
     """The loops of the source, the versions made of them, and per problem size what tuning has found, cost and
     saved."""
     tuners = kernel.tuners
@@ -75,22 +91,6 @@ def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
     for obstacle in dict.fromkeys(report.obstacles):
         lines.append("      " + obstacle_text(obstacle, scop))
     return lines
-
-
-def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
-    """A dependence between iterations as a sentence with source lines."""
-    source, sink = scop.statement(obstacle.source), scop.statement(obstacle.sink)
-    if obstacle.kind == "order":
-        return (
-            f"line {sink.location.line} overwrites {obstacle.array} that line {source.location.line} "
-            f"uses in an earlier iteration"
-        )
-    if obstacle.kind == "reduction" and source.reduction is not None:
-        return f"line {source.location.line} accumulates into {obstacle.array} ({source.reduction.operator})"
-    return (
-        f"line {sink.location.line} reads {obstacle.array} that line {source.location.line} "
-        f"computes in an earlier iteration"
-    )
 
 
 def explain_versions(stages: Stages) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import keyword
-import os
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import fields
@@ -14,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from polytune.errors import PolytuneError
+from polytune.files import replace_text
 from polytune.history import default_store, machine_key
 from polytune.runtime.cache_key import runtime_digest
 from polytune.runtime.embedded import text_digest
@@ -56,8 +56,8 @@ def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True, t
     directory.mkdir(parents=True, exist_ok=True)
     earlier = set(_modules_of(directory))
     for name, text in modules.items():
-        _write(directory / name, text)
-    _write(directory / "__init__.py", initial)
+        replace_text(directory / name, text)
+    replace_text(directory / "__init__.py", initial)
     for name in earlier - set(modules):
         (directory / name).unlink(missing_ok=True)
 
@@ -165,13 +165,3 @@ def _modules_of(directory: Path) -> Iterator[str]:
         for line in text.splitlines():
             if line.startswith("from . import _"):
                 yield f"{line.removeprefix('from . import ')}.py"
-
-
-def _write(path: Path, text: str) -> None:
-    """Write a file in one step: an application that is just starting reads all of the old text or all of the new."""
-    beside = path.with_name(f"{path.name}.{os.getpid()}.tmp")
-    try:
-        beside.write_text(text, encoding="utf-8", newline="\n")
-        os.replace(beside, path)
-    finally:
-        beside.unlink(missing_ok=True)

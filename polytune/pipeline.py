@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import cached_property, wraps
+from functools import cached_property, partial, wraps
 from types import FunctionType
 from typing import TypeVar
 
@@ -26,6 +26,7 @@ from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
+from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
@@ -57,7 +58,7 @@ from polytune.schedule.rewrites.transposition import TRANSPOSED
 from polytune.show import show_dependences, show_schedules, show_scop, show_space
 from polytune.show_c import show_c
 from polytune.show_devices import (
-    View,
+    DeviceView,
     reason_for_processor_only,
     show_device_code,
     show_device_space,
@@ -282,7 +283,7 @@ class Stages:
             raise PolytuneError(f"no version of {self.scop.name} has {after!r}; they have {had}")
         return programs_text(programs)
 
-    def show(self, what: str, view: View | None = None) -> str:
+    def show(self, what: str, view: DeviceView | None = None) -> str:
         """A stage as text, for people: one of ``SHOWN``, or of ``SHOWN_OF_DEVICES``, of which a view may be given.
 
         Raises:
@@ -295,7 +296,7 @@ class Stages:
         if self.device_plan is None or self.partitioned is None:
             given_up = (*self._scheduled.given_up, *self._chosen.given_up)
             return reason_for_processor_only(self.dependences, given_up, is_parallel=self.device_plan is not None)
-        return show(self.device_plan, self.partitioned, view or View())
+        return show(self.device_plan, self.partitioned, view or DeviceView())
 
 
 def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:
@@ -348,10 +349,9 @@ SHOWN: dict[str, Callable[[Stages], str]] = {
 }
 """How each stage is printed."""
 
-SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, View], str]] = {
+SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str]] = {
     "partition": lambda plan, program, view: show_partition(plan, view),
-    "cuda": lambda plan, program, view: show_device_code(plan, program, "cuda", view),
-    "opencl": lambda plan, program, view: show_device_code(plan, program, "opencl", view),
+    **{kind: partial(show_device_code, kind) for kind in KINDS},
     "transfers": lambda plan, program, view: show_transfers(program, view),
 }
 """How the stages of the version for devices are printed."""

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
+from polytune.codegen.loops import Program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.results import result_text
+from polytune.codegen.sizes import size_choices, teams_of
 from polytune.frontend.expression import Expression
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences
@@ -68,13 +69,9 @@ def show_tree(schedule: isl.Schedule) -> str:
 def show_space(programs: Sequence[Program]) -> str:
     """The tunable choices, one parameter a line."""
     lines = [f"version: one of {', '.join(program.name for program in programs)}"]
-    teams = ", ".join(program.name for program in programs if program.team)
-    if teams:
-        lines.append(f"threads: from 1 to the number of cores, when version is one of {teams}")
-    for member in range(max((program.tile_depth for program in programs), default=0)):
-        tiled = ", ".join(program.name for program in programs if program.tile_depth > member)
-        lines.append(f"tile_{member}: from 1 to {LARGEST_TILE}, by ratio, when version is one of {tiled}")
-    for member in range(max((len(program.outer) for program in programs), default=0)):
-        nested = ", ".join(program.name for program in programs if len(program.outer) > member)
-        lines.append(f"outer_{member}: from 1 to {MOST_INNER_TILES} tiles, by ratio, when version is one of {nested}")
+    if teams := teams_of(programs):
+        lines.append(f"threads: from 1 to the number of cores, when version is one of {', '.join(teams)}")
+    for size in size_choices(programs):
+        versions = ", ".join(size.versions)
+        lines.append(f"{size.name}: from 1 to {size.most} {size.unit}, by ratio, when version is one of {versions}")
     return "\n".join(lines)

@@ -8,20 +8,20 @@ from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store
-from polytune.codegen.partitioned import Part, PartitionedProgram
+from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.transfers import Axis, Box, Rows
+from polytune.codegen.transfers import Box, Rows, SubscriptRange
 from polytune.errors import PolytuneError
-from polytune.explanation import obstacle_text
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
-from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.devices.backends import PRELUDES
+from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.loop_report import report_loops
+from polytune.schedule.analysis.loop_report import obstacle_text, report_loops
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import partition, splits_of
 from polytune.schedule.regions import Plan
@@ -30,7 +30,7 @@ from polytune.show import show_tree
 
 
 @dataclass(frozen=True)
-class View:
+class DeviceView:
     """Which part of the device version is shown.
 
     Attributes:
@@ -75,7 +75,7 @@ def _obstacle(dependences: Dependences) -> str:
     return "no schedule found has independent iterations"
 
 
-def show_partition(plan: Plan, view: View) -> str:
+def show_partition(plan: Plan, view: DeviceView) -> str:
     """Per region the schedule tree that it leads to when as many members are split as may be: the set node's children
     are the partitions."""
     lines = []
@@ -94,13 +94,13 @@ def show_partition(plan: Plan, view: View) -> str:
     return "\n".join(lines)
 
 
-def show_device_code(plan: Plan, program: PartitionedProgram, dialect: str, view: View) -> str:
+def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view: DeviceView) -> str:
     """The text that a device compiler is given, with a kernel for each region; it compiles as it is.
 
     Args:
+        dialect: the kind of a backend, such as ``cuda``.
         plan: the version's plan.
         program: the version.
-        dialect: ``cuda`` or ``opencl``.
         view: which region, and the choices that become macros.
 
     Raises:
@@ -120,7 +120,7 @@ def show_device_code(plan: Plan, program: PartitionedProgram, dialect: str, view
     return "\n\n".join([PRELUDES[dialect].rstrip("\n"), *texts]) if texts else ""
 
 
-def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
+def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode | None:
     """A region's kernel as the run time has it; None where it has none."""
     kernel, arguments = part.kernel, part.arguments
     if kernel is None or arguments is None:
@@ -138,7 +138,7 @@ def device_code(number: int, part: Part, scop: Scop) -> DeviceCode | None:
     )
 
 
-def show_transfers(program: PartitionedProgram, view: View) -> str:
+def show_transfers(program: PartitionedProgram, view: DeviceView) -> str:
     """Per region what a part of it reads and writes, as ranges of the subscripts, ``start:stop:step``."""
     writer = SourceWriter()
     for number, part in _chosen(program, view):
@@ -178,10 +178,13 @@ def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
                 with writer.indented("else:"):
                     _write_rows(writer, array, otherwise)
         case For(variable, start, stop, step, Compute(operations=(Assign(target),))) if _is_last(variable, target):
-            places = [*(_text(subscript) for subscript in target.subscripts[:-1]), _ranges([Axis(start, stop, step)])]
+            places = [
+                *(_text(subscript) for subscript in target.subscripts[:-1]),
+                _ranges([SubscriptRange(start, stop, step)]),
+            ]
             writer.line(f"{array}[{', '.join(places)}]")
         case For(variable, start, stop, step, body):
-            with writer.indented(f"for {variable} in {_ranges([Axis(start, stop, step)])}:"):
+            with writer.indented(f"for {variable} in {_ranges([SubscriptRange(start, stop, step)])}:"):
                 _write_rows(writer, array, body)
         case Compute(operations=(Assign(target),)):
             writer.line(f"{array}[{', '.join(_text(subscript) for subscript in target.subscripts)}]")
@@ -197,7 +200,7 @@ def _is_last(variable: str, target: Element) -> bool:
     return last == Iterator(variable) and not any(Iterator(variable) in walk(subscript) for subscript in others)
 
 
-def _ranges(axes: Sequence[Axis]) -> str:
+def _ranges(axes: Sequence[SubscriptRange]) -> str:
     ranges = [f"{_text(axis.start)}:{_text(axis.stop)}" + (f":{axis.step}" if axis.step != 1 else "") for axis in axes]
     return ", ".join(ranges) or "the scalar"
 
@@ -206,30 +209,28 @@ def show_device_space(program: PartitionedProgram) -> str:
     """What devices add to the choices, a parameter a line."""
     parts = [part for part in program.parts if part.kernel is not None]
     splits = max(len(part.splits) for part in parts)
-    tiled = any(part.kernel is not None and part.kernel.axes > 1 for part in parts)
-    shares = any(part.kernel is not None and part.kernel.shared for part in parts)
-    sequential = any(part.kernel is not None and part.kernel.sequential for part in parts)
-    rows: list[tuple[bool, str]] = [
-        (True, "where there are devices, version may also be partitioned, and then:"),
-        (True, f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions"),
-        *((True, f"ratio_{d}: from 0 to 1, when split is {d + 1} or more") for d in range(splits)),
-        (True, f"and for each partition, from 0 to {2**splits - 1}:"),
-        (True, "  platform: cpu, or one of the devices"),
-        (True, "  threads: from 1 to the number of cores, when platform is cpu"),
-        (True, "  block: from 32 to 256 by 32, when platform is a device, as all that follow"),
-        (tiled, "  height: 1, 2, 4, ..., 32"),
-        (shares, "  shared: one of True, False"),
-        (shares, "  unroll_copy: one of False, True, when shared is True"),
-        (True, "  unroll_tile: one of False, True"),
-        (True, "  points_x: 1, 2, 4, 8"),
-        (tiled, "  points_y: 1, 2, 4, 8"),
-        (sequential, "  depth: 4, 8, 16, 32, 64"),
-        (True, "what a block needs of threads and shared memory must not be more than its device has"),
-    ]
-    return "\n".join(text for is_there, text in rows if is_there)
+    kernels = [part.kernel for part in parts if part.kernel is not None]
+    traits = traits_of(
+        tiled=any(kernel.axes > 1 for kernel in kernels),
+        shares=any(kernel.shared for kernel in kernels),
+        sequential=any(kernel.sequential for kernel in kernels),
+    )
+    return "\n".join(
+        [
+            "where there are devices, version may also be partitioned, and then:",
+            f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions",
+            *(f"ratio_{d}: from 0 to 1, when split is {d + 1} or more" for d in range(splits)),
+            f"and for each partition, from 0 to {2**splits - 1}:",
+            "  platform: cpu, or one of the devices",
+            "  threads: from 1 to the number of cores, when platform is cpu",
+            "and when platform is a device:",
+            *(f"  {choice}" for choice in CHOICES if choice.exists(traits)),
+            "what a block needs of threads and shared memory must not be more than its device has",
+        ]
+    )
 
 
-def _chosen(program: PartitionedProgram, view: View) -> list[tuple[int, Part]]:
+def _chosen(program: PartitionedProgram, view: DeviceView) -> list[tuple[int, PartitionedRegion]]:
     """The regions that a view shows.
 
     Raises:

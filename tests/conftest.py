@@ -6,6 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 
+from tests.selection import mark
+
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption(
@@ -29,6 +31,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what is generated now to tests/golden/texts, to be read before it is committed",
     )
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark tests before ``-m`` and pytest-xdist look at their marks."""
+    mark(items)
 
 
 @pytest.fixture

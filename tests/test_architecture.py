@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 import subprocess
 import sys
+from collections.abc import Container, Mapping
 from pathlib import Path
 
 import pytest
@@ -17,6 +19,7 @@ SHARED = {
     "polytune.caches",
     "polytune.conversions",
     "polytune.errors",
+    "polytune.files",
     "polytune.signature",
     "polytune.version",
 }
@@ -29,19 +32,26 @@ MAY_IMPORT = {
     "runtime": {"runtime", "tuner", "history"},
     "tuner": {"tuner"},
     "history": {"history"},
-    "replay": {"replay", "tuner"},
+    "lab": {"lab", "tuner"},
 }
 """For each folder, the folders of the package that it may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
-RUN_TIME = ("runtime", "tuner", "history", "replay")
+RUN_TIME = ("runtime", "tuner", "history", "lab")
+
+
+@functools.cache
+def import_nodes(file: Path) -> tuple[ast.Import | ast.ImportFrom, ...]:
+    return tuple(
+        node for node in ast.walk(ast.parse(file.read_text())) if isinstance(node, ast.Import | ast.ImportFrom)
+    )
 
 
 def imports(file: Path) -> set[str]:
     """The full names of the modules that a file imports anywhere in it, also within functions."""
     package = ".".join(file.relative_to(PACKAGE.parent).with_suffix("").parts[:-1])
     found: set[str] = set()
-    for node in ast.walk(ast.parse(file.read_text())):
+    for node in import_nodes(file):
         if isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
@@ -88,15 +98,79 @@ def test_run_time_names_no_compile_time_library(folder):
     assert not wrong
 
 
-@pytest.mark.parametrize("folder", ["tuner", "replay"])
-def test_tuner_and_replay_need_only_numpy(folder):
+def test_only_commands_import_the_lab():
+    """What an application imports and what those who study searches run are apart."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.lab") for module in imports(file))
+    }
+    assert importing == {"lab", "cli"}
+
+
+@pytest.mark.parametrize("folder", ["tuner", "lab"])
+def test_tuner_and_lab_need_only_numpy(folder):
     foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}
     assert foreign - set(sys.stdlib_module_names) <= {"numpy", "polytune"}
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "signature", "version"):
+    for name in ("caches", "conversions", "errors", "files", "signature", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
+
+
+def test_no_module_imports_one_that_imports_it():
+    """Nor does it by way of others, imports within functions and those for types alone included."""
+    assert cycles(import_graph()) == []
+
+
+def test_cycles_are_found():
+    graph = {"a": {"b"}, "b": {"c"}, "c": {"a", "d"}, "d": set(), "e": {"e"}, "f": {"a", "g"}, "g": {"h"}, "h": {"g"}}
+    assert cycles(graph) == [["a", "b", "c"], ["e"], ["g", "h"]]
+
+
+def import_graph() -> dict[str, set[str]]:
+    """For each module of the package, those modules of the package that it names in an import, wherever it stands."""
+    modules = {module_name(file): file for file in PACKAGE.rglob("*.py")}
+    return {
+        name: {found for found in named_modules(file, modules) if found in modules} for name, file in modules.items()
+    }
+
+
+def module_name(file: Path) -> str:
+    parts = file.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def named_modules(file: Path, modules: Container[str]) -> set[str]:
+    """The modules of the package that a file imports; of ``from package import module``, the module."""
+    found = imports(file)
+    for node in import_nodes(file):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            members = {f"{node.module}.{alias.name}" for alias in node.names}
+            inside = {member for member in members if member in modules}
+            found |= inside
+            if inside == members:
+                found.discard(node.module)
+    return {name for name in found if name in modules}
+
+
+def cycles(graph: Mapping[str, set[str]]) -> list[list[str]]:
+    """The groups of modules in which each imports each, directly or by way of others, sorted."""
+    reached = {name: reachable(graph, name) for name in graph}
+    groups = {tuple(sorted(other for other in reached[name] if name in reached[other])) for name in graph}
+    return sorted(list(group) for group in groups if group)
+
+
+def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
+    found: set[str] = set()
+    waiting = list(graph[start])
+    while waiting:
+        name = waiting.pop()
+        if name not in found:
+            found.add(name)
+            waiting += graph[name]
+    return found
 
 
 @pytest.mark.parametrize("folder", RUN_TIME)

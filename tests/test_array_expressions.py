@@ -30,6 +30,7 @@ COMPILED = (
 PROGRAMS = [program for program in array_programs.PROGRAMS if program.kernel in COMPILED]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("strict", [False, True], ids=["reassociated", "strict"])
 @pytest.mark.parametrize("program", PROGRAMS, ids=[program.kernel.__name__ for program in PROGRAMS])
 def test_calls_compute_what_numpy_computes(program: Program, strict: bool) -> None:

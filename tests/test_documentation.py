@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-from polytune.tuner.searchers import SEARCHES
+from polytune.lab.searchers import SEARCHES
 
 ROOT = Path(__file__).parent.parent
-PAGES = {path.name: path.read_text(encoding="utf-8") for path in [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]}
+IN_ROOT = ("README.md", "CONTRIBUTING.md")
+PAGES = {
+    path.name: path.read_text(encoding="utf-8")
+    for path in [*(ROOT / name for name in IN_ROOT), *(ROOT / "docs").glob("*.md")]
+}
 VARIABLES = {
     name
     for path in (ROOT / "polytune").glob("**/*.py")
@@ -31,12 +36,40 @@ def test_every_variable_of_the_environment_is_named():
 
 
 def test_the_readme_names_every_page():
-    pages = {name for name in PAGES if name != "README.md"}
+    pages = {name for name in PAGES if name not in IN_ROOT}
     assert pages == set(re.findall(r"\(docs/([\w-]+\.md)\)", PAGES["README.md"]))
 
 
 def test_links_between_pages_lead_somewhere():
     for name, text in PAGES.items():
-        folder = ROOT if name == "README.md" else ROOT / "docs"
+        folder = ROOT if name in IN_ROOT else ROOT / "docs"
         for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text):
             assert (folder / link).exists(), f"{name}: {link}"
+
+
+TERMS = re.findall(r"^\| ([\w ]+) \| .+ \| `(polytune[\w.]+)` \|$", PAGES["glossary.md"], re.MULTILINE)
+
+
+def test_words_of_the_glossary_are_defined_once():
+    words = [word for word, _ in TERMS]
+    assert len(words) == PAGES["glossary.md"].count("\n| ") - 1 >= 20
+    assert len(set(words)) == len(words)
+
+
+@pytest.mark.parametrize(("word", "place"), TERMS)
+def test_what_a_word_of_the_glossary_names_exists(word, place):
+    module, _, member = place.rpartition(".")
+    found = getattr(importlib.import_module(module), member) if member[0].isupper() else importlib.import_module(place)
+    assert found.__doc__, f"{word} has no docstring"
+
+
+def test_files_that_the_recipes_name_exist():
+    """Of those for contributors: what is written between backticks, and is a path, leads somewhere."""
+    named = {
+        path
+        for path in re.findall(r"`([\w/.]+/[\w/.]*)`", PAGES["CONTRIBUTING.md"])
+        if "NAME" not in path and not path.startswith(".venv")
+    }
+    assert len(named) > 25
+    missing = [path for path in named if not any((folder / path).exists() for folder in (ROOT, ROOT / "polytune"))]
+    assert not missing

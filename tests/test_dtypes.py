@@ -44,6 +44,7 @@ def halves(A, out):
         out[i] = A[i] / 2 + A[i] * np.float32(0.5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", INTEGERS)
 def test_integers_wrap_round_and_compare_as_numpys(dtype: str) -> None:
     for n in SIZES:

@@ -86,6 +86,7 @@ def positions(n: int, extent: int, dtype: str = "int64") -> np.ndarray:
     return np.random.default_rng(n).integers(-extent, extent, n if extent else 0).astype(dtype)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["int64", "int32"])
 def test_elements_by_subscripts_that_are_read(dtype: str) -> None:
     for n in SIZES:

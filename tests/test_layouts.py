@@ -134,6 +134,7 @@ def sweeps_arguments(shape: tuple[int, int, int], layout: str) -> list:
     return [lay(rng.random(size) + 1) for size in ((n, m), (m,), (n,), (m,))]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_products(layout: str) -> None:
     for shape in SHAPES:

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.gpu.phases import Deadline
 from polytune.errors import DeviceError, SpaceError
-from polytune.runtime.devices.device import Device, Kernel
+from polytune.runtime.devices.device import Device, LoadedKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.launches import shape_of, source_of
@@ -115,8 +115,8 @@ def compile_ahead(
     if device.dialect != "cuda":
         return 0
 
-    def attempt(configuration: Configuration) -> list[Kernel]:
-        found: list[Kernel] = []
+    def attempt(configuration: Configuration) -> list[LoadedKernel]:
+        found: list[LoadedKernel] = []
         if deadline.is_over:
             return found
         for part in generated.module.PARTITIONED.parts:

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polytune.runtime.devices.device import Buffer, Device, Kernel, Stream
-from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.devices.backends import PRELUDES
+from polytune.runtime.devices.device import Device, DeviceBuffer, LoadedKernel, Stream
 
 THREADS = 256
 """Threads of a block."""
@@ -100,9 +100,9 @@ def _operation_rate(device: Device, stream: Stream, dtype: np.dtype, rounds: int
 def _launch(
     device: Device,
     stream: Stream,
-    kernel: Kernel,
+    kernel: LoadedKernel,
     grid: tuple[int, int, int],
-    arguments: Sequence[Buffer | np.generic | int],
+    arguments: Sequence[DeviceBuffer | np.generic | int],
 ) -> None:
     typed = [np.int64(value) if isinstance(value, int) else value for value in arguments]
     device.launch(stream, kernel, grid, (THREADS, 1, 1), typed)

@@ -10,11 +10,11 @@ import numpy as np
 
 from benchmarks.gpu.limits import best_seconds
 from polytune.errors import DeviceError
-from polytune.runtime.devices.device import Box, Buffer, Device
+from polytune.runtime.devices.device import Box, Device, DeviceBuffer
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.partitioned.boxes import is_empty, whole
 from polytune.runtime.partitioned.description import Part
-from polytune.runtime.partitioned.launches import KernelCache, arguments_of, grid_of, shape_of
+from polytune.runtime.partitioned.launches import LoadedKernels, arguments_of, grid_of, shape_of
 
 
 class ResidentKernel(AbstractContextManager):
@@ -38,10 +38,10 @@ class ResidentKernel(AbstractContextManager):
         own = module.scratch(*arguments, *[self._parameters[k] for k in extra]) if module.SCRATCH else ()
         arrays = {**{name: named[name] for name in module.ARRAYS}, **dict(zip(module.SCRATCH, own, strict=True))}
         self._arrays: dict[str, np.ndarray] = arrays
-        self._kernels = KernelCache(contract=not module.STRICT)
+        self._kernels = LoadedKernels(contract=not module.STRICT)
         self._steps = list(self._nonempty_steps(module.PARTITIONED))
-        self._private: dict[str, Buffer] = {}
-        self._buffers: dict[str, Buffer] = {}
+        self._private: dict[str, DeviceBuffer] = {}
+        self._buffers: dict[str, DeviceBuffer] = {}
         try:
             for name, array in arrays.items():
                 self._buffers[name] = device.allocate(max(array.nbytes, 8))
@@ -112,7 +112,7 @@ class ResidentKernel(AbstractContextManager):
         arguments = arguments_of(code, buffers, shapes, self._scalars, (*self._parameters, *around), own)
         return lambda: device.launch(self._stream, kernel, grid, shape.block, arguments)
 
-    def _copies(self, name: str, threads: int) -> Buffer:
+    def _copies(self, name: str, threads: int) -> DeviceBuffer:
         """Memory for a copy of an array in each thread."""
         wanted = max(8, self._arrays[name].nbytes * threads)
         found = self._private.get(name)

@@ -21,8 +21,8 @@ from benchmarks.search.foreign import ForeignError, ForeignTuner
 from polybench.datasets import Dataset
 from polybench.registry import UnknownKernelError, benchmark
 from polytune.cli.value_lists import ValueListCommand
-from polytune.replay import RecordedSpace, load
-from polytune.replay.profiling import Prediction, profile_settings
+from polytune.lab import RecordedSpace, load
+from polytune.lab.profiling import Prediction, profile_settings
 
 app = program.application("search", "Searches on recorded spaces, beside other tuners and published findings.")
 

@@ -3,7 +3,7 @@
 On each space and with each budget polytune wins if its mean slowdown is smaller than that of Kernel Tuner's strategy
 that is the best there: a choice among them that nobody can make beforehand.  Besides, it is compared with the one
 strategy that has the highest score over all spaces and budgets.  Scores are against polytune's random search, see
-`polytune.replay.score`.
+`polytune.lab.score`.
 
 Most strategies are far from the best in most places.  With a screening, all make a few runs, and of each space and
 budget only the strategies with the least mean slowdowns make the others: those that may be the best there.
@@ -19,9 +19,9 @@ from typing import Any
 
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignTuner
-from polytune.replay import RecordedSpace, Results
-from polytune.replay.run import Task
-from polytune.replay.score import aggregate, score
+from polytune.lab import RecordedSpace, Results
+from polytune.lab.run import Task
+from polytune.lab.score import aggregate, score
 
 NAME = MODULE = "kernel_tuner"
 SCRIPT = Path(__file__).with_name("kernel_tuner_script.py")

@@ -19,7 +19,7 @@ from typing import Any
 from benchmarks.search import online
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignTuner
-from polytune.replay import RecordedSpace, Run
+from polytune.lab import RecordedSpace, Run
 
 NAME = MODULE = "opentuner"
 SCRIPT = Path(__file__).with_name("opentuner_script.py")

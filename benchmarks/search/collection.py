@@ -11,11 +11,11 @@ from pathlib import Path
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 from benchmarks import program
-from polytune.replay import RecordedSpace, Results, Run
-from polytune.replay.results import Setting
-from polytune.replay.results_files import RunLog
-from polytune.replay.run import Settings, Task
-from polytune.replay.simulation import make_runs
+from polytune.lab import RecordedSpace, Results, Run
+from polytune.lab.results import Setting
+from polytune.lab.results_files import RunLog
+from polytune.lab.run import Settings, Task
+from polytune.lab.simulation import make_runs
 
 MakeRuns = Callable[[RecordedSpace, Sequence[Task]], Iterable[Run]]
 """Makes the runs of tasks on a space, in any order; it may leave some out."""

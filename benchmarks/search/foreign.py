@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from polytune.replay import RecordedSpace, Run
-from polytune.replay.run import Task
+from polytune.lab import RecordedSpace, Run
+from polytune.lab.run import Task
 
 
 class ForeignError(Exception):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from benchmarks.search.collection import Collection, tasks_of
-from polytune.replay import RecordedSpace, Results
+from polytune.lab import RecordedSpace, Results
 
 SEARCHES = ("dlmt", "portfolio", "gaussian_process", "random_forest", "genetic", "random")
 POINTS, MORE_POINTS = 55, 120

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from polytune.replay import RecordedSpace, Run
-from polytune.replay.run import Task
+from polytune.lab import RecordedSpace, Run
+from polytune.lab.run import Task
 from polytune.tuner import Budget, Configuration, Nominal, OnlineTuner, Ordinal, Space
 
 NAME = "online"

@@ -10,7 +10,7 @@ import statistics
 from typing import Any
 
 from benchmarks.search.collection import Collection, tasks_of
-from polytune.replay import RecordedSpace, Run
+from polytune.lab import RecordedSpace, Run
 
 CLOSE = 1.1
 LIMIT = 15

@@ -12,8 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from benchmarks.search.collection import Collection, tasks_of
-from polytune.replay import RecordedSpace, Results
-from polytune.replay.statistics import SIGNIFICANCE, compare, mann_whitney
+from polytune.lab import RecordedSpace, Results
+from polytune.lab.statistics import SIGNIFICANCE, compare, mann_whitney
 
 SIZES = (25, 50, 100, 200, 400)
 _ALL_SAMPLES = 20_000

@@ -17,7 +17,7 @@ def report() -> list[dict[str, Any]]:
     """One entry for each device, and for each kind that has none.
 
     The keys are those of ``Probe``, ``used`` (whether it is among the devices that this environment chooses), and
-    ``limits`` (see ``polytune.runtime.devices.device.Limits``; None if it cannot be opened).
+    ``limits`` (see ``polytune.runtime.devices.device.DeviceLimits``; None if it cannot be opened).
     """
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", DeviceWarning)  # the report says the same of each device

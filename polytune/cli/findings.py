@@ -26,8 +26,7 @@ def examine() -> tuple[Finding, ...]:
         ("disk cache", find_disk_cache),
         ("NVIDIA driver", find_nvidia_driver),
         ("CUDA compiler", find_cuda_compiler),
-        ("pycuda", lambda: find_binding("pycuda", "cuda")),
-        ("pyopencl", lambda: find_binding("pyopencl", "opencl")),
+        ("packages for devices", find_bindings),
         ("devices", find_devices),
     )
     return tuple(finding for name, check in checks for finding in _guarded(name, check))
@@ -155,8 +154,14 @@ def find_nvidia_driver() -> Finding:
     return Finding("NVIDIA driver", State.OK, "; ".join(answer))
 
 
-def find_binding(package: str, extra: str) -> Finding:
-    """An optional package that reaches devices; which ones, ``find_devices`` tells."""
+def find_bindings() -> tuple[Finding, ...]:
+    """The optional packages that reach devices; which ones, ``find_devices`` tells."""
+    from polytune.runtime.devices.backends import BACKENDS
+
+    return tuple(_binding(backend.package, backend.kind) for backend in BACKENDS.values())
+
+
+def _binding(package: str, extra: str) -> Finding:
     try:
         return Finding(package, State.OK, importlib.metadata.version(package))
     except importlib.metadata.PackageNotFoundError:

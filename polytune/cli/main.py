@@ -5,6 +5,8 @@ Exit code 0: done; 1: the work failed; 2: the command line makes no sense.
 
 from __future__ import annotations
 
+import importlib
+import pkgutil
 import sys
 import warnings
 from collections.abc import Sequence
@@ -12,9 +14,8 @@ from typing import Annotated
 
 import typer
 
-from polytune.cli import build, check, compare, doctor, history, inspect, simulate, tune, warmup
+from polytune.cli import commands
 from polytune.cli.options import Debug
-from polytune.cli.value_lists import ValueListCommand
 from polytune.errors import PolytuneError, PolytuneWarning
 from polytune.version import __version__
 
@@ -44,15 +45,9 @@ def _program(
     pass
 
 
-app.command("inspect")(inspect.inspect)
-app.command("check")(check.check)
-app.command("tune")(tune.tune)
-app.command("build")(build.build)
-app.command("history")(history.history)
-app.command("warmup")(warmup.warmup)
-app.command("simulate", cls=ValueListCommand)(simulate.simulate)
-app.command("compare")(compare.compare)
-app.command("doctor")(doctor.doctor)
+for _file in pkgutil.iter_modules(commands.__path__):
+    _command = importlib.import_module(f"{commands.__name__}.{_file.name}")
+    app.command(_file.name, cls=getattr(_command, "COMMAND_CLASS", None))(getattr(_command, _file.name))
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

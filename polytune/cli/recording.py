@@ -69,7 +69,7 @@ def record_space(
         SpaceError: all configurations were asked for, and there are too many.
     """
     from polytune.history.machine import machine_key
-    from polytune.replay.journal import Header, Journal
+    from polytune.lab.journal import Header, Journal
     from polytune.runtime.threads import current_threads
 
     arguments = random_arguments(kernel, sizes, _SEED)

@@ -24,14 +24,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Target:
+class KernelTarget:
     """A file and the names of kernels in it; no names mean all that it has."""
 
     file: Path
     kernels: tuple[str, ...] = ()
 
 
-def parse_target(text: str) -> Target:
+def parse_target(text: str) -> KernelTarget:
     """Read ``FILE``, ``FILE:KERNEL`` or ``FILE:KERNEL,KERNEL``.
 
     Raises:
@@ -53,10 +53,10 @@ def parse_target(text: str) -> Target:
         raise typer.BadParameter(f"there is no file {path!r}; a target is FILE.py:KERNEL")
     if file.suffix != ".py":
         raise typer.BadParameter(f"{path!r} is not a Python file; a target is FILE.py:KERNEL")
-    return Target(file, kernels)
+    return KernelTarget(file, kernels)
 
 
-def load_kernels(target: Target) -> tuple[Kernel, ...]:
+def load_kernels(target: KernelTarget) -> tuple[Kernel, ...]:
     """The kernels that a target names, in the order named, or all of its file in the order of their names.
 
     Raises:

@@ -27,7 +27,7 @@ REPETITIONS = 7
 
 
 @dataclass(frozen=True)
-class Limits:
+class TuningLimits:
     """When to stop: after so many calls or so many seconds, whichever is first, or once converged."""
 
     calls: int
@@ -35,7 +35,7 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TuningOutcome:
     """What tuning found.
 
     Attributes:
@@ -86,7 +86,7 @@ def random_arguments(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> Arg
         raise typer.BadParameter(f"--size: {error}") from error
 
 
-def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Outcome:
+def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: TuningLimits) -> TuningOutcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
@@ -121,7 +121,7 @@ def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: Limits) -> Out
         compared = list(dict.fromkeys([default, *list(best)[-SHOWN:]]))
         seconds_of = dict(zip(compared, _compare(kernel, arguments, compared), strict=True))
     ranking = tuple(sorted(seconds_of.items(), key=lambda pair: pair[1]))
-    return Outcome(ranking, default, calls, elapsed, tuner.converged)
+    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged)
 
 
 class Arguments:

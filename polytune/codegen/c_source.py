@@ -14,12 +14,12 @@ from typing import assert_never
 
 from polytune.codegen.ast_conversion import convert_node
 from polytune.codegen.device.c_expressions import Context, c_name, c_text
-from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.codegen.names import Namespace
 from polytune.codegen.source_loops import source_loops
+from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import storage_of
-from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule, schedule_depth
+from polytune.codegen.tiles.windows import WindowNames, ast_build, loops_of_schedule, schedule_depth
 from polytune.errors import CompilationError, PolytuneError, UnprovenError
 from polytune.frontend.expression import (
     Argument,
@@ -108,7 +108,7 @@ class CFunction:
 def source_order(scop: Scop) -> Node:
     """The loops of a kernel in source order, untiled, in the loop IR: isl's, or where those are not proven, the
     source's own."""
-    names = Names()
+    names = WindowNames()
     build = ast_build(scop.context, names, schedule_depth(scop.schedule.get_root()))
     try:
         return convert_node(loops_of_schedule(build, scop.schedule), scop)
@@ -150,7 +150,7 @@ def c_function(
 
 
 @dataclass(frozen=True)
-class _Place(Context):
+class _CPlace(Context):
     """Names as they are in the source where C allows it."""
 
     names: dict[str, str] = field(default_factory=dict)
@@ -170,7 +170,7 @@ class _FunctionWriter:
     def __init__(self, scop: Scop, marked: bool, constants: Mapping[str, int], restrict: str):
         self.scop, self.marked, self.restrict = scop, marked, restrict
         self.storage = storage_of(scop)
-        self.writer = TextWriter()
+        self.writer = CWriter()
         self.body = source_order(scop)
         self.loops = list(dict.fromkeys(part.variable for part in walk_nodes(self.body) if isinstance(part, For)))
         self.names = Namespace(words=_RESERVED)
@@ -367,9 +367,9 @@ class _FunctionWriter:
 
     # Expressions
 
-    def place(self, *, index: bool, names: dict[str, str] | None = None) -> _Place:
+    def place(self, *, index: bool, names: dict[str, str] | None = None) -> _CPlace:
         names = {**self.scalars, **self.parameters, **self.loop_names, **self.counters} if names is None else names
-        return _Place(self.element, index=index, names=names, extents=self.extents)
+        return _CPlace(self.element, index=index, names=names, extents=self.extents)
 
     def value(self, expression: Expression) -> str:
         return c_text(expression, self.place(index=False))

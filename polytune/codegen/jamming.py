@@ -26,7 +26,7 @@ from polytune.codegen.loops import (
     walk_nodes,
 )
 from polytune.codegen.target import Target
-from polytune.codegen.tiles.windows import Names
+from polytune.codegen.tiles.windows import WindowNames
 from polytune.codegen.transform import LoopTransform
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.scop import Scop
@@ -48,7 +48,7 @@ def jam_program(program: Program, scop: Scop, target: Target) -> Program:
     a tile may run in any order in which no member goes backwards.  Here the points of some iterations of one loop move
     inside the loops in it, each statement after the same statement of an earlier iteration.
     """
-    names = Names()
+    names = WindowNames()
     return replace(program, regions=tuple(_jam_region(region, names) for region in program.regions))
 
 
@@ -60,7 +60,7 @@ JAMMED = LoopTransform(
 )
 
 
-def _jam_region(region: RegionCode, names: Names) -> RegionCode:
+def _jam_region(region: RegionCode, names: WindowNames) -> RegionCode:
     first = len(region.outer)
     band = frozenset(names.loop(first + member) for member in range(len(region.members)))
     return replace(region, body=_jam_nests(region.body, band))

@@ -47,13 +47,6 @@ def programs_text(programs: Sequence[Program]) -> str:
     return without_marks(writer.text()).rstrip("\n")
 
 
-def node_text(node: Node) -> str:
-    """A node and all below it."""
-    writer = SourceWriter()
-    _write_node(writer, node)
-    return without_marks(writer.text()).rstrip("\n")
-
-
 def _write_program(writer: SourceWriter, program: Program) -> None:
     if program.outer:
         factors = " x ".join(map(str, program.outer))

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.codegen.checks import report_text, write_checks, write_index_checks
-from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
+from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.results import result_text
+from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
@@ -377,20 +378,11 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
         writer.line("threads = current_threads()")
         with writer.indented("return Space(["):
             writer.line(f'Nominal("version", {tuple(names)!r}),')
-            teams = [program.name for program in programs if program.team]
-            if teams:
+            if teams := teams_of(programs):
                 condition = ", ".join(map(repr, teams))
                 writer.line(f'Integer("threads", 1, threads, default=threads, when=Is("version", {condition})),')
-            for member in range(max((program.tile_depth for program in programs), default=0)):
-                tiled = [program for program in programs if program.tile_depth > member]
-                first = tiled[0].tiles[member]
-                condition = ", ".join(repr(program.name) for program in tiled)
-                writer.line(f'Integer("tile_{member}", 1, {LARGEST_TILE}, logarithmic=True, default={first},')
-                writer.line(f'        when=Is("version", {condition})),')
-            for member in range(max((len(program.outer) for program in programs), default=0)):
-                nested = [program for program in programs if len(program.outer) > member]
-                condition = ", ".join(repr(program.name) for program in nested)
-                first = nested[0].outer[member]
-                writer.line(f'Integer("outer_{member}", 1, {MOST_INNER_TILES}, logarithmic=True, default={first},')
+            for size in size_choices(programs):
+                condition = ", ".join(map(repr, size.versions))
+                writer.line(f'Integer("{size.name}", 1, {size.most}, logarithmic=True, default={size.first},')
                 writer.line(f'        when=Is("version", {condition})),')
         writer.line("])")

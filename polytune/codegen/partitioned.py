@@ -31,7 +31,7 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.target import Target
-from polytune.codegen.transfers import Transfers, find_transfers, write_transfers
+from polytune.codegen.transfers import RegionTransfers, find_transfers, write_transfers
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
@@ -43,7 +43,7 @@ from polytune.schedule.regions import Plan
 
 
 @dataclass(frozen=True)
-class Part:
+class PartitionedRegion:
     """One region of the partitioned version.
 
     Attributes:
@@ -64,7 +64,7 @@ class Part:
     members: tuple[TiledMember, ...]
     splits: tuple[Split, ...]
     limits: tuple[tuple[str, str], ...]
-    transfers: Transfers
+    transfers: RegionTransfers
     kernel: DeviceKernel | None
     arguments: KernelArguments | None
     positions: tuple[int, ...]
@@ -77,7 +77,7 @@ class PartitionedProgram:
 
     recipe: Recipe
     skeleton: Node
-    parts: tuple[Part, ...]
+    parts: tuple[PartitionedRegion, ...]
 
     @property
     def part_words(self) -> int:
@@ -109,7 +109,7 @@ def generate_partitioned(
             name=f"{PARTITIONED.name}_{region.index}", meaning="", includes=plan.recipe.parts, is_of_loops=True
         )
         parts.append(
-            Part(
+            PartitionedRegion(
                 _part_program(plan.recipe.then(of_region), code, len(limits)),
                 code.outer,
                 code.members,
@@ -193,7 +193,7 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
     writer.line()
 
 
-def _write_part(writer: SourceWriter, number: int, part: Part, scop: Scop) -> None:
+def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop: Scop) -> None:
     with writer.indented("Part("):
         version = part.program
         writer.line(f"run={MARK}run_{version.name},")

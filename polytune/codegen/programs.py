@@ -9,7 +9,7 @@ from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, 
 from polytune.codegen.tiles.copies import in_window, with_copies
 from polytune.codegen.tiles.interior import interior_of
 from polytune.codegen.tiles.windows import (
-    Names,
+    WindowNames,
     ast_build,
     constrain,
     loops_of_schedule,
@@ -36,7 +36,7 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     """
     if not has_all_in_regions(plan):
         raise UnprovenError("it could not be proven that each statement instance is in one region")
-    names = Names()
+    names = WindowNames()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
     return Program(plan.recipe, _skeleton(plan, scop, names), regions, plan.team, tiles)
@@ -52,7 +52,7 @@ def first_tile(region: Region | None, member: int) -> int:
     Where points have copies of arrays, a tile has many of those computed together, few others.  Where numbers are added
     up one by one, there are to be many of them.
     """
-    if region is not None and region.sums and loops_of(region) == 1:
+    if region is not None and region.sums and region.statement_depth == 1:
         return LARGEST_TILE
     if region is not None and region.expansion is not None:
         return 192 if member == region.expansion.member else 4
@@ -73,17 +73,12 @@ def _heaviest(plan: Plan, member: int) -> Region | None:
     of equals, one with private sums, or else the one with more tiles."""
 
     def weight(region: Region) -> tuple[int, bool, int]:
-        return loops_of(region), bool(region.sums), region.depth
+        return region.statement_depth, bool(region.sums), region.depth
 
     return max((region for region in plan.regions if region.depth > member), key=weight, default=None)
 
 
-def loops_of(region: Region) -> int:
-    """How many loops there are around the innermost statement of a region."""
-    return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0)
-
-
-def _skeleton(plan: Plan, scop: Scop, names: Names) -> Node:
+def _skeleton(plan: Plan, scop: Scop, names: WindowNames) -> Node:
     """What is around the regions: the plan's schedule with every execution of a region as a single instance.
 
     Without that isl would be free to generate the statements of a region apart, and with them several calls of it.
@@ -103,7 +98,7 @@ def _as_single_instances(node: isl.ScheduleNode) -> isl.ScheduleNode:
     return node
 
 
-def _region_code(region: Region, plan: Plan, scop: Scop, names: Names) -> RegionCode:
+def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> RegionCode:
     """The code of a region.
 
     Its body is generated for the instances ``{ x in domain : prefix(x) = c, l <= band(x) < u }`` with c, l and u as
@@ -186,7 +181,7 @@ def _matrices(region: Region, plan: Plan) -> frozenset[str]:
     return frozenset(name for name in accessed if scop.array(name).ndim > 1)
 
 
-def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: Names) -> PrivateSum:
+def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: WindowNames) -> PrivateSum:
     """The elements of an array that some instances add to, which are all those between the least and the greatest."""
     inside = {part.get_tuple_name() for part in sets_of(domain)}
     (operator,) = {

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from polytune.codegen.vectors.expressions import (
+    AnyMask,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -110,7 +110,7 @@ class _Printer:
                 return f"{array}.shape[{dimension}]", _ATOM
             case Element() | Variable() | Lanes() | Spread() | Total() | Past():
                 return self.element(expression), _ATOM
-            case Between() | Either() | Chosen() | Shifted():
+            case Between() | AnyMask() | Chosen() | Shifted():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

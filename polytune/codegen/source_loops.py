@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from polytune.codegen.ast_conversion import add_constant, integer, statement_code, substitute
 from polytune.codegen.loops import Block, For, If, Node, Program, RegionCall, RegionCode, block
-from polytune.codegen.tiles.windows import Names
+from polytune.codegen.tiles.windows import WindowNames
 from polytune.frontend.expression import Binary, Expression, Iterator
 from polytune.frontend.scop import Scop
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
@@ -29,16 +29,16 @@ def source_program(plan: Plan, scop: Scop) -> Program:
 
 def source_loops(scop: Scop) -> Node:
     """The loops and conditions of a kernel's source, as they stand."""
-    return _sequence(scop.nodes, {}, 0, Names(), scop)
+    return _sequence(scop.nodes, {}, 0, WindowNames(), scop)
 
 
 def _sequence(
-    nodes: tuple[SourceNode, ...], values: Mapping[str, Expression], depth: int, names: Names, scop: Scop
+    nodes: tuple[SourceNode, ...], values: Mapping[str, Expression], depth: int, names: WindowNames, scop: Scop
 ) -> Node:
     return block(*(_node(node, values, depth, names, scop) for node in nodes))
 
 
-def _node(node: SourceNode, values: Mapping[str, Expression], depth: int, names: Names, scop: Scop) -> Node:
+def _node(node: SourceNode, values: Mapping[str, Expression], depth: int, names: WindowNames, scop: Scop) -> Node:
     """A node inside so many loops, the iterators of which have these values."""
     match node:
         case SourceLoop(iterator, start, stop, step, body):

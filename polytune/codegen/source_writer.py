@@ -1,4 +1,4 @@
-"""Lines of Python with their indentation."""
+"""Lines of a program with their indentation, of Python and of C."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 
 class SourceWriter:
-    """Collects lines; ``with writer.indented("if x:"):`` writes a header and indents what follows."""
+    """Collects lines of Python; ``with writer.indented("if x:"):`` writes a header and indents what follows."""
 
     def __init__(self) -> None:
         self._lines: list[str] = []
@@ -21,14 +21,42 @@ class SourceWriter:
         self._lines += text.splitlines()
 
     @contextmanager
+    def deeper(self) -> Iterator[None]:
+        """Indent what follows."""
+        self._depth += 1
+        yield
+        self._depth -= 1
+
+    @contextmanager
     def indented(self, header: str) -> Iterator[None]:
         self.line(header)
-        self._depth += 1
         written = len(self._lines)
-        yield
-        if len(self._lines) == written:
-            self.line("pass")
-        self._depth -= 1
+        with self.deeper():
+            yield
+            if len(self._lines) == written:
+                self.line("pass")
 
     def text(self) -> str:
         return "\n".join(self._lines) + "\n"
+
+
+class CWriter(SourceWriter):
+    """Collects lines of C; ``with writer.braces("if (x) "):`` writes a header and a block."""
+
+    @contextmanager
+    def braces(self, header: str) -> Iterator[None]:
+        self.line(f"{header}{{")
+        with self.deeper():
+            yield
+        self.line("}")
+
+    @contextmanager
+    def conditional(self, macro: str) -> Iterator[None]:
+        """What is compiled only if a macro is not 0."""
+        self.verbatim(f"#if {macro}")
+        yield
+        self.verbatim("#endif")
+
+    def alternative(self) -> None:
+        """What is compiled otherwise."""
+        self.verbatim("#else")

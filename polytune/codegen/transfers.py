@@ -29,7 +29,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.tiles.windows import Names, constrain, window_context
+from polytune.codegen.tiles.windows import WindowNames, constrain, window_context
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import AccessKind, Scop
@@ -37,7 +37,7 @@ from polytune.schedule.regions import Region
 
 
 @dataclass(frozen=True)
-class Axis:
+class SubscriptRange:
     """Subscripts along one axis: from ``start`` to before ``stop`` in steps."""
 
     start: Expression
@@ -51,7 +51,7 @@ class Box:
 
     array: str
     condition: Expression
-    axes: tuple[Axis, ...]
+    axes: tuple[SubscriptRange, ...]
 
 
 @dataclass(frozen=True)
@@ -63,7 +63,7 @@ class Rows:
 
 
 @dataclass(frozen=True)
-class Transfers:
+class RegionTransfers:
     """What a part of a region, ``lower <= member < upper`` for its shared members, needs and gives.
 
     Attributes:
@@ -75,14 +75,14 @@ class Transfers:
     writes: tuple[Box | Rows, ...]
 
 
-def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -> Transfers:
+def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -> RegionTransfers:
     """The transfers of a region, of which a part is bounded along its first ``limited`` members.
 
     For every access ``{ S[i] -> A[a] }`` the image of ``{ S[i] : prefix(i) = c, l <= band(i) < u }``, with c, l and u
     as parameters.  Reads are moved as the box around them: reading more changes nothing.  Writes are exact: a box if
     the image is one, else loops over its rows.
     """
-    names = Names()
+    names = WindowNames()
     domain = region.domain.intersect_params(scop.context)
     if region.prefix is not None:
         for level, name in enumerate(code.outer):
@@ -110,7 +110,7 @@ def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -
                 reads.setdefault(access.array, []).append(elements)
             if access.is_write:
                 writes.setdefault(access.array, []).append(elements)
-    return Transfers(
+    return RegionTransfers(
         tuple(
             _hull(array, elements, context, _eased(elements, accessed[array]))
             for array, sets in reads.items()
@@ -182,11 +182,11 @@ def _hull(array: str, elements: isl.Set, context: isl.Set, bounding: isl.Set | N
     for dimension in range(elements.dim(isl.dim_type.set)):
         least = convert_expression(build.expr_from_pw_aff(bounding.dim_min(dimension).gist(known).coalesce()))
         greatest = convert_expression(build.expr_from_pw_aff(bounding.dim_max(dimension).gist(known).coalesce()))
-        axes.append(Axis(least, add_constant(greatest, 1), _stride(bounding, dimension)))
+        axes.append(SubscriptRange(least, add_constant(greatest, 1), _stride(bounding, dimension)))
     return Box(array, convert_expression(condition), tuple(axes))
 
 
-def _exact(array: str, elements: isl.Set, context: isl.Set, names: Names, scop: Scop) -> Box | Rows:
+def _exact(array: str, elements: isl.Set, context: isl.Set, names: WindowNames, scop: Scop) -> Box | Rows:
     if _is_box(elements):
         return _hull(array, elements, context)
     variables = tuple(names.subscript(axis) for axis in range(elements.dim(isl.dim_type.set)))
@@ -238,7 +238,7 @@ def write_transfers(writer: SourceWriter, name: str, parameters: Sequence[str], 
     writer.line()
 
 
-def _write_box(writer: SourceWriter, array: str, axes: Sequence[Axis]) -> None:
+def _write_box(writer: SourceWriter, array: str, axes: Sequence[SubscriptRange]) -> None:
     def text(expression: Expression) -> str:
         return expression_text(expression, compiled=False)
 
@@ -246,7 +246,7 @@ def _write_box(writer: SourceWriter, array: str, axes: Sequence[Axis]) -> None:
     writer.line(f"{MARK}boxes.append(({array!r}, ({', '.join(ranges)},)))")
 
 
-def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Axis]) -> None:
+def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, SubscriptRange]) -> None:
     """Loops over rows; a loop whose variable is nothing but a subscript becomes an axis of the box.
 
     Args:
@@ -267,13 +267,13 @@ def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Ax
                     _write_rows(writer, array, otherwise, axes)
         case For(variable, start, stop, step, body):
             if _is_only_a_subscript(variable, body):
-                _write_rows(writer, array, body, {**axes, variable: Axis(start, stop, step)})
+                _write_rows(writer, array, body, {**axes, variable: SubscriptRange(start, stop, step)})
                 return
             bounds = [expression_text(start, compiled=False), expression_text(stop, compiled=False)]
             with writer.indented(f"for {variable} in {MARK}range({', '.join(bounds)}, {step}):"):
                 _write_rows(writer, array, body, axes)
         case Compute(operations=(Assign(target),)):
-            single = [Axis(subscript, add_constant(subscript, 1)) for subscript in target.subscripts]
+            single = [SubscriptRange(subscript, add_constant(subscript, 1)) for subscript in target.subscripts]
             named = [subscript.name if isinstance(subscript, Iterator) else "" for subscript in target.subscripts]
             _write_box(writer, array, [axes.get(name, one) for name, one in zip(named, single, strict=True)])
         case Compute() | Let() | Store() | Prefetch() | RegionCall():

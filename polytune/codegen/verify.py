@@ -13,6 +13,7 @@ after every rewrite where ``POLYTUNE_VERIFY`` is set, in tests always.
 from __future__ import annotations
 
 import os
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -34,10 +35,10 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.vectors.expressions import (
     VECTOR,
+    AnyMask,
     Apart,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -212,7 +213,7 @@ class _ProgramVerifier:
 
 
 @dataclass
-class _NodeVerifier:
+class _NodeVerifier(ABC):
     """What holds of nodes wherever they are.
 
     ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
@@ -257,8 +258,9 @@ class _NodeVerifier:
                 self.hold(False, f"the grammar has no {type(node).__name__}")
                 assert_never(node)
 
+    @abstractmethod
     def leaf(self, node: Compute | Let | Store | Prefetch | RegionCall) -> None:
-        raise NotImplementedError
+        """Hold a node without others below it to what it may be here."""
 
     def index(self, expression: Any) -> None:
         """Hold that an expression counts."""
@@ -291,7 +293,7 @@ class _NodeVerifier:
                 return self.element(node)
             case Unary() | Binary() | Power() | Logical() | Compare() | Select() | Call() | Cast():
                 return self.operation(node)
-            case Lanes() | Spread() | Between() | Either() | Chosen() | Shifted() | Total() | Past():
+            case Lanes() | Spread() | Between() | AnyMask() | Chosen() | Shifted() | Total() | Past():
                 return self.vector(node)
         self.hold(False, f"the grammar has no expression {type(node).__name__}")
         raise AssertionError
@@ -352,7 +354,7 @@ class _NodeVerifier:
                 self.index(first)
                 self.index(last)
                 return Kind(MASK, lanes)
-            case Either(masks):
+            case AnyMask(masks):
                 known = [self.names[mask] for mask in masks if mask in self.names]
                 same = len(known) == len(masks) and all(kind == known[0] for kind in known)
                 self.hold(same and known[0].dtype == MASK, "masks that are joined differ", node)

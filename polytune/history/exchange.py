@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from polytune.errors import HistoryError
+from polytune.files import replace_text
 from polytune.history.store import STATUSES, Measurement, is_time
 
 __all__ = ["merged", "read_measurements", "write_measurements"]
@@ -31,14 +32,10 @@ def write_measurements(path: str | os.PathLike[str], measurements: Iterable[Meas
     """
     file = Path(path)
     lines = [json.dumps(each.to_json(), sort_keys=True) for each in measurements]
-    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
-        beside.write_text("\n".join([json.dumps({"polytune_history": _FORMAT}), *lines, ""]), encoding="utf-8")
-        os.replace(beside, file)
+        replace_text(file, "\n".join([json.dumps({"polytune_history": _FORMAT}), *lines, ""]))
     except OSError as error:
         raise HistoryError(f"{file} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
     return len(lines)
 
 

@@ -31,6 +31,7 @@ from types import ModuleType
 import platformdirs
 
 from polytune.errors import CacheWarning
+from polytune.files import replace_private
 from polytune.runtime.eviction import evict, mark_used
 from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
 
@@ -192,15 +193,7 @@ def _write(root: Path, path: Path, content: bytes) -> None:
         raise
     except OSError:
         pass
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    replace_private(path, content)
 
 
 def _probe(root: Path, folder: Path) -> None:

@@ -23,7 +23,7 @@ from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine
-from polytune.runtime.partitioned.call import Call
+from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
 from polytune.runtime.partitioned.execution import Execution
@@ -500,7 +500,7 @@ class GeneratedKernel:
                 self._serial[part.run.__name__](context.address)
 
         start = time.perf_counter()
-        call = Call(
+        call = SharedCall(
             arrays,
             scalars,
             invocation.parameters,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import threading
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from polytune.errors import PolytuneError
 from polytune.runtime.settled import SettledCalls
-from polytune.runtime.tuned_files import Entry, read_tuned, write_tuned
+from polytune.runtime.tuned_files import TunedEntry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
@@ -34,7 +35,7 @@ class Case(NamedTuple):
     places: tuple[tuple[str, str], ...] = ()
 
 
-class TunableKernel:
+class TunableKernel(ABC):
     """A kernel with tuners, of which `CallableKernel` makes one for each class of calls.
 
     Attributes:
@@ -53,14 +54,17 @@ class TunableKernel:
     _given: set[Case]
     """Of which calls a file has said what is best."""
 
+    @abstractmethod
     def __call__(self, *arguments: Any, **keywords: Any) -> Any:
-        raise NotImplementedError
+        """Run the kernel once."""
 
+    @abstractmethod
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
-        raise NotImplementedError
+        """The tuner of calls with such arguments."""
 
+    @abstractmethod
     def _bind(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[Any, ...]:
-        raise NotImplementedError
+        """The values of the parameters, in their order."""
 
     @property
     def tuners(self) -> dict[Case, OnlineTuner]:
@@ -122,7 +126,7 @@ class TunableKernel:
         entries = []
         for tuner in self.tuners.values():
             if tuner.best is not None and tuner.key is not None:
-                entries.append(Entry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
+                entries.append(TunedEntry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
         write_tuned(path, entries)
 
     def load(self, path: str | os.PathLike[str]) -> int:

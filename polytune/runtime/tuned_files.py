@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from polytune.errors import HistoryError
+from polytune.files import replace_text
 
-__all__ = ["Entry", "read_tuned", "write_tuned"]
+__all__ = ["TunedEntry", "read_tuned", "write_tuned"]
 
 _FORMAT = 1
 
 
-class Entry(NamedTuple):
+class TunedEntry(NamedTuple):
     """The best configuration for calls of one size.
 
     Attributes:
@@ -33,7 +34,7 @@ class Entry(NamedTuple):
     seconds: float
 
 
-def write_tuned(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
+def write_tuned(path: str | os.PathLike[str], entries: Iterable[TunedEntry]) -> None:
     """Write a file, in one step.
 
     Raises:
@@ -41,17 +42,13 @@ def write_tuned(path: str | os.PathLike[str], entries: Iterable[Entry]) -> None:
     """
     file = Path(path)
     document = {"polytune_tuned": _FORMAT, "entries": [each._asdict() for each in entries]}
-    beside = file.with_name(f"{file.name}.{os.getpid()}.tmp")
     try:
-        beside.write_text(json.dumps(document, indent=1, default=dict) + "\n", encoding="utf-8")
-        os.replace(beside, file)
+        replace_text(file, json.dumps(document, indent=1, default=dict) + "\n")
     except OSError as error:
         raise HistoryError(f"{file} cannot be written: {error.strerror or error}") from error
-    finally:
-        beside.unlink(missing_ok=True)
 
 
-def read_tuned(path: str | os.PathLike[str]) -> list[Entry]:
+def read_tuned(path: str | os.PathLike[str]) -> list[TunedEntry]:
     """Read a file that `write_tuned` wrote.
 
     Raises:
@@ -68,7 +65,7 @@ def read_tuned(path: str | os.PathLike[str]) -> list[Entry]:
     if document["polytune_tuned"] != _FORMAT:
         raise HistoryError(f"{path} was written by a newer polytune, format {document['polytune_tuned']!r}")
     try:
-        entries = [Entry(**each) for each in document["entries"]]
+        entries = [TunedEntry(**each) for each in document["entries"]]
     except (KeyError, TypeError) as error:
         raise HistoryError(f"{path} is no file of tuned configurations: an entry lacks something ({error})") from error
     for each in entries:

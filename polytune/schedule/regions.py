@@ -13,6 +13,7 @@ from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.abreast import Abreast
 from polytune.schedule.tiles.early_updates import EarlyUpdates
 from polytune.schedule.tiles.expansion import Expansion
+from polytune.schedule.unions import sets_of
 
 MARK = "region"
 
@@ -82,6 +83,11 @@ class Region:
     def depth(self) -> int:
         """How many members are tiled."""
         return 0 if self.band is None else self.band.dim(isl.dim_type.set)
+
+    @property
+    def statement_depth(self) -> int:
+        """How many loops of the source are around its innermost statement."""
+        return max((part.dim(isl.dim_type.set) for part in sets_of(self.domain)), default=0)
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,7 @@
 
 It needs NumPy only and knows nothing of kernels.  `tune` tunes a function in one go; `OnlineTuner` tunes one that an
 application keeps calling; `HierarchicalTuner` is the search under both.  `make_search` makes any of the `SEARCHES` of a
-`FiniteSpace`, to be asked and told.
+`FiniteSpace`, to be asked and told; subclasses of `FiniteSearcher` that other packages have are found by entry points.
 """
 
 from polytune.tuner.budget import Budget
@@ -12,7 +12,7 @@ from polytune.tuner.memory import Key, Memory
 from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
 from polytune.tuner.searcher import Searcher
-from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, NelderMead, make_search
+from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, NelderMead, make_search
 from polytune.tuner.spaces.condition import Condition, Is
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
@@ -29,6 +29,7 @@ __all__ = [
     "Configuration",
     "Constraint",
     "EpsilonGreedy",
+    "FiniteSearcher",
     "FiniteSpace",
     "HierarchicalTuner",
     "Integer",

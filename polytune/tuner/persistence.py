@@ -166,7 +166,7 @@ def take_over(search: HierarchicalTuner, records: Sequence[tuple[Configuration, 
             search.fail(configuration, record.reason)
 
 
-class _Writer:
+class _StateWriter:
     """Writes for all tuners of the process, from a thread that lives only as long as there is something to write.
 
     Attributes:
@@ -210,4 +210,4 @@ class _Writer:
                 persistence.write()
 
 
-_WRITER = _Writer()
+_WRITER = _StateWriter()

@@ -14,10 +14,10 @@ import pytest
 from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian, online, profiling, sample_sizes
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignError, ForeignTuner
-from polytune.replay import RecordedSpace, Run
-from polytune.replay.place import Line
-from polytune.replay.recording import Recorder
-from polytune.replay.run import Task
+from polytune.lab import RecordedSpace, Run
+from polytune.lab.place import Line
+from polytune.lab.recording import Recorder
+from polytune.lab.run import Task
 
 ROOT = Path(__file__).parents[2]
 

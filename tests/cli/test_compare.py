@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 
 from polytune.cli.console import results
-from polytune.replay import simulate
-from polytune.replay.place import Line
-from polytune.replay.recording import Recorder
-from polytune.replay.results_files import write_results
+from polytune.lab import simulate
+from polytune.lab.place import Line
+from polytune.lab.recording import Recorder
+from polytune.lab.results_files import write_results
 
 
 @pytest.fixture

@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from polytune.cli import device_findings, doctor, findings
+from polytune.cli import device_findings, findings
+from polytune.cli.commands import doctor
 from polytune.cli.finding import Finding, State
 from polytune.errors import DeviceCompilationError
 
@@ -75,15 +76,15 @@ def test_size_of_the_cache_is_told(tmp_path, monkeypatch):
     assert findings.find_disk_cache().detail == f"{tmp_path}, 3.0 MiB"
 
 
-@pytest.mark.parametrize(("package", "extra"), [("pycuda", "cuda"), ("pyopencl", "opencl")])
-def test_missing_binding_says_how_to_install_it(monkeypatch, package, extra):
+def test_missing_packages_for_devices_say_how_to_install_them(monkeypatch):
     def version(name):
         raise importlib.metadata.PackageNotFoundError(name)
 
     monkeypatch.setattr(importlib.metadata, "version", version)
-    found = findings.find_binding(package, extra)
-    assert found.state is State.ABSENT
-    assert f"pip install 'polytune[{extra}]'" in found.remedy
+    found = {finding.name: finding for finding in findings.find_bindings()}
+    assert all(finding.state is State.ABSENT for finding in found.values())
+    assert "pip install 'polytune[cuda]'" in found["pycuda"].remedy
+    assert "pip install 'polytune[opencl]'" in found["pyopencl"].remedy
 
 
 def test_missing_compiler_says_how_to_install_it(monkeypatch):

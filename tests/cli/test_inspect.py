@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import typer
 
-from polytune.cli.inspect import Stage, complete_signature, split_pairs
+from polytune.cli.commands.inspect import Stage, complete_signature, read_choices, split_pairs
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import backends, nvrtc
+from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.cubin import kernel_needs
-from polytune.runtime.devices.dialects import PRELUDES
 from polytune.signature import ArrayType, ScalarType
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +25,15 @@ def test_every_stage_is_shown(run, kernels_file, stage):
     assert text.out.strip()
     as_json = run("inspect", f"{kernels_file}:scale", "--show", stage.value, "--json")
     assert as_json.json == {"kernel": "scale", "show": stage.value, "text": text.out.removesuffix("\n")}
+
+
+def test_every_backend_is_a_stage_that_has_choices():
+    for kind in backends.KINDS:
+        assert read_choices(Stage(kind), ["block=64", "shared=FALSE"]) == {"block": 64, "shared": False}
+        with pytest.raises(typer.BadParameter, match="block is one of 32, 64"):
+            read_choices(Stage(kind), ["block=33"])
+    with pytest.raises(typer.BadParameter, match="not for loops"):
+        read_choices(Stage.LOOPS, ["block=64"])
 
 
 def test_loops_right_after_a_transform(run):

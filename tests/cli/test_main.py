@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from polytune.cli import doctor
-from polytune.cli.main import main
+from polytune.cli.commands import doctor
+from polytune.cli.main import app, main
 from polytune.errors import CacheWarning, CompilationError
 from polytune.version import __version__
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("inspect", "tune", "build", "history", "simulate", "compare", "doctor")
+COMMANDS = ("inspect", "tune", "build", "history", "simulate", "compare", "doctor", "warmup")
 
 
 @pytest.fixture
@@ -48,6 +48,11 @@ def test_every_command_has_help_json_and_debug(run, command):
     assert shown.code == 0
     assert "--json" in shown.out
     assert "--debug" in shown.out
+
+
+def test_every_file_of_a_command_is_a_command_and_nothing_else_is():
+    files = {file.stem for file in (ROOT / "polytune" / "cli" / "commands").glob("*.py")} - {"__init__"}
+    assert {command.name for command in app.registered_commands} == files == set(COMMANDS)
 
 
 def test_no_arguments_show_the_commands(run):

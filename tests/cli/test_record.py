@@ -9,7 +9,7 @@ import pytest
 from polytune.cli.recording import choose, grid_of
 from polytune.errors import CompilationError, SpaceError
 from polytune.kernel import Kernel
-from polytune.replay import load
+from polytune.lab import load
 from polytune.tuner import Integer, Is, Nominal, Ratio, Space
 
 

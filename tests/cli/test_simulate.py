@@ -16,8 +16,8 @@ import pytest
 
 from polytune.cli.value_lists import repeat_options
 from polytune.errors import SearchError
-from polytune.replay import simulation
-from polytune.replay.results_files import RunLog, read_results
+from polytune.lab import simulation
+from polytune.lab.results_files import RunLog, read_results
 
 ROOT = Path(__file__).parents[2]
 

@@ -7,8 +7,8 @@ import xml.etree.ElementTree as ElementTree
 
 import pytest
 
-from polytune.replay.description import read_description
-from polytune.replay.files import TextFile
+from polytune.lab.description import read_description
+from polytune.lab.files import TextFile
 from polytune.tuner import Space
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import typer
 
-from polytune.cli.target import Target, import_file, load_kernel, load_kernels, parse_target
+from polytune.cli.target import KernelTarget, import_file, load_kernel, load_kernels, parse_target
 from polytune.errors import PolytuneError
 
 
@@ -23,15 +23,15 @@ def own_path(monkeypatch):
     [("", ()), (":scale", ("scale",)), (":scale,shift", ("scale", "shift")), (":b, a", ("b", "a"))],
 )
 def test_parse(kernels_file, suffix, kernels):
-    assert parse_target(f"{kernels_file}{suffix}") == Target(kernels_file, kernels)
+    assert parse_target(f"{kernels_file}{suffix}") == KernelTarget(kernels_file, kernels)
 
 
 def test_colon_in_a_path_is_not_taken_for_a_kernel(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("a:b").mkdir()
     Path("a:b/c.py").touch()
-    assert parse_target("a:b/c.py") == Target(Path("a:b/c.py"))
-    assert parse_target("a:b/c.py:k") == Target(Path("a:b/c.py"), ("k",))
+    assert parse_target("a:b/c.py") == KernelTarget(Path("a:b/c.py"))
+    assert parse_target("a:b/c.py:k") == KernelTarget(Path("a:b/c.py"), ("k",))
 
 
 def test_missing_file(tmp_path):
@@ -57,11 +57,14 @@ def test_a_folder_is_no_file(tmp_path):
 
 
 def test_all_kernels_of_a_file(kernels_file):
-    assert [kernel.__name__ for kernel in load_kernels(Target(kernels_file))] == ["scale", "shift"]
+    assert [kernel.__name__ for kernel in load_kernels(KernelTarget(kernels_file))] == ["scale", "shift"]
 
 
 def test_kernels_in_the_order_named(kernels_file):
-    assert [kernel.__name__ for kernel in load_kernels(Target(kernels_file, ("shift", "scale")))] == ["shift", "scale"]
+    assert [kernel.__name__ for kernel in load_kernels(KernelTarget(kernels_file, ("shift", "scale")))] == [
+        "shift",
+        "scale",
+    ]
 
 
 def test_unknown_kernel_suggests_a_close_one(kernels_file):

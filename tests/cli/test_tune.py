@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import typer
 
-from polytune.cli.tune import parse_size
+from polytune.cli.commands.tune import parse_size
 from polytune.cli.tuning import Arguments
 
 

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 
 KERNELS = """
@@ -37,6 +39,7 @@ print(sum(function.stats.cache_hits.values()), sum(function.stats.cache_misses.v
 """
 
 
+@pytest.mark.slow
 def test_a_program_finds_what_was_compiled_before(run, tmp_path, monkeypatch):
     (tmp_path / "kernels.py").write_text(KERNELS)
     cache = tmp_path / "cache"

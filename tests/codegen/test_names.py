@@ -17,7 +17,7 @@ from polytune.frontend.generated_names import MARK, generated, without_marks
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.devices import nvrtc
-from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.devices.backends import PRELUDES
 from tests.codegen.c_programs import compiled
 from tests.codegen.names import (
     C_WORDS,

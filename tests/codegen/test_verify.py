@@ -25,7 +25,17 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.target import Target
 from polytune.codegen.transform import LoopTransform
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Between, Chosen, Either, Lanes, Shifted, Total, Variable
+from polytune.codegen.vectors.expressions import (
+    VECTOR,
+    AnyMask,
+    Apart,
+    Between,
+    Chosen,
+    Lanes,
+    Shifted,
+    Total,
+    Variable,
+)
 from polytune.codegen.verify import verify
 from polytune.errors import VerificationError
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Iterator
@@ -242,7 +252,7 @@ VECTORS: dict[str, tuple[Callable[[Program], Program], str]] = {
             lambda load: (
                 Let("m", Between(ONE, ONE, load.lanes)),
                 Let("n", Between(ONE, ONE, load.lanes + 1)),
-                Let("x", Either(("m", "n"))),
+                Let("x", AnyMask(("m", "n"))),
             )
         ),
         "masks that are joined differ",

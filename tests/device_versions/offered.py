@@ -10,7 +10,7 @@ import pytest
 
 from polytune.runtime.devices import backends, discovery
 from polytune.runtime.devices.backends import Found, Listing
-from polytune.runtime.devices.device import Buffer, Device
+from polytune.runtime.devices.device import Device, DeviceBuffer
 from polytune.runtime.partitioned import pool
 from polytune.runtime.partitioned.pool import BufferPool
 from tests.device_stand_in.build import CannotBuildError
@@ -24,7 +24,7 @@ class RubbishPool(BufferPool):
         super().__init__(device)
         self._owner = device
 
-    def take(self, nbytes: int) -> Buffer:
+    def take(self, nbytes: int) -> DeviceBuffer:
         buffer = super().take(nbytes)
         stream = self._owner.stream()
         self._owner.upload(stream, buffer, np.full(nbytes, 0xFF, np.uint8), ((0, nbytes, 1),))

@@ -14,7 +14,7 @@ from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.partitioned.description import DeviceCode, Partitioned
 from polytune.runtime.partitioned.execution import Execution
-from polytune.runtime.partitioned.launches import Shape, shape_of
+from polytune.runtime.partitioned.launches import KernelShape, shape_of
 from polytune.runtime.partitioned.space import VERSION
 from tests.device_versions.pairwise import pairwise_cover
 from tests.fuzz.interpreted import Interpreter
@@ -58,7 +58,7 @@ def choices(codes: Sequence[DeviceCode], values: Mapping[str, Sequence[Any]]) ->
 
 def shapes(
     code: DeviceCode, values: Mapping[str, Sequence[Any]], everything: bool = False
-) -> dict[Shape, Mapping[str, Any]]:
+) -> dict[KernelShape, Mapping[str, Any]]:
     """The shapes of one kernel that cover all pairs of choices, or all that there are; each with the choices, as those
     of partition 0, that lead to it."""
     relevant = choices([code], values)

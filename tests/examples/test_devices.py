@@ -26,6 +26,7 @@ def run_example(devices: str) -> str:
     return ran.stdout
 
 
+@pytest.mark.slow
 def test_example_shares_its_work_with_a_device():
     usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
     if not usable:
@@ -45,6 +46,7 @@ expected = C.copy()
 """
 
 
+@pytest.mark.slow
 def test_what_the_documentation_shows_runs(tmp_path):
     usable = [found.identity for found in backends.listed("opencl").found if not found.reason]
     if not usable:

@@ -71,6 +71,7 @@ def expected() -> tuple[int, np.ndarray]:
     return steps, plate
 
 
+@pytest.mark.slow
 def test_application_computes_what_numpy_does(package_folder, tmp_path):
     printed = run_without_compiler(package_folder, EXAMPLE / "application.py", tmp_path / "plate.npy")
     steps, plate = expected()

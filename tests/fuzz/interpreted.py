@@ -31,7 +31,7 @@ import numpy as np
 from polytune.runtime.context import STATE_LENGTH, array_words
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.library import run as run_library
-from polytune.runtime.partitioned.call import Call, Plan
+from polytune.runtime.partitioned.call import CallPlan, SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.version import Version
@@ -431,7 +431,7 @@ class Interpreter:
         module = self.module
         return Execution(module["NAME"], module["PARTITIONED"], devices(), contract=not module["STRICT"])
 
-    def run_partitioned(self, execution: Execution, plan: Plan, values: Sequence[Any], seed: int) -> Any:
+    def run_partitioned(self, execution: Execution, plan: CallPlan, values: Sequence[Any], seed: int) -> Any:
         """One call shared among platforms; the processor's parts are interpreted.
 
         A device that fails makes the test fail: the processor must not serve its call.
@@ -443,7 +443,7 @@ class Interpreter:
             self._work(part.run, threads or 2 if part.team else 0, call.context(integers, tiles, replaced), seed)
 
         temporary = frozenset(() if "result" in self.module else self.module["SCRATCH"])
-        report = execution.run(Call(call.arrays, call.scalars, call.parameters, plan, run_part, temporary))
+        report = execution.run(SharedCall(call.arrays, call.scalars, call.parameters, plan, run_part, temporary))
         if report.failure is not None:
             raise report.failure
         return call.result()

@@ -64,6 +64,7 @@ def check_numbers(worker: Worker, numbers: list[int], compiled: bool) -> None:
             pytest.fail(f"{failure.kind}\n{failure.message}\nagain, and made small: {command}", pytrace=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(sum(INTERPRETED.values()) // AT_ONCE))
 def test_every_version_interpreted(part: int, worker: Worker) -> None:
     numbers = numbers_of(INTERPRETED, {})

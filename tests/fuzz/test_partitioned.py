@@ -20,6 +20,7 @@ PARTS = 6
 """How many tests share the programs of each kind; by default one each, besides the simplest program of all."""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("strict", [False, True], ids=["reassociating", "strict"])
 def test_shared_among_platforms(strict: bool, part: int, fuzz: int | None) -> None:

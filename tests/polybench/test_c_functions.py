@@ -1,6 +1,7 @@
 """The 30 kernels as C, at MINI: what polytune prints is the kernel, bit for bit."""
 
 import numpy as np
+import pytest
 
 from polybench.benchmark import copy_arguments
 from polybench.datasets import Dataset
@@ -10,6 +11,7 @@ from polytune.runtime.arguments import signature_of
 from tests.codegen.c_programs import compiled
 
 
+@pytest.mark.slow
 def test_all_kernels_compute_in_c_what_they_compute_in_python(tmp_path):
     found = {name: benchmark(name) for name in names()}
     initial = {name: each.initialise(**each.sizes(Dataset.MINI)) for name, each in found.items()}

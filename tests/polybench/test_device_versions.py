@@ -16,7 +16,7 @@ import pytest
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.cubin import HOPPER, kernel_needs
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.fitting import constraints_of
 from polytune.runtime.partitioned.launches import shared_memory_of, source_of
@@ -63,6 +63,7 @@ def versions_of(case: Case, every_version: bool) -> list[dict[str, Any]]:
     return pairwise_cover(values)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", POLYBENCH)
 def test_cuda_text_in_every_order_of_threads(name: str, every_version: bool) -> None:
     stand_in = cuda_stand_in()
@@ -99,7 +100,7 @@ def test_opencl_text(name: str, every_version: bool) -> None:
 
 def in_space(code: DeviceCode, choice: Mapping[str, Any], shared_memory: int) -> bool:
     """Whether the space of a device with so many bytes of shared memory, and room for all else, has the choice."""
-    limits = Limits(1024, (1024, 1024, 64), shared_memory, 65536, 1, 32, 1 << 30)
+    limits = DeviceLimits(1024, (1024, 1024, 64), shared_memory, 65536, 1, 32, 1 << 30)
     values = {"platform_0": "cuda:0", "shared_0": True, "points_x_0": 1, "points_y_0": 1, **choice}
     return all(constraint.holds(values) for constraint in constraints_of(0, [code], {"cuda:0": limits}))
 

@@ -78,6 +78,7 @@ def shortened(kernel: polytune.Kernel, made: list[bool], *arguments: Any) -> Non
     assert made[-1], "the third call of the same arrays goes the short way"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int64])
 @pytest.mark.parametrize("layout", ["C", "F", "strided"])
 def test_calls_of_the_same_arrays_are_right(kernel, made, dtype, layout):

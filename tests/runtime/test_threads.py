@@ -82,6 +82,7 @@ def run(folder: Path, limits: list[int], **surroundings: str) -> tuple[list[dict
 needs_two = pytest.mark.skipif(machine().cores < 2, reason="there is one core")
 
 
+@pytest.mark.slow
 @needs_two
 def test_team_space_and_history_have_the_threads_that_numba_has(tmp_path):
     (found,), machines = run(tmp_path, [], NUMBA_NUM_THREADS="1")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from tests.every_version import check_versions, stages_of
 
@@ -22,6 +23,7 @@ def hard_to_coalesce(m, A, B):
                     A[i, j + 2] = ((A[i + 2, j + 1] * (A[i + 2, m - j] + A[3, k])) % 13) + A[i, j + 2]
 
 
+@pytest.mark.slow
 def test_kernel_is_compiled_although_isl_fails_over_a_simplification():
     rng = np.random.default_rng(0)
     initial = (1, *(rng.integers(-4, 5, shape).astype(np.int32) for shape in ((4, 4), (2, 3))))

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from polytune.replay import load
-from polytune.replay.recording import RecordedSpace
+from polytune.lab import load
+from polytune.lab.recording import RecordedSpace
 from polytune.tuner.searchers import FiniteSearcher
 
 SHARED = Path(__file__).parents[3] / "shared" / "data"

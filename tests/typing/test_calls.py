@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 CALLS = Path(__file__).with_name("calls.py")
 
 
+@pytest.mark.slow
 def test_mypy_finds_what_is_wrong(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "mypy", "--strict", "--config-file=", f"--cache-dir={tmp_path}", str(CALLS)]
     root = Path(__file__).parents[2]

@@ -14,10 +14,10 @@ import numpy as np
 
 from polytune.codegen.vectors.expressions import (
     VECTOR,
+    AnyMask,
     Apart,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -192,7 +192,7 @@ class Expressions:
             case Between(first, last, lanes):
                 low, high = self.index(first), self.index(last)
                 return lambda: _between(low(), high(), lanes)
-            case Either(masks):
+            case AnyMask(masks):
                 return lambda: [any(lane) for lane in zip(*(names[mask] for mask in masks), strict=True)]
             case Chosen(mask, value, otherwise):
                 return self._chosen(mask, self.value(value), self.value(otherwise))

@@ -13,7 +13,7 @@ from itertools import product
 from typing import Any
 
 from polytune.codegen.loops import Block, Compute, For, If, Node, RegionCall
-from polytune.codegen.partitioned import Part, PartitionedProgram
+from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
 from polytune.codegen.transfers import Box, Rows
 from polytune.frontend.expression import Assign
 from polytune.frontend.scop import Scop
@@ -63,7 +63,7 @@ class PartitionedExecution(Execution):
                 return lambda: self._step(number, part, tuple(value() for value in prefixes))
         return super()._action(node)
 
-    def _step(self, number: int, part: Part, outer: Point) -> None:
+    def _step(self, number: int, part: PartitionedRegion, outer: Point) -> None:
         """All parts of a region."""
         before = dict(self.names)
         self.names.update(zip(part.outer, outer, strict=True))
@@ -78,7 +78,7 @@ class PartitionedExecution(Execution):
         self.names.clear()
         self.names.update(before)
 
-    def _cuts(self, part: Part, ranges: list[tuple[int, int]]) -> Iterator[tuple[Limits, dict[str, str]]]:
+    def _cuts(self, part: PartitionedRegion, ranges: list[tuple[int, int]]) -> Iterator[tuple[Limits, dict[str, str]]]:
         """The limits of parts, cut at random, and the reductions that they do in copies."""
         depth = self.random.randint(0, len(part.splits)) if part.kernel is not None else 0
         limited = ranges[: len(part.limits)]
@@ -96,7 +96,12 @@ class PartitionedExecution(Execution):
                 yield limits, {name: operator for _, own in chosen for name, operator in own.items()}
 
     def _piece(
-        self, part: Part, outer: Point, ranges: list[tuple[int, int]], limits: Limits, reductions: dict[str, str]
+        self,
+        part: PartitionedRegion,
+        outer: Point,
+        ranges: list[tuple[int, int]],
+        limits: Limits,
+        reductions: dict[str, str],
     ) -> Piece:
         for (low, high), pair in zip(part.limits, limits, strict=True):
             self.names[low], self.names[high] = pair
@@ -137,7 +142,7 @@ class PartitionedExecution(Execution):
             self._note(execution)
         return Piece(execution, writes, reductions)
 
-    def _shape(self, part: Part) -> Shape:
+    def _shape(self, part: PartitionedRegion) -> Shape:
         assert part.kernel is not None
         axes = range(part.kernel.axes)
         threads, points = (tuple(self.random.choice((1, 2, 3)) for _ in axes) for _ in range(2))

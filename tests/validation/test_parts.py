@@ -10,9 +10,9 @@ import pytest
 
 from polytune.codegen.device.kernel import DeviceKernel
 from polytune.codegen.loops import Block, For, Node
-from polytune.codegen.partitioned import Part, PartitionedProgram
+from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
 from polytune.codegen.target import Target
-from polytune.codegen.transfers import Axis, Box
+from polytune.codegen.transfers import Box, SubscriptRange
 from polytune.frontend.expression import Binary, Constant, Expression
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
@@ -58,7 +58,7 @@ def program_of(name: str) -> tuple[Stages, dict[str, Any], PartitionedProgram]:
     return stages, case.arguments(), stages.partitioned
 
 
-def broken(name: str, number: int, change: Callable[[Part], Part]) -> list[str]:
+def broken(name: str, number: int, change: Callable[[PartitionedRegion], PartitionedRegion]) -> list[str]:
     stages, arguments, program = program_of(name)
     parts = program.parts
     changed = replace(program, parts=(*parts[:number], change(parts[number]), *parts[number + 1 :]))
@@ -80,10 +80,10 @@ def test_box_that_is_too_small(which: str) -> None:
         assert isinstance(box, Box)
         return replace(box, axes=(*box.axes[:-1], shortened(box.axes[-1])))
 
-    def shortened(axis: Axis) -> Axis:
+    def shortened(axis: SubscriptRange) -> SubscriptRange:
         return replace(axis, stop=plus(axis.stop, -1))
 
-    def change(part: Part) -> Part:
+    def change(part: PartitionedRegion) -> PartitionedRegion:
         boxes = tuple(shorten(box) for box in getattr(part.transfers, which))
         return replace(part, transfers=replace(part.transfers, **{which: boxes}))
 
@@ -92,8 +92,8 @@ def test_box_that_is_too_small(which: str) -> None:
     assert len(found) == CUTS and sum(told in fault for fault in found) > CUTS // 2
 
 
-def in_kernel(change: Callable[[DeviceKernel], DeviceKernel]) -> Callable[[Part], Part]:
-    def changed(part: Part) -> Part:
+def in_kernel(change: Callable[[DeviceKernel], DeviceKernel]) -> Callable[[PartitionedRegion], PartitionedRegion]:
+    def changed(part: PartitionedRegion) -> PartitionedRegion:
         assert part.kernel is not None
         return replace(part, kernel=change(part.kernel))
 

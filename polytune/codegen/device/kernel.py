@@ -11,7 +11,7 @@ from polytune.codegen.ast_conversion import add_constant, convert_expression, co
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, TiledMember
 from polytune.codegen.scanning import scan
 from polytune.codegen.tiles.windows import (
-    Names,
+    WindowNames,
     ast_build,
     constrain,
     loops_of_schedule,
@@ -116,7 +116,7 @@ def generate_kernel(mapping: Mapping, scop: Scop) -> DeviceKernel:
     among a block's threads when they are printed, wherever they stand in the body.
     """
     region = replace(mapping.region, band=mapping.band)
-    names = Names()
+    names = WindowNames()
     outer = tuple(names.loop(level) for level in range(region.outer_depth))
     domain = region.domain.intersect_params(scop.context)
     if region.prefix is not None:
@@ -228,7 +228,7 @@ def origin_name(copy: str, dimension: int) -> str:
     return f"{copy}_{dimension}"
 
 
-def _shared_copy(tile: SharedTile, name: str, context: isl.Set, names: Names) -> SharedCopy:
+def _shared_copy(tile: SharedTile, name: str, context: isl.Set, names: WindowNames) -> SharedCopy:
     build = ast_build(context, names, 0)
     origins = tuple(
         (origin_name(name, dimension), convert_expression(build.expr_from_pw_aff(least.gist(context).coalesce())))

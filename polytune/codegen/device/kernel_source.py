@@ -14,8 +14,8 @@ from typing import assert_never
 
 from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
 from polytune.codegen.device.kernel import DeviceKernel, SharedCopy
-from polytune.codegen.device.text_writer import TextWriter
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
+from polytune.codegen.source_writer import CWriter
 from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.generated_names import without_marks
@@ -98,7 +98,7 @@ class _KernelWriter:
         self.kernel, self.scop = kernel, scop
         self.storage: Storage = storage_of(scop)
         self.arguments = kernel_arguments(kernel, scop)
-        self.writer = TextWriter()
+        self.writer = CWriter()
         self.kinds = array_types(self.storage, scop)
         self.axis_of = dict(zip(kernel.mapped, reversed(AXES[: kernel.axes]), strict=True))
         self.axes = AXES[: kernel.axes]

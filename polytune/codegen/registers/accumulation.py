@@ -18,7 +18,7 @@ Fits = Callable[[Element, str, ContiguousAxis], bool]
 
 
 @dataclass(frozen=True)
-class Term:
+class AccumulatedTerm:
     """What an update adds to its target: ``target = target operator factor * value``; without a factor, the value."""
 
     operator: str
@@ -52,7 +52,7 @@ class Accumulation:
     dtype: str
     sums: bool
     rivals: tuple[tuple[Element, Element], ...]
-    terms: tuple[Term | None, ...]
+    terms: tuple[AccumulatedTerm | None, ...]
     contiguous: ContiguousAxis
 
     @property
@@ -116,7 +116,7 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
     return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
 
 
-def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> Term | None:
+def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> AccumulatedTerm | None:
     """What an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update; else
     None."""
     match update.value:
@@ -135,7 +135,7 @@ def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> 
         return not mentions(part, *loops) and not any(element.array in written for element in elements)
 
     found = scaled(value, is_fixed) if update.target.dtype.startswith("float") else None
-    return Term(operator, value) if found is None else Term(operator, found.value, found.factor)
+    return AccumulatedTerm(operator, value) if found is None else AccumulatedTerm(operator, found.value, found.factor)
 
 
 def _statements(body: Node) -> tuple[Compute, ...] | None:

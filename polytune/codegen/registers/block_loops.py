@@ -9,13 +9,13 @@ from typing import Any
 from polytune.codegen.affine_range import Range, from_first, greatest, least
 from polytune.codegen.ast_conversion import add_constant, integer, substitute
 from polytune.codegen.loops import For, Let, Node, block
-from polytune.codegen.registers.blocks import Box, Names, Shape, after_whole, maximum, minimum, minus
-from polytune.codegen.vectors.expressions import Between, Either
+from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, maximum, minimum, minus
+from polytune.codegen.vectors.expressions import AnyMask, Between
 from polytune.frontend.expression import Compare, Expression, Iterator, Select
 
 
 @dataclass(frozen=True)
-class Row:
+class BlockRow:
     """A row of a block.
 
     Attributes:
@@ -31,7 +31,7 @@ class Row:
     shared: str | None = None
 
 
-Work = Callable[[Box, Sequence[Row], int, Expression | None], Node]
+Work = Callable[[PointRanges, Sequence[BlockRow], int, Expression | None], Node]
 """Makes the code of a block of some rows and so many vectors of columns, whose columns end at a limit at the latest."""
 
 
@@ -49,7 +49,7 @@ class BlockLoops:
     rows: For | None
     columns: For
     lanes: int
-    shape: Shape
+    shape: BlockShape
     work: Work
 
     def nest(self) -> Node:
@@ -89,8 +89,8 @@ class BlockLoops:
         (first, last), (outer_first, outer_last) = self.common_columns(rows), self.outer_columns(rows)
         step = self.lanes * self.shape.columns
         numbers = [None] if rows is None else [add_constant(rows.first, number) for number in range(count)]
-        box = Box(rows, from_first(Iterator(columns.variable), step))
-        wide = self.work(box, [Row(number) for number in numbers], self.shape.columns, None)
+        box = PointRanges(rows, from_first(Iterator(columns.variable), step))
+        wide = self.work(box, [BlockRow(number) for number in numbers], self.shape.columns, None)
         parts: list[Node] = []
         if first != outer_first:
             parts.append(self.narrow(rows, outer_first, minimum(first, outer_last), begun=False))
@@ -105,11 +105,11 @@ class BlockLoops:
         ``begun`` says that no row starts behind the first column.
         """
         column = Iterator(self.columns.variable)
-        names = Names()
+        names = BlockNames()
         parts: list[Node] = []
-        chosen: list[Row] = []
+        chosen: list[BlockRow] = []
 
-        def named(lanes: Between | Either) -> str:
+        def named(lanes: Between | AnyMask) -> str:
             known = next((part.name for part in parts if isinstance(part, Let) and part.value == lanes), None)
             if known is None:
                 known = names.new("m")
@@ -135,9 +135,9 @@ class BlockLoops:
             stop = minimum(substitute(self.columns.stop, values), last)
             loaded = mask(start, stop)
             stored = loaded if there is None else mask(start, Select(there, stop, start, "int64"))
-            chosen.append(Row(number, loaded, stored))
+            chosen.append(BlockRow(number, loaded, stored))
         masks = tuple(dict.fromkeys(row.mask for row in chosen if row.mask is not None))
-        shared = named(Either(masks)) if len(masks) > 1 else masks[0]
+        shared = named(AnyMask(masks)) if len(masks) > 1 else masks[0]
         chosen = [replace(row, shared=shared) for row in chosen]
-        work = self.work(Box(rows, from_first(column, self.lanes)), chosen, 1, last)
+        work = self.work(PointRanges(rows, from_first(column, self.lanes)), chosen, 1, last)
         return For(self.columns.variable, first, last, self.lanes, block(*parts, work))

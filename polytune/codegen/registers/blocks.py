@@ -10,7 +10,7 @@ from typing import Any
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, integer, substitute
 from polytune.codegen.loops import For, If, Let, Node, Store, block
-from polytune.codegen.registers.accumulation import Accumulation, Term
+from polytune.codegen.registers.accumulation import AccumulatedTerm, Accumulation
 from polytune.codegen.vectors.expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary
 from polytune.frontend.expression import Iterator as Index
@@ -24,27 +24,36 @@ ROW, COLUMN = generated("row"), generated("column")
 
 
 @dataclass(frozen=True)
-class Shape:
+class BlockShape:
     """How many rows and columns (or vectors of columns) a block has."""
 
     rows: int
     columns: int
 
 
-SHAPES = (Shape(6, 4), Shape(4, 4), Shape(4, 3), Shape(6, 2), Shape(3, 3), Shape(4, 2), Shape(2, 2), Shape(2, 1))
+SHAPES = (
+    BlockShape(6, 4),
+    BlockShape(4, 4),
+    BlockShape(4, 3),
+    BlockShape(6, 2),
+    BlockShape(3, 3),
+    BlockShape(4, 2),
+    BlockShape(2, 2),
+    BlockShape(2, 1),
+)
 """Shapes of blocks with rows, the ones that load least first."""
 
-LINES = (Shape(1, 8), Shape(1, 4), Shape(1, 2), Shape(1, 1))
+LINES = (BlockShape(1, 8), BlockShape(1, 4), BlockShape(1, 2), BlockShape(1, 1))
 """Shapes of blocks without."""
 
 
-def largest_shape(has_rows: bool, registers: Callable[[Shape], int], available: int) -> Shape:
+def largest_shape(has_rows: bool, registers: Callable[[BlockShape], int], available: int) -> BlockShape:
     """The first shape for which there are registers enough."""
     shapes = SHAPES if has_rows else LINES
     return next((shape for shape in shapes if registers(shape) <= available), shapes[-1])
 
 
-class Names:
+class BlockNames:
     """New names for variables of ours, numbered by kind."""
 
     def __init__(self) -> None:
@@ -83,7 +92,12 @@ def after_whole(first: Expression, last: Expression, step: int) -> Expression:
 
 
 def by_vectors(
-    variable: str, start: Expression, stop: Expression, lanes: int, names: Names, code: Callable[[str | None], Node]
+    variable: str,
+    start: Expression,
+    stop: Expression,
+    lanes: int,
+    names: BlockNames,
+    code: Callable[[str | None], Node],
 ) -> tuple[Node, Node]:
     """A loop by vectors of consecutive iterations: one over whole vectors, then one over what is left, with a mask.
 
@@ -99,7 +113,7 @@ def by_vectors(
     return whole, For(variable, after_whole(start, stop, lanes), stop, lanes, block(chosen, code(mask)))
 
 
-def add_total(target: Element, term: Term, total: Variable) -> Store:
+def add_total(target: Element, term: AccumulatedTerm, total: Variable) -> Store:
     """Add to an element what a vector of partial sums of a term comes to."""
     result: Any = Total(total, target.dtype)
     if term.factor is not None:
@@ -112,7 +126,7 @@ ALWAYS = Constant(True, "bool")
 
 
 @dataclass(frozen=True)
-class Box:
+class PointRanges:
     """The points of a block: ranges of its rows (None where the accumulation has none) and columns, which may reach
     beyond the ends of the loops."""
 
@@ -126,7 +140,7 @@ class Box:
         return own
 
 
-def common_inner(accumulation: Accumulation, box: Box) -> tuple[Expression, Expression] | None:
+def common_inner(accumulation: Accumulation, box: PointRanges) -> tuple[Expression, Expression] | None:
     """Bounds of the innermost loop between which every point of a block has all iterations; None where unknown."""
     ranges = box.ranges(accumulation)
     first, last = greatest(accumulation.inner.start, ranges), least(accumulation.inner.stop, ranges)
@@ -139,7 +153,9 @@ def is_ragged(accumulation: Accumulation) -> bool:
     return mentions(accumulation.inner.start, *own) or mentions(accumulation.inner.stop, *own)
 
 
-def guarded(accumulation: Accumulation, box: Box, limit: Expression | None, vectors: Callable[..., Node]) -> Node:
+def guarded(
+    accumulation: Accumulation, box: PointRanges, limit: Expression | None, vectors: Callable[..., Node]
+) -> Node:
     """The work of a block: ``vectors(first, last)`` for the common range of the innermost loop, and point by point what
     is before and after it; everything point by point where elements may meet that must not.
 
@@ -177,7 +193,7 @@ def guarded(accumulation: Accumulation, box: Box, limit: Expression | None, vect
 def may_be_tiled(accumulation: Accumulation) -> bool:
     """Whether the common range of a block's points, and which elements meet in it, can be told."""
     some = from_first(integer(0), 2)
-    box = Box(None if accumulation.rows is None else some, some)
+    box = PointRanges(None if accumulation.rows is None else some, some)
     bounds = common_inner(accumulation, box)
     if bounds is None or greatest(accumulation.inner.stop, box.ranges(accumulation)) is None:
         return False
@@ -201,7 +217,7 @@ def any_of(conditions: Sequence[Expression]) -> Expression:
 
 
 def _separations(
-    accumulation: Accumulation, box: Box, inner: tuple[Expression, Expression], pair: tuple[Element, Element]
+    accumulation: Accumulation, box: PointRanges, inner: tuple[Expression, Expression], pair: tuple[Element, Element]
 ) -> list[Expression]:
     """Conditions each of which is enough for no two points of a block to have one element as the one and the other of a
     pair: the elements lie apart along some axis.  None where they may meet whatever the sizes are."""
@@ -235,7 +251,7 @@ def _parts(expression: Expression) -> tuple[Expression, int]:
 
 def points(
     accumulation: Accumulation,
-    box: Box,
+    box: PointRanges,
     first: Expression | None,
     last: Expression | None,
     limit: Expression | None,

@@ -10,8 +10,8 @@ from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import Part, add_constant, substitute
 from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Accumulation
-from polytune.codegen.registers.block_loops import BlockLoops, Row
-from polytune.codegen.registers.blocks import Box, Names, Shape, guarded, largest_shape
+from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
+from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, guarded, largest_shape
 from polytune.codegen.target import Target
 from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import apart_of
@@ -26,13 +26,13 @@ def tile_columns(accumulation: Accumulation, target: Target) -> Node:
     """The loops of an accumulation with blocks of rows and vectors of columns in registers."""
     lanes = target.lanes(accumulation.dtype)
 
-    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+    def work(box: PointRanges, rows: Sequence[BlockRow], vectors: int, limit: Expression | None) -> Node:
         return guarded(accumulation, box, limit, _Block(accumulation, lanes, rows, vectors).code)
 
     # Where an element takes more than one fused operation, few of them keep the processor busy, and make less code.
     most = FEW if any(_compares(update.value) for update in accumulation.updates) else target.vector_registers
 
-    def registers(shape: Shape) -> int:
+    def registers(shape: BlockShape) -> int:
         return _registers(accumulation, shape) if shape.rows * shape.columns <= most else target.vector_registers + 1
 
     shape = largest_shape(accumulation.rows is not None, registers, target.vector_registers)
@@ -44,7 +44,7 @@ def _compares(node: Expression) -> bool:
     return any(isinstance(part, Select) or getattr(part, "operator", "") in ("min", "max") for part in walk(node))
 
 
-def _registers(accumulation: Accumulation, shape: Shape) -> int:
+def _registers(accumulation: Accumulation, shape: BlockShape) -> int:
     """The vectors that are live in the innermost loop."""
     column, row = accumulation.columns.variable, accumulation.rows
     loaded = [part for update in accumulation.updates for part in walk(update.value)]
@@ -59,9 +59,9 @@ class _Block:
 
     accumulation: Accumulation
     lanes: int
-    rows: Sequence[Row]
+    rows: Sequence[BlockRow]
     vectors: int
-    names: Names = field(default_factory=Names)
+    names: BlockNames = field(default_factory=BlockNames)
     loads: dict[VectorExpression, Let] = field(default_factory=dict)
 
     def code(self, low: Expression, high: Expression) -> Node:

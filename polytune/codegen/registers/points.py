@@ -34,8 +34,8 @@ from typing import Any
 from polytune.codegen.affine_range import greatest, least, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
-from polytune.codegen.registers.block_loops import BlockLoops, Row
-from polytune.codegen.registers.blocks import Box, Names, Shape, largest_shape, maximum, minimum
+from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
+from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
 from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
 from polytune.codegen.target import Target
 from polytune.codegen.vectors.chains import Link, links_of
@@ -43,7 +43,7 @@ from polytune.codegen.vectors.expressions import VECTOR, Lanes, Spread, Variable
 from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
 
-ACROSS = Shape(1, 2)
+ACROSS = BlockShape(1, 2)
 """The shape of blocks of points that lie across the rows of arrays: two chains side by side keep the processor busy,
 and few points at once need little of the caches for what they use of long rows."""
 
@@ -52,20 +52,20 @@ def tile_points(nest: PointNest, target: Target) -> Node:
     """The loops of a nest with the variables of blocks of points in registers."""
     lanes = target.lanes(nest.dtype)
 
-    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+    def work(box: PointRanges, rows: Sequence[BlockRow], vectors: int, limit: Expression | None) -> Node:
         return _Points(nest, lanes, box, rows, vectors).code()
 
     shape = block_shape(nest, target)
     return BlockLoops(nest.rows, nest.columns, lanes, shape, work).nest()
 
 
-def block_shape(nest: PointNest, target: Target) -> Shape:
+def block_shape(nest: PointNest, target: Target) -> BlockShape:
     """How many rows and vectors of columns a block has."""
     used = {part.array for part in nest.elements}
     if nest.is_across and nest.rows is None:
         return ACROSS
 
-    def registers(shape: Shape) -> int:
+    def registers(shape: BlockShape) -> int:
         return (max(1, len(nest.own & used)) * shape.rows + 1) * shape.columns + 2
 
     return largest_shape(nest.rows is not None, registers, target.vector_registers)
@@ -77,10 +77,10 @@ class _Points:
 
     nest: PointNest
     lanes: int
-    box: Box
-    rows: Sequence[Row]
+    box: PointRanges
+    rows: Sequence[BlockRow]
     vectors: int
-    names: Names = field(default_factory=Names)
+    names: BlockNames = field(default_factory=BlockNames)
     variables: dict[tuple[str, int, int], Variable] = field(default_factory=dict)
     kept: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)
     latest: dict[tuple[Element, int, int], Variable] = field(default_factory=dict)

@@ -10,11 +10,11 @@ from typing import Any
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import For, If, Let, Node, block
-from polytune.codegen.registers.accumulation import Accumulation, Term
+from polytune.codegen.registers.accumulation import AccumulatedTerm, Accumulation
 from polytune.codegen.registers.blocks import (
-    Box,
-    Names,
-    Shape,
+    BlockNames,
+    BlockShape,
+    PointRanges,
     add_total,
     all_of,
     by_vectors,
@@ -55,7 +55,7 @@ class _SumTiles:
         self.lanes = target.lanes(accumulation.dtype)
         self.shape = largest_shape(accumulation.rows is not None, self.registers, target.vector_registers)
 
-    def registers(self, shape: Shape) -> int:
+    def registers(self, shape: BlockShape) -> int:
         """The vectors that are live in the innermost loop."""
         accumulation = self.accumulation
         loaded = {
@@ -88,7 +88,7 @@ class _SumTiles:
         variable, count = accumulation.columns.variable, self.shape.columns
         column = Iterator(variable)
         own = Range(column, minimum(add_constant(column, count - 1), add_constant(last, -1)))
-        names = Names()
+        names = BlockNames()
         parts: list[Node] = []
 
         def numbers(start: Expression, end: Expression, amount: int) -> list[Expression]:
@@ -103,7 +103,7 @@ class _SumTiles:
         if rows is not None and accumulation.rows is not None:
             row_numbers = numbers(rows.first, add_constant(accumulation.rows.stop, -1), self.shape.rows)
         column_numbers = numbers(column, add_constant(last, -1), count)
-        box = Box(rows, own)
+        box = PointRanges(rows, own)
         work = _Sums(accumulation, self.lanes, row_numbers, column_numbers)
         return For(variable, first, last, count, block(*parts, guarded(accumulation, box, last, work.code)))
 
@@ -120,7 +120,7 @@ class _Sums:
 
     def code(self, low: Expression, high: Expression) -> Node:
         accumulation, inner = self.accumulation, self.accumulation.inner
-        names = Names()
+        names = BlockNames()
         sums = {
             (update, row, column): Variable(names.new("s"), VECTOR)
             for update in range(len(accumulation.updates))
@@ -138,7 +138,7 @@ class _Sums:
     def step(self, sums: Mapping[tuple[int, int, int], Variable], mask: str | None) -> Node:
         """So many iterations of the innermost loop as there are lanes, or those of a mask."""
         self.loads = {}
-        names = Names()
+        names = BlockNames()
         updates: list[Node] = []
         for (number, row, column), own in sums.items():
             value = self.value(self.term(number).value, self.values(row, column), mask, names)
@@ -146,7 +146,7 @@ class _Sums:
             updates.append(Let(own.name, added if mask is None else Chosen(mask, added, own)))
         return block(*self.loads.values(), *updates)
 
-    def term(self, number: int) -> Term:
+    def term(self, number: int) -> AccumulatedTerm:
         """What an update adds."""
         term = self.accumulation.terms[number]
         assert term is not None, "lanes are partial sums only of what is added"
@@ -159,7 +159,7 @@ class _Sums:
             values[self.accumulation.rows.variable] = self.rows[row]
         return values
 
-    def value(self, node: Expression, values: dict, mask: str | None, names: Names) -> Any:
+    def value(self, node: Expression, values: dict, mask: str | None, names: BlockNames) -> Any:
         if not mentions(node, self.accumulation.inner.variable):
             return self.once("a", Spread(substitute(node, values), self.lanes), names)
         if isinstance(node, Element):
@@ -169,7 +169,7 @@ class _Sums:
         assert operands is not None, "accumulations that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, values, mask, names) for part in operands])
 
-    def once(self, kind: str, value: VectorExpression, names: Names) -> Any:
+    def once(self, kind: str, value: VectorExpression, names: BlockNames) -> Any:
         if value not in self.loads:
             self.loads[value] = Let(names.new(kind), value)
         return Variable(self.loads[value].name, VECTOR)

@@ -28,8 +28,15 @@ from typing import Any
 from polytune.codegen.affine_range import mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import For, If, Let, Node, Store, block
-from polytune.codegen.registers.accumulation import Term, assignments_of, coordinate, differs, is_vector, term_of
-from polytune.codegen.registers.blocks import Names, add_total, after_whole, by_vectors
+from polytune.codegen.registers.accumulation import (
+    AccumulatedTerm,
+    assignments_of,
+    coordinate,
+    differs,
+    is_vector,
+    term_of,
+)
+from polytune.codegen.registers.blocks import BlockNames, add_total, after_whole, by_vectors
 from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
@@ -64,7 +71,7 @@ class Sweep:
     updates: tuple[Assign, ...]
     dtype: str
     sums: tuple[Element, ...]
-    terms: tuple[Term | None, ...]
+    terms: tuple[AccumulatedTerm | None, ...]
 
 
 def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate: bool) -> Sweep | None:
@@ -104,7 +111,7 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
     return Sweep(columns, rows, updates, dtype, sums, tuple(terms))
 
 
-def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> Term | None:
+def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:
     """What an update adds to an element of its row that nothing else uses; None where it does something else.
 
     ``updates`` are those that update one element in all columns.
@@ -141,7 +148,7 @@ class _Rows:
     sweep: Sweep
     lanes: int
     count: int
-    names: Names = field(default_factory=Names)
+    names: BlockNames = field(default_factory=BlockNames)
     spreads: dict[VectorExpression, Let] = field(default_factory=dict)
 
     def code(self, start: Expression, stop: Expression) -> Node:

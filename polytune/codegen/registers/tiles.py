@@ -45,7 +45,7 @@ from polytune.codegen.registers.sums import tile_sums
 from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
 from polytune.codegen.target import Target
-from polytune.codegen.tiles.windows import Names
+from polytune.codegen.tiles.windows import WindowNames
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
@@ -178,7 +178,7 @@ class _Tiler:
     @cached_property
     def around_points(self) -> frozenset[str]:
         """The variables of the loops over points that are independent of one another."""
-        region, names = self.region, Names()
+        region, names = self.region, WindowNames()
         members = len(region.members) if region.expansion is None else region.expansion.coincident
         return frozenset(names.loop(len(region.outer) + member) for member in range(members))
 

@@ -8,7 +8,7 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression, substitute
 from polytune.codegen.loops import Node
-from polytune.codegen.tiles.windows import Names, ast_build
+from polytune.codegen.tiles.windows import WindowNames, ast_build
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, ParameterValue, map_children
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop, Statement
@@ -44,7 +44,7 @@ def with_copies(scop: Scop, region: Region) -> Scop:
     return replace(scop, statements=tuple(changed(statement) for statement in scop.statements))
 
 
-def in_window(body: Node, region: Region, names: Names) -> Node:
+def in_window(body: Node, region: Region, names: WindowNames) -> Node:
     """The code of a tile with the lower bound of its window for ``FIRST``."""
     assert region.expansion is not None
     return substitute(body, {FIRST: Iterator(names.window(region.expansion.member)[0])})
@@ -62,7 +62,7 @@ def _position(positions: isl.UnionMap, statement: Statement, scop: Scop) -> Expr
         own = own.set_dim_name(isl.dim_type.param, parameters + axis, name)
     instances = own.params()
     value = own.range().dim_min(0).gist(instances)
-    expression = convert_expression(ast_build(instances, Names(), 0).expr_from_pw_aff(value))
+    expression = convert_expression(ast_build(instances, WindowNames(), 0).expr_from_pw_aff(value))
     values: dict[str, Expression] = {parameter.name: ParameterValue(parameter.name) for parameter in scop.parameters}
     values |= {stand_in: Iterator(name) for stand_in, name in zip(stand_ins, statement.iterators, strict=True)}
     return substitute(expression, values)

@@ -15,7 +15,7 @@ import islpy as isl
 
 from polytune.codegen.ast_conversion import convert_expression, convert_node, substitute
 from polytune.codegen.loops import Node
-from polytune.codegen.tiles.windows import Names, ast_build, loops_of_schedule
+from polytune.codegen.tiles.windows import WindowNames, ast_build, loops_of_schedule
 from polytune.frontend.expression import Expression, Iterator
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.regions import Region
@@ -31,7 +31,9 @@ class Interior:
     body: Node
 
 
-def interior_of(inside: isl.UnionSet, context: isl.Set, region: Region, scop: Scop, names: Names) -> Interior | None:
+def interior_of(
+    inside: isl.UnionSet, context: isl.Set, region: Region, scop: Scop, names: WindowNames
+) -> Interior | None:
     """The interior tiles of a region that accumulates; None where there are none, or no other ones.
 
     Interior are the windows (l, u) that the instances S[i] of one statement fill, with no instance T[i] of any other
@@ -80,7 +82,7 @@ def _band_of(region: Region, statement: Statement) -> isl.UnionMap:
     return isl.UnionMap.from_multi_union_pw_aff(region.band).intersect_domain(instances)
 
 
-def _window(region: Region, names: Names, context: isl.Context) -> isl.Set:
+def _window(region: Region, names: WindowNames, context: isl.Context) -> isl.Set:
     """``[l, u] -> { [x] : l <= x < u }``."""
     bounds = [name for member in range(region.depth) for name in names.window(member)]
     space = isl.Space.set_alloc(context, len(bounds), region.depth)

@@ -14,7 +14,7 @@ from polytune.schedule.regions import Region
 from polytune.schedule.unions import isl_id, parameter
 
 
-class Names:
+class WindowNames:
     """Names for loop variables and window bounds."""
 
     def loop(self, depth: int) -> str:
@@ -32,7 +32,7 @@ class Names:
         return generated(f"t{member}")
 
 
-def ast_build(context: isl.Set, names: Names, depth: int, first: int = 0) -> isl.AstBuild:
+def ast_build(context: isl.Set, names: WindowNames, depth: int, first: int = 0) -> isl.AstBuild:
     """What makes an AST of so many nested loops, the first of them with the name of the loop at depth ``first``."""
     isl_context = context.get_ctx()
     isl_context.set_ast_build_detect_min_max(1)
@@ -107,7 +107,7 @@ def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
     return isl.Set.from_union_set(domain.apply(positions)).coalesce()
 
 
-def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names) -> tuple[TiledMember, ...]:
+def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: WindowNames) -> tuple[TiledMember, ...]:
     """Per member of the band its least value and one more than its greatest, where there is any work.
 
     Raises:
@@ -123,12 +123,12 @@ def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Names
     return found
 
 
-def range_of(values: isl.Set, nonempty: isl.Set, names: Names) -> TiledMember:
+def range_of(values: isl.Set, nonempty: isl.Set, names: WindowNames) -> TiledMember:
     """The least of some values ``{ [v] }``, and one more than the greatest, where there is any."""
     return _between(values.dim_min(0), values.dim_max(0), nonempty, names)
 
 
-def range_or_nothing(values: isl.Set, context: isl.Set, names: Names) -> TiledMember:
+def range_or_nothing(values: isl.Set, context: isl.Set, names: WindowNames) -> TiledMember:
     """The same in a context in which there may be none: then it is empty, from 0 to 0."""
     least, greatest = values.dim_min(0), values.dim_max(0)
     none = context.subtract(values.params())
@@ -139,7 +139,7 @@ def range_or_nothing(values: isl.Set, context: isl.Set, names: Names) -> TiledMe
     return _between(least, greatest, context, names)
 
 
-def _between(least: isl.PwAff, greatest: isl.PwAff, context: isl.Set, names: Names) -> TiledMember:
+def _between(least: isl.PwAff, greatest: isl.PwAff, context: isl.Set, names: WindowNames) -> TiledMember:
     build = ast_build(context, names, 0)
     lower = convert_expression(build.expr_from_pw_aff(least.gist(context).coalesce()))
     upper = convert_expression(build.expr_from_pw_aff(greatest.gist(context).coalesce()))

@@ -25,7 +25,7 @@ from itertools import product
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
-from polytune.codegen.registers.blocks import Names, all_of, minimum
+from polytune.codegen.registers.blocks import BlockNames, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
@@ -108,7 +108,7 @@ class _Jam:
     def part(self, part: _Part, loop: For, count: int) -> Node | None:
         """What a part does in some iterations, together where all of them have it; None where that is nothing that
         vectors can do."""
-        index, alone = Iterator(loop.variable), Iterator(Names().new("r"))
+        index, alone = Iterator(loop.variable), Iterator(BlockNames().new("r"))
         together = self.nest(part, [add_constant(index, offset) for offset in range(count)], aligned=True)
         single = self.nest(part, [alone], aligned=False)
         if together is None or single is None:

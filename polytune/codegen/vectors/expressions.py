@@ -65,7 +65,7 @@ class Between:
 
 
 @dataclass(frozen=True)
-class Either:
+class AnyMask:
     masks: tuple[str, ...]
     dtype: str = "mask"
 
@@ -99,4 +99,4 @@ class Past:
     dtype: str = "int64"
 
 
-VectorExpression = Expression | Variable | Lanes | Spread | Between | Either | Chosen | Shifted | Total | Past
+VectorExpression = Expression | Variable | Lanes | Spread | Between | AnyMask | Chosen | Shifted | Total | Past

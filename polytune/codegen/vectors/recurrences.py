@@ -45,7 +45,7 @@ from polytune.codegen.loops import (
     map_nodes,
 )
 from polytune.codegen.registers.accumulation import is_vector
-from polytune.codegen.registers.blocks import Names, by_vectors
+from polytune.codegen.registers.blocks import BlockNames, by_vectors
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.target import Target
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
@@ -89,7 +89,7 @@ class Recurrence:
 
 def scan_program(program: Program, scop: Scop, target: Target) -> Program:
     """The program with its linear recurrences as scans."""
-    names = Names()
+    names = BlockNames()
     regions = tuple(_scan_region(region, scop, target, names) for region in program.regions)
     return replace(program, regions=regions)
 
@@ -103,7 +103,7 @@ SCANNED = LoopTransform(
 )
 
 
-def _scan_region(region: RegionCode, scop: Scop, target: Target, names: Names) -> RegionCode:
+def _scan_region(region: RegionCode, scop: Scop, target: Target, names: BlockNames) -> RegionCode:
     copies = region.private - region.local if region.kind != "serial" else frozenset()
     contiguous = contiguous_axis(scop, copies)
 
@@ -230,7 +230,7 @@ class _Scan:
 
     recurrence: Recurrence
     lanes: int
-    names: Names = field(default_factory=Names)
+    names: BlockNames = field(default_factory=BlockNames)
 
     @property
     def dtype(self) -> str:

@@ -21,8 +21,8 @@ from polytune.codegen.affine_range import in_one_order, mentions
 from polytune.codegen.ast_conversion import Part, add_constant, integer, substitute
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import is_vector
-from polytune.codegen.registers.block_loops import BlockLoops, Row
-from polytune.codegen.registers.blocks import Box, Names, Shape, after_whole, minus
+from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
+from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, minus
 from polytune.codegen.target import BYTES, Target
 from polytune.codegen.vectors.expressions import VECTOR, Apart, Between, Lanes, Past, Spread, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_consecutive, is_near, may_be_loaded, pays
@@ -102,30 +102,30 @@ class Vectors(Enum):
 def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN) -> Node:
     """The loop by a vector at a time."""
     lanes, columns = target.lanes(row.dtype), row.columns
-    names = Names()
+    names = BlockNames()
     fixed: dict[Expression, Let] = {}
     for assignment in row.assignments:
         for part in _fixed_parts(assignment.value, row):
             if part not in fixed:
                 fixed[part] = Let(names.new("a"), Spread(part, lanes))
 
-    def work(box: Box, rows: Sequence[Row], vectors: int, limit: Expression | None) -> Node:
+    def work(box: PointRanges, rows: Sequence[BlockRow], vectors: int, limit: Expression | None) -> Node:
         return _Vectors(row, lanes, rows[0], vectors, fixed).code()
 
     first = row.assignments[0].target
     if vectors is Vectors.ALIGNED and is_consecutive(first, columns.variable, row.contiguous):
         loops = _aligned(row, lanes, partial(_Vectors, row, lanes, vectors=1, fixed=fixed))
     else:
-        blocks = BlockLoops(None, columns, lanes, Shape(1, 1), work)
+        blocks = BlockLoops(None, columns, lanes, BlockShape(1, 1), work)
         masked = vectors is Vectors.MASKED
         loops = blocks.narrow(None, columns.start, columns.stop, begun=True) if masked else blocks.nest()
     # What is fixed may be loaded from where only iterations may load from.
     return If(Compare("<", columns.start, columns.stop), block(*fixed.values(), loops)) if fixed else loops
 
 
-def _aligned(row: RowLoop, lanes: int, vectors: Callable[[Row], _Vectors]) -> Node:
+def _aligned(row: RowLoop, lanes: int, vectors: Callable[[BlockRow], _Vectors]) -> Node:
     """Whole vectors but for the first and the last one, which one piece of code with a mask is for."""
-    columns, own = row.columns, Names()
+    columns, own = row.columns, BlockNames()
     column = Iterator(columns.variable)
     first, last, start, end = (Iterator(own.new(kind)) for kind in ("first_", "last_", "from_", "to_"))
     ahead: Any = Past(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
@@ -138,7 +138,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[Row], _Vectors]) -> No
         Let(last.name, columns.stop),
         Let(start.name, minus(first, ahead)),
         Let(end.name, after_whole(begin, last, lanes)),
-        For(columns.variable, begin, add_constant(last, 1 - lanes), lanes, vectors(Row(None)).code()),
+        For(columns.variable, begin, add_constant(last, 1 - lanes), lanes, vectors(BlockRow(None)).code()),
         For(
             piece.name,
             integer(0),
@@ -147,7 +147,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[Row], _Vectors]) -> No
             block(
                 Let(columns.variable, Binary("+", start, at_end, "int64")),
                 Let(mask, Between(minus(first, column), minus(last, column), lanes)),
-                vectors(Row(None, mask, mask)).code(),
+                vectors(BlockRow(None, mask, mask)).code(),
             ),
         ),
     )
@@ -172,12 +172,12 @@ class _Vectors:
 
     row: RowLoop
     lanes: int
-    place: Row
+    place: BlockRow
     vectors: int
     fixed: dict[Expression, Let]
 
     def code(self) -> Node:
-        names = Names()
+        names = BlockNames()
         nodes: list[Node] = []
         stores: list[Node] = []
         loads: dict[VectorExpression, Let] = {}
@@ -200,7 +200,7 @@ class _Vectors:
         column = self.row.columns.variable
         return substitute(node, {column: add_constant(Iterator(column), vector * self.lanes)})
 
-    def value(self, node: Expression, vector: int, loads: dict[VectorExpression, Let], names: Names) -> Any:
+    def value(self, node: Expression, vector: int, loads: dict[VectorExpression, Let], names: BlockNames) -> Any:
         """An expression as a vector; what an assignment uses twice is loaded once, and what independent ones use."""
         if node in self.fixed:
             return Variable(self.fixed[node].name, VECTOR)

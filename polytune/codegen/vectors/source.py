@@ -7,10 +7,10 @@ from typing import Protocol
 from polytune.codegen.loops import Store
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.vectors.expressions import (
+    AnyMask,
     Apart,
     Between,
     Chosen,
-    Either,
     Lanes,
     Past,
     Shifted,
@@ -23,7 +23,7 @@ from polytune.frontend.expression import Element
 from polytune.frontend.generated_names import MARK
 
 
-class Place(Protocol):
+class StoredPlace(Protocol):
     """How code at some place refers to memory."""
 
     def text(self, node: Element | VectorExpression, /) -> str:
@@ -36,7 +36,7 @@ class Place(Protocol):
         """The subscripts of an element."""
 
 
-def vector_text(node: VectorExpression, place: Place) -> str:
+def vector_text(node: VectorExpression, place: StoredPlace) -> str:
     """The text of a node of ``polytune.codegen.vectors.expressions``."""
     match node:
         case Variable(name):
@@ -48,7 +48,7 @@ def vector_text(node: VectorExpression, place: Place) -> str:
             return f"{MARK}spread({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
             return f"{MARK}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
-        case Either(masks):
+        case AnyMask(masks):
             return " | ".join(masks)
         case Chosen(mask, value, otherwise):
             parts = (expression_text(part, place.text) for part in (value, otherwise))
@@ -64,7 +64,7 @@ def vector_text(node: VectorExpression, place: Place) -> str:
     raise AssertionError(f"no such node: {node!r}")
 
 
-def store_text(node: Store, place: Place) -> str:
+def store_text(node: Store, place: StoredPlace) -> str:
     """The statement that stores a vector or a scalar."""
     value = expression_text(node.value, place.text)
     if not node.is_vector:
@@ -74,12 +74,12 @@ def store_text(node: Store, place: Place) -> str:
     return f"{MARK}store{kind}({place.array(node.element)}, {where}, {value}{_masked(node.mask)})"
 
 
-def prefetch_text(element: Element, place: Place) -> str:
+def prefetch_text(element: Element, place: StoredPlace) -> str:
     """The statement that brings what is near an element into the first cache."""
     return f"{MARK}prefetch({place.array(element)}, {_index(element, place)})"
 
 
-def _index(element: Element, place: Place) -> str:
+def _index(element: Element, place: StoredPlace) -> str:
     subscripts = place.subscripts(element)
     return f"({subscripts[0]},)" if len(subscripts) == 1 else f"({', '.join(subscripts)})"
 

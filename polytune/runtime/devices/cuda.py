@@ -24,7 +24,7 @@ from polytune.errors import (
 from polytune.runtime.devices import nvrtc
 from polytune.runtime.devices.cuda_context import CudaContext, Recycled
 from polytune.runtime.devices.cuda_function import CudaFunction
-from polytune.runtime.devices.device import Buffer, Event, Kernel, Limits, Stream
+from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.kernel_cache import kernel_cache, key_of_kernel
 from polytune.runtime.devices.staged import StagedDevice, StagedStream
 from polytune.runtime.devices.staging import Staging
@@ -107,15 +107,15 @@ class CudaDevice(StagedDevice):
             raw = self._streams.pop() if self._streams else self._cuda.Stream()
         return CudaStream(self, Recycled(raw, self._streams))
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> DeviceBuffer:
         with self._context(f"allocate {nbytes} bytes on"):
             raw = self._cuda.mem_alloc(max(1, nbytes))
-        return Buffer(nbytes, int(raw), int(raw), functools.partial(self._free, raw))
+        return DeviceBuffer(nbytes, int(raw), int(raw), functools.partial(self._free, raw))
 
-    def wrap(self, address: int, nbytes: int) -> Buffer:
-        return Buffer(nbytes, address, address, None)
+    def wrap(self, address: int, nbytes: int) -> DeviceBuffer:
+        return DeviceBuffer(nbytes, address, address, None)
 
-    def compile(self, source: str, name: str, *, contract: bool = False) -> Kernel:
+    def compile(self, source: str, name: str, *, contract: bool = False) -> LoadedKernel:
         options = nvrtc.options(contract)
         cache = kernel_cache()
         key = key_of_kernel(self._compiler.compiler(), self.arch, *options, source)
@@ -126,7 +126,7 @@ class CudaDevice(StagedDevice):
         try:
             with self._context(f"load {name} into"):
                 function = self._cuda.module_from_buffer(code).get_function(name)
-                return Kernel(
+                return LoadedKernel(
                     name=name,
                     registers=function.num_regs,
                     shared_memory=function.shared_size_bytes,
@@ -142,15 +142,15 @@ class CudaDevice(StagedDevice):
     def launch(
         self,
         stream: Stream,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Buffer | np.generic],
+        arguments: Sequence[DeviceBuffer | np.generic],
     ) -> None:
         assert isinstance(stream, CudaStream)
         function: CudaFunction = kernel.handle
-        layout = "".join(["P" if isinstance(argument, Buffer) else argument.dtype.char for argument in arguments])
-        values = [argument.require() if isinstance(argument, Buffer) else argument for argument in arguments]
+        layout = "".join(["P" if isinstance(argument, DeviceBuffer) else argument.dtype.char for argument in arguments])
+        values = [argument.require() if isinstance(argument, DeviceBuffer) else argument for argument in arguments]
         try:
             # The layout and the block's shape are part of the function until it is launched.
             with self._launching, self._context("launch a kernel on"):
@@ -214,7 +214,7 @@ class CudaDevice(StagedDevice):
         with contextlib.suppress(DeviceError), self._context("free memory of"):
             raw.free()
 
-    def _copy_in(self, stream: Stream, buffer: Buffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
+    def _copy_in(self, stream: Stream, buffer: DeviceBuffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
         assert isinstance(stream, CudaStream)
         with self._context("copy to"):
             for part in parts:
@@ -231,7 +231,7 @@ class CudaDevice(StagedDevice):
                 copy.width_in_bytes, copy.height, copy.depth = part.width, part.rows, part.slices
                 copy(stream.raw)
 
-    def _copy_out(self, stream: Stream, staging: Staging, buffer: Buffer, parts: Iterable[Rectangle]) -> None:
+    def _copy_out(self, stream: Stream, staging: Staging, buffer: DeviceBuffer, parts: Iterable[Rectangle]) -> None:
         assert isinstance(stream, CudaStream)
         with self._context("copy from"):
             for part in parts:
@@ -273,9 +273,9 @@ class CudaStream(StagedStream):
             raise LaunchError(str(error)) from error.__cause__
 
 
-def _limits(cuda: Any, raw: Any) -> Limits:
+def _limits(cuda: Any, raw: Any) -> DeviceLimits:
     names, ask = cuda.device_attribute, raw.get_attribute
-    return Limits(
+    return DeviceLimits(
         threads_per_block=ask(names.MAX_THREADS_PER_BLOCK),
         block_shape=(ask(names.MAX_BLOCK_DIM_X), ask(names.MAX_BLOCK_DIM_Y), ask(names.MAX_BLOCK_DIM_Z)),
         shared_memory=ask(names.MAX_SHARED_MEMORY_PER_BLOCK),

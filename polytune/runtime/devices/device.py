@@ -16,14 +16,14 @@ import numpy as np
 
 from polytune.errors import DeviceError
 
-__all__ = ["Box", "Buffer", "Device", "Event", "Kernel", "Limits", "Stream"]
+__all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream"]
 
 Box = tuple[tuple[int, int, int], ...]
 """Elements of an array: (start, stop, step) for each axis, ``0 <= start <= stop <= extent`` and ``step >= 1``."""
 
 
 @dataclass(frozen=True)
-class Limits:
+class DeviceLimits:
     """What a device can hold.
 
     Attributes:
@@ -52,7 +52,7 @@ class Limits:
     shared_is_near: bool = True
 
 
-class Buffer:
+class DeviceBuffer:
     """Memory on a device; freed by ``free``, at the end of a ``with`` block, or when nobody refers to it any more.
 
     Attributes:
@@ -88,7 +88,7 @@ class Buffer:
             raise DeviceError(f"a buffer of {self.nbytes} bytes is used after it has been freed")
         return self.handle
 
-    def __enter__(self) -> Buffer:
+    def __enter__(self) -> DeviceBuffer:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -103,7 +103,7 @@ class Event:
 
 
 @dataclass(frozen=True)
-class Kernel:
+class LoadedKernel:
     """A compiled kernel.
 
     Attributes:
@@ -154,7 +154,7 @@ class Device(ABC):
     description: str
     key: str
     dialect: str
-    limits: Limits
+    limits: DeviceLimits
     lost: bool = False
 
     @abstractmethod
@@ -162,7 +162,7 @@ class Device(ABC):
         """A new stream."""
 
     @abstractmethod
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> DeviceBuffer:
         """Memory with arbitrary contents.
 
         Raises:
@@ -170,7 +170,7 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def wrap(self, address: int, nbytes: int) -> Buffer:
+    def wrap(self, address: int, nbytes: int) -> DeviceBuffer:
         """Memory that somebody else owns and keeps alive, such as that of a ``__cuda_array_interface__``.
 
         Raises:
@@ -178,7 +178,7 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def compile(self, source: str, name: str, *, contract: bool = False) -> Kernel:
+    def compile(self, source: str, name: str, *, contract: bool = False) -> LoadedKernel:
         """A kernel from its text, or from the disk cache.
 
         Args:
@@ -191,7 +191,7 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def upload(self, stream: Stream, buffer: Buffer, host: np.ndarray, box: Box) -> None:
+    def upload(self, stream: Stream, buffer: DeviceBuffer, host: np.ndarray, box: Box) -> None:
         """Copy exactly the elements of ``host[box]`` to the device; the host array may change as soon as this returns.
 
         Args:
@@ -202,7 +202,7 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def download(self, stream: Stream, host: np.ndarray, buffer: Buffer, box: Box) -> None:
+    def download(self, stream: Stream, host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
         """Copy exactly the elements of ``host[box]`` from the device, to be there once the stream is synchronized.
 
         Args are those of ``upload``.
@@ -212,10 +212,10 @@ class Device(ABC):
     def launch(
         self,
         stream: Stream,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Buffer | np.generic],
+        arguments: Sequence[DeviceBuffer | np.generic],
     ) -> None:
         """Enqueue a kernel.
 

@@ -25,7 +25,7 @@ class Probe(NamedTuple):
     """What is known about a device or a kind of devices.
 
     Attributes:
-        kind: ``cuda`` or ``opencl``.
+        kind: that of the backend, such as ``cuda``.
         identity: the device's; None where a whole kind cannot be used.
         description: the device's own name, or the kind's.
         reason_if_unusable: why it cannot be used; empty if it can.
@@ -113,21 +113,20 @@ def _open(candidate: Found) -> Device:
 def _chosen(wanted: str) -> list[Found]:
     """The devices that are to be used, by the text of ``POLYTUNE_DEVICES``."""
     if not wanted.strip():
-        cuda = [found for found in backends.listed("cuda").found if not found.reason]
-        names = {found.description for found in cuda}
-        others = [
-            found
-            for found in backends.listed("opencl").found
-            if not found.reason and found.is_gpu and found.model not in names
-        ]
-        return cuda + others
+        gpus: list[Found] = []
+        for kind in backends.KINDS:
+            reached = {found.model for found in gpus}
+            usable = [found for found in backends.listed(kind).found if found.is_gpu and not found.reason]
+            gpus += [found for found in usable if found.model not in reached]
+        return gpus
     chosen: dict[str, Found] = {}
     for name in (part.strip() for part in wanted.split(",")):
         if name in ("none", ""):
             continue
         kind = name.partition(":")[0]
         if kind not in backends.KINDS:
-            _warn(f"POLYTUNE_DEVICES={wanted!r} names {name!r}; say none, cuda, opencl, cuda:0, opencl:1 and so on")
+            examples = ", ".join((*backends.KINDS, *(f"{kind}:{number}" for number, kind in enumerate(backends.KINDS))))
+            _warn(f"POLYTUNE_DEVICES={wanted!r} names {name!r}; say none, {examples} and so on")
             continue
         matching = [found for found in backends.listed(kind).found if name in (kind, found.identity)]
         usable = [found for found in matching if not found.reason]

@@ -13,7 +13,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
-import tempfile
 import threading
 import warnings
 from pathlib import Path
@@ -21,6 +20,7 @@ from pathlib import Path
 import platformdirs
 
 from polytune.errors import CacheWarning
+from polytune.files import replace_private
 from polytune.runtime.cache import limit_from_environment
 from polytune.runtime.eviction import evict, mark_used
 from polytune.runtime.trust import UntrustedError, check_folders, make_folders, read_trusted
@@ -138,12 +138,4 @@ def _write(root: Path, path: Path, content: bytes) -> None:
         OSError: it cannot be written, or somebody else could write it.
     """
     make_folders(root, path.parent)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-        os.replace(temporary, path)
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
-        raise
+    replace_private(path, content)

@@ -23,7 +23,7 @@ from polytune.errors import (
     DeviceMemoryError,
     LaunchError,
 )
-from polytune.runtime.devices.device import Buffer, Event, Kernel, Limits, Stream
+from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.staged import StagedDevice, StagedStream
 from polytune.runtime.devices.staging import Staging
 from polytune.runtime.devices.transfers import Rectangle
@@ -114,7 +114,7 @@ class OpenCLDevice(StagedDevice):
             profiling = self._cl.command_queue_properties.PROFILING_ENABLE
             return OpenCLStream(self, self._cl.CommandQueue(self._context, properties=profiling))
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> DeviceBuffer:
         size = max(1, nbytes)
         if size > self.memory_free():
             raise DeviceMemoryError(
@@ -124,14 +124,14 @@ class OpenCLDevice(StagedDevice):
         with self._translated(f"allocate {nbytes} bytes on"):
             raw = self._cl.Buffer(self._context, self._cl.mem_flags.READ_WRITE, size)
         self._allocated.add(size)
-        return Buffer(nbytes, raw.int_ptr, raw, functools.partial(_release, raw, self._allocated, size))
+        return DeviceBuffer(nbytes, raw.int_ptr, raw, functools.partial(_release, raw, self._allocated, size))
 
-    def wrap(self, address: int, nbytes: int) -> Buffer:
+    def wrap(self, address: int, nbytes: int) -> DeviceBuffer:
         raise DeviceError(
             f"{self.identity} is an OpenCL device, whose memory has no addresses that others could hand over"
         )
 
-    def compile(self, source: str, name: str, *, contract: bool = False) -> Kernel:
+    def compile(self, source: str, name: str, *, contract: bool = False) -> LoadedKernel:
         options = [*self._options, *(["-DPT_CONTRACT"] if contract else [])]
         try:
             with self._translated("compile on"), _silent(self._cl.CompilerWarning):
@@ -143,7 +143,7 @@ class OpenCLDevice(StagedDevice):
             raise DeviceCompilationError(f"{name} cannot be compiled for {self.identity}: {error.__cause__}") from error
         about = functools.partial(kernel.get_work_group_info, device=self._raw)
         information = self._cl.kernel_work_group_info
-        return Kernel(
+        return LoadedKernel(
             name=name,
             registers=None,
             shared_memory=about(information.LOCAL_MEM_SIZE),
@@ -155,14 +155,14 @@ class OpenCLDevice(StagedDevice):
     def launch(
         self,
         stream: Stream,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Buffer | np.generic],
+        arguments: Sequence[DeviceBuffer | np.generic],
     ) -> None:
         assert isinstance(stream, OpenCLStream)
         size = tuple(blocks * threads for blocks, threads in zip(grid, block, strict=True))
-        values = [argument.require() if isinstance(argument, Buffer) else argument for argument in arguments]
+        values = [argument.require() if isinstance(argument, DeviceBuffer) else argument for argument in arguments]
         try:
             # The arguments are part of the kernel until it is enqueued.
             with self._launching, self._translated("launch a kernel on"):
@@ -223,14 +223,14 @@ class OpenCLDevice(StagedDevice):
             mapped, _ = self._cl.enqueue_map_buffer(queue, raw, maps, 0, (nbytes,), np.uint8)
         return Staging(mapped, raw)
 
-    def _copy_in(self, stream: Stream, buffer: Buffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
+    def _copy_in(self, stream: Stream, buffer: DeviceBuffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
         self._copy(stream, buffer, staging, parts, into_device=True)
 
-    def _copy_out(self, stream: Stream, staging: Staging, buffer: Buffer, parts: Iterable[Rectangle]) -> None:
+    def _copy_out(self, stream: Stream, staging: Staging, buffer: DeviceBuffer, parts: Iterable[Rectangle]) -> None:
         self._copy(stream, buffer, staging, parts, into_device=False)
 
     def _copy(
-        self, stream: Stream, buffer: Buffer, staging: Staging, parts: Iterable[Rectangle], *, into_device: bool
+        self, stream: Stream, buffer: DeviceBuffer, staging: Staging, parts: Iterable[Rectangle], *, into_device: bool
     ) -> None:
         assert isinstance(stream, OpenCLStream)
         ends = (buffer.handle, staging.bytes) if into_device else (staging.bytes, buffer.handle)
@@ -343,11 +343,11 @@ def _silent(category: type[Warning]) -> Iterator[None]:
         yield
 
 
-def _limits(raw: Any) -> Limits:
+def _limits(raw: Any) -> DeviceLimits:
     import pyopencl
 
     x, y, z = [*raw.max_work_item_sizes, 1, 1, 1][:3]
-    return Limits(
+    return DeviceLimits(
         threads_per_block=raw.max_work_group_size,
         block_shape=(x, y, z),
         shared_memory=raw.local_mem_size,

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polytune.runtime.devices.copying import copy
-from polytune.runtime.devices.device import Box, Buffer, Device, Event, Stream
+from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Event, Stream
 from polytune.runtime.devices.staging import Staging, StagingPool
 from polytune.runtime.devices.transfers import Rectangle, check_box, pieces, rectangles, view
 
@@ -85,7 +85,7 @@ class StagedDevice(Device):
     def __init__(self) -> None:
         self.staging = StagingPool(self._allocate_staging)
 
-    def upload(self, stream: Stream, buffer: Buffer, host: np.ndarray, box: Box) -> None:
+    def upload(self, stream: Stream, buffer: DeviceBuffer, host: np.ndarray, box: Box) -> None:
         assert isinstance(stream, StagedStream)
         check_box(host, buffer, box)
         for piece in pieces(box, host.itemsize, _PIECE):
@@ -96,7 +96,7 @@ class StagedDevice(Device):
             self._copy_in(stream, buffer, staging, rectangles(host.shape, host.itemsize, piece, self.largest_pitch))
             stream.hold(staging, None)
 
-    def download(self, stream: Stream, host: np.ndarray, buffer: Buffer, box: Box) -> None:
+    def download(self, stream: Stream, host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
         assert isinstance(stream, StagedStream)
         check_box(host, buffer, box)
         for piece in pieces(box, host.itemsize, _PIECE):
@@ -119,9 +119,9 @@ class StagedDevice(Device):
         """Page-locked memory."""
 
     @abstractmethod
-    def _copy_in(self, stream: Stream, buffer: Buffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
+    def _copy_in(self, stream: Stream, buffer: DeviceBuffer, staging: Staging, parts: Iterable[Rectangle]) -> None:
         """Enqueue copies from staging memory to the device."""
 
     @abstractmethod
-    def _copy_out(self, stream: Stream, staging: Staging, buffer: Buffer, parts: Iterable[Rectangle]) -> None:
+    def _copy_out(self, stream: Stream, staging: Staging, buffer: DeviceBuffer, parts: Iterable[Rectangle]) -> None:
         """Enqueue copies from the device to staging memory."""

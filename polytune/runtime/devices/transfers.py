@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polytune.errors import DeviceError
-from polytune.runtime.devices.device import Box, Buffer
+from polytune.runtime.devices.device import Box, DeviceBuffer
 
 __all__ = ["Rectangle", "box_shape", "check_box", "pieces", "rectangles", "view"]
 
@@ -62,7 +62,7 @@ def view(host: np.ndarray, box: Box) -> np.ndarray:
     return host[tuple(slice(*axis) for axis in box)]
 
 
-def check_box(host: np.ndarray, buffer: Buffer, box: Box) -> None:
+def check_box(host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
     """Refuse what would touch memory outside the array or its image.
 
     Raises:

@@ -28,9 +28,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceLostError, LaunchError
-from polytune.runtime.devices.device import Box, Buffer, Device
+from polytune.runtime.devices.device import Box, Device, DeviceBuffer
 from polytune.runtime.partitioned.boxes import whole
-from polytune.runtime.partitioned.call import Call, Report
+from polytune.runtime.partitioned.call import CallReport, SharedCall
 from polytune.runtime.partitioned.clock import DeviceClock, shares_of
 from polytune.runtime.partitioned.combination import combine
 from polytune.runtime.partitioned.description import Part, Partitioned
@@ -57,7 +57,7 @@ class _OnDevice:
 
     holdings: Holdings
     clock: DeviceClock
-    private: list[Buffer] = field(default_factory=list)
+    private: list[DeviceBuffer] = field(default_factory=list)
     is_idle: bool = False
 
     @property
@@ -68,7 +68,7 @@ class _OnDevice:
 class Attempt:
     """One call, run once; ``release`` it afterwards."""
 
-    def __init__(self, partitioned: Partitioned, transfers: Transfers, call: Call):
+    def __init__(self, partitioned: Partitioned, transfers: Transfers, call: SharedCall):
         self._partitioned, self._transfers, self._call = partitioned, transfers, call
         self._devices: dict[str, _OnDevice] = {}
         self._processor: dict[int, float] = {}
@@ -79,7 +79,7 @@ class Attempt:
         self._is_undone = self._has_begun = False
         self._irreplaceable = [name for name, residence in call.residences.items() if residence.holding.dirty]
 
-    def run(self) -> Report:
+    def run(self) -> CallReport:
         """Run the call, on the processor alone as soon as a device fails.
 
         Raises:
@@ -93,13 +93,13 @@ class Attempt:
             self._finish()
         except DeviceError as error:
             self._go_back(error)
-            return Report((), error)
+            return CallReport((), error)
         if self._failure is not None:
-            return Report((), self._failure)
+            return CallReport((), self._failure)
         try:
-            return Report(shares_of(self._processor, {name: on.clock for name, on in self._devices.items()}))
+            return CallReport(shares_of(self._processor, {name: on.clock for name, on in self._devices.items()}))
         except DeviceError as error:
-            return Report((), error)
+            return CallReport((), error)
 
     def release(self) -> None:
         """Give all device memory back to the pools."""
@@ -184,7 +184,7 @@ class Attempt:
 
     def _stage(
         self, on: _OnDevice, part: Part, work: Work
-    ) -> tuple[tuple[int, int, int], Sequence[Buffer | np.generic]]:
+    ) -> tuple[tuple[int, int, int], Sequence[DeviceBuffer | np.generic]]:
         """Move what a piece needs; the grid and the arguments of its kernel."""
         call, code, holdings = self._call, part.device, on.holdings
         assert code is not None

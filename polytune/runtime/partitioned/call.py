@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import DeviceError
-from polytune.runtime.devices.device import Device, Kernel
+from polytune.runtime.devices.device import Device, LoadedKernel
 from polytune.runtime.partitioned.description import Part
-from polytune.runtime.partitioned.launches import Shape
+from polytune.runtime.partitioned.launches import KernelShape
 from polytune.runtime.partitioned.residency import Residence
 
-__all__ = ["Call", "Plan", "Report", "RunPart", "Share"]
+__all__ = ["CallPlan", "CallReport", "RunPart", "Share", "SharedCall"]
 
 RunPart = Callable[[Part, tuple[int, ...], int, Mapping[str, np.ndarray]], None]
 """Runs a region's part on the processor: the region, the integers that say which part, the number of threads, and
@@ -22,7 +22,7 @@ arrays to use in place of those of the call."""
 
 
 @dataclass(frozen=True)
-class Plan:
+class CallPlan:
     """What a configuration needs, ready to be launched.
 
     Attributes:
@@ -35,13 +35,13 @@ class Plan:
 
     configuration: Mapping[str, Any]
     devices: Mapping[str, Device]
-    kernels: Mapping[tuple[int, int], tuple[Kernel, Shape]]
+    kernels: Mapping[tuple[int, int], tuple[LoadedKernel, KernelShape]]
     seconds: float
     works: dict[Any, Any] = field(default_factory=dict, compare=False, repr=False)
 
 
 @dataclass(frozen=True)
-class Call:
+class SharedCall:
     """What a call works on.
 
     Attributes:
@@ -57,7 +57,7 @@ class Call:
     arrays: Mapping[str, np.ndarray]
     scalars: Mapping[str, Any]
     parameters: tuple[int, ...]
-    plan: Plan
+    plan: CallPlan
     run_part: RunPart
     temporary: frozenset[str] = frozenset()
     residences: Mapping[str, Residence] = field(default_factory=dict)
@@ -86,7 +86,7 @@ class Share:
 
 
 @dataclass(frozen=True)
-class Report:
+class CallReport:
     """What became of a call.
 
     Attributes:

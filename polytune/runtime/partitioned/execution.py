@@ -16,9 +16,9 @@ from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.warning import warn_of_device
 from polytune.runtime.partitioned.attempt import Attempt
-from polytune.runtime.partitioned.call import Call, Plan, Report
+from polytune.runtime.partitioned.call import CallPlan, CallReport, SharedCall
 from polytune.runtime.partitioned.description import Partitioned
-from polytune.runtime.partitioned.launches import KernelCache, shape_of
+from polytune.runtime.partitioned.launches import LoadedKernels, shape_of
 from polytune.runtime.partitioned.pieces import CPU, Transfers, platforms
 from polytune.tuner import Configuration
 
@@ -46,13 +46,13 @@ class Execution:
         self.partitioned = partitioned
         self._name = name
         self._devices = {device.identity: device for device in devices}
-        self._kernels = KernelCache(contract)
+        self._kernels = LoadedKernels(contract)
         self._transfers = Transfers(partitioned.parts)
-        self._plans: dict[Configuration, Plan] = {}
+        self._plans: dict[Configuration, CallPlan] = {}
         self._warned: set[tuple[str, ...]] = set()
         self._lock = threading.Lock()
 
-    def prepare(self, configuration: Mapping[str, Any]) -> Plan:
+    def prepare(self, configuration: Mapping[str, Any]) -> CallPlan:
         """What a configuration needs, compiled where it has not been yet.
 
         Raises:
@@ -70,7 +70,7 @@ class Execution:
             self._plans[key] = plan
         return replace(plan, seconds=seconds)
 
-    def _plan(self, configuration: Configuration) -> tuple[Plan, float]:
+    def _plan(self, configuration: Configuration) -> tuple[CallPlan, float]:
         start = time.perf_counter()
         chosen = {number: platform for number, platform in platforms(configuration).items() if platform != CPU}
         devices = {platform: self._devices[platform] for platform in chosen.values()}
@@ -83,9 +83,9 @@ class Execution:
                 assert part.device is not None
                 shape = shape_of(part.device, configuration, partition)
                 kernels[number, partition] = self._kernels.kernel(devices[platform], part.device, shape), shape
-        return Plan(configuration, devices, kernels, 0.0), time.perf_counter() - start
+        return CallPlan(configuration, devices, kernels, 0.0), time.perf_counter() - start
 
-    def run(self, call: Call) -> Report:
+    def run(self, call: SharedCall) -> CallReport:
         """Run a call once, on the processor as far as a device fails, which is warned of once for each cause.
 
         Raises:

@@ -6,23 +6,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import product
 from typing import Any
 
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
+from polytune.runtime.partitioned.choices import BLOCK, DEPTH, HEIGHT, POINTS_X, POINTS_Y
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.tuner import Constraint
 
-__all__ = ["BLOCKS", "DEPTHS", "HEIGHTS", "POINTS", "constraints_of", "first_shape"]
+__all__ = ["constraints_of", "first_shape"]
 
-BLOCKS = range(32, 257, 32)
-HEIGHTS = (1, 2, 4, 8, 16, 32)
-POINTS = (1, 2, 4, 8)
-DEPTHS = (4, 8, 16, 32, 64)
-"""What a partition's parameters of these names may be."""
-
-_FIRST = {"points_x": 1, "points_y": 1, "depth": 16}
-_FIRST_HEIGHTS = (8, 4, 2, 1)
+_FIRST = {choice.name: choice.default for choice in (POINTS_X, POINTS_Y, DEPTH)}
+_FIRST_HEIGHTS = tuple(height for height in reversed(HEIGHT.values) if height <= HEIGHT.default)
 
 
-def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> list[Constraint]:
+def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, DeviceLimits]) -> list[Constraint]:
     """What the parameters of a partition must satisfy for the kernels of all regions to fit where it runs.
 
     How many registers a kernel needs is not known before it is compiled.
@@ -50,7 +45,7 @@ def _conditions(
     number: int, codes: Sequence[DeviceCode], threads: int, shape: tuple[int, int, int], shared_memory: int
 ) -> Iterator[tuple[str, str]]:
     """Conditions on the parameters that not all values satisfy, with reasons."""
-    block, height, most = f"block_{number}", f"height_{number}", max(BLOCKS)
+    block, height, most = f"block_{number}", f"height_{number}", max(BLOCK.values)
     if threads < most:
         yield f"{block} <= {threads}", f"a block has at most {threads} threads"
     if shape[0] < most:
@@ -59,7 +54,7 @@ def _conditions(
             yield f"{block} <= {shape[0]}", reason
         if any(code.axes > 1 for code in codes):
             yield f"{block} // {height} <= {shape[0]}", reason
-    if shape[1] < max(HEIGHTS) and any(code.axes > 1 for code in codes):
+    if shape[1] < max(HEIGHT.values) and any(code.axes > 1 for code in codes):
         yield f"{height} <= {shape[1]}", f"a block has at most {shape[1]} threads along y"
     sizes = list(dict.fromkeys(_shared_memory(number, code) for code in codes if code.shares))
     if sizes:
@@ -82,7 +77,7 @@ def _shared_memory(number: int, code: DeviceCode) -> str:
     )
 
 
-def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, Limits]) -> dict[str, Any]:
+def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, DeviceLimits]) -> dict[str, Any]:
     """The values that the search begins with, which fit into every device: a block of as many threads as can be, and
     shared memory where it is large enough, and where copying to it brings anything nearer.
 
@@ -104,7 +99,7 @@ def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, L
 
     block, height = next(
         (block, height)
-        for block, height in product(reversed(BLOCKS), _FIRST_HEIGHTS)
+        for block, height in product(reversed(BLOCK.values), _FIRST_HEIGHTS)
         if fits(block, height, shared=False)
     )
     near = all(device.shared_is_near for device in limits.values())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from polytune.runtime.devices.copying import copy
-from polytune.runtime.devices.device import Box, Buffer, Device, Stream
+from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
 from polytune.runtime.devices.transfers import box_shape, view
 from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
 from polytune.runtime.partitioned.elements import ElementSet
@@ -33,7 +33,7 @@ class Holding:
         shadow: where downloads arrive before they are known to be complete.
     """
 
-    buffer: Buffer
+    buffer: DeviceBuffer
     host: np.ndarray
     valid: list[Box] = field(default_factory=list)
     kept: bool = False
@@ -190,7 +190,7 @@ class Holdings:
         """What the host lacks of an array."""
         return self._arrays[name].dirty.boxes
 
-    def buffer(self, name: str) -> Buffer:
+    def buffer(self, name: str) -> DeviceBuffer:
         """The memory of an array."""
         return self._arrays[name].buffer
 

@@ -10,17 +10,26 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import LaunchError
-from polytune.runtime.devices.device import Buffer, Device, Kernel
-from polytune.runtime.devices.dialects import PRELUDES
+from polytune.runtime.devices.backends import PRELUDES
+from polytune.runtime.devices.device import Device, DeviceBuffer, LoadedKernel
 from polytune.runtime.partitioned.description import DeviceCode
 
-__all__ = ["KernelCache", "Shape", "arguments_of", "grid_of", "shape_of", "shared_memory_of", "source_of", "text_of"]
+__all__ = [
+    "KernelShape",
+    "LoadedKernels",
+    "arguments_of",
+    "grid_of",
+    "shape_of",
+    "shared_memory_of",
+    "source_of",
+    "text_of",
+]
 
 UNROLL = '_Pragma("unroll 4")'
 
 
 @dataclass(frozen=True)
-class Shape:
+class KernelShape:
     """How a kernel is compiled.
 
     Attributes:
@@ -39,7 +48,7 @@ class Shape:
     unroll_copy: bool
 
 
-def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int) -> Shape:
+def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int) -> KernelShape:
     """The shape that a configuration gives the kernels of one of its partitions."""
 
     def choice(name: str, default: Any) -> Any:
@@ -48,7 +57,7 @@ def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int)
     threads, height = choice("block", 256), choice("height", 8)
     shared = code.shares and bool(choice("shared", True))
     across, along = choice("points_y", 1), choice("points_x", 1)
-    return Shape(
+    return KernelShape(
         (threads, 1, 1) if code.axes == 1 else (threads // height, height, 1),
         (along, 1, 1) if code.axes == 1 else (along, across, 1),
         choice("depth", 16) if code.sequential else 1,
@@ -58,12 +67,12 @@ def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int)
     )
 
 
-def source_of(code: DeviceCode, shape: Shape, dialect: str) -> str:
+def source_of(code: DeviceCode, shape: KernelShape, dialect: str) -> str:
     """The whole text of a kernel in the dialect of a device."""
     return f"{PRELUDES[dialect]}\n{text_of(code, shape)}"
 
 
-def text_of(code: DeviceCode, shape: Shape, *, follows: bool = False) -> str:
+def text_of(code: DeviceCode, shape: KernelShape, *, follows: bool = False) -> str:
     """The text of a kernel without what its dialect puts before it.
 
     Args:
@@ -82,7 +91,7 @@ def text_of(code: DeviceCode, shape: Shape, *, follows: bool = False) -> str:
     return "\n".join([*lines, *(f"#define {name} {value}" for name, value in macros.items()), code.text])
 
 
-def shared_memory_of(code: DeviceCode, shape: Shape) -> int:
+def shared_memory_of(code: DeviceCode, shape: KernelShape) -> int:
     """The bytes of shared memory that a block of a kernel needs, before anything is compiled."""
     if not shape.shared:
         return 0
@@ -91,7 +100,9 @@ def shared_memory_of(code: DeviceCode, shape: Shape) -> int:
     return int(eval(text, {"__builtins__": {}, "min": min, "max": max}))
 
 
-def grid_of(code: DeviceCode, shape: Shape, ranges: Sequence[tuple[int, int]], device: Device) -> tuple[int, int, int]:
+def grid_of(
+    code: DeviceCode, shape: KernelShape, ranges: Sequence[tuple[int, int]], device: Device
+) -> tuple[int, int, int]:
     """How many blocks along x, y and z cover the ranges of a kernel's members.
 
     Raises:
@@ -109,7 +120,7 @@ def grid_of(code: DeviceCode, shape: Shape, ranges: Sequence[tuple[int, int]], d
     return grid[0], grid[1], grid[2]
 
 
-class KernelCache:
+class LoadedKernels:
     """The kernels compiled so far in this process, and their launches."""
 
     def __init__(self, contract: bool):
@@ -118,10 +129,10 @@ class KernelCache:
             contract: whether a multiplication and an addition may become one operation.
         """
         self._contract = contract
-        self._kernels: dict[tuple[str, str, Shape], Kernel] = {}
+        self._kernels: dict[tuple[str, str, KernelShape], LoadedKernel] = {}
         self._lock = threading.Lock()
 
-    def kernel(self, device: Device, code: DeviceCode, shape: Shape) -> Kernel:
+    def kernel(self, device: Device, code: DeviceCode, shape: KernelShape) -> LoadedKernel:
         """A kernel for a device.
 
         Raises:
@@ -138,7 +149,7 @@ class KernelCache:
             return found
 
 
-def _check_limits(kernel: Kernel, shape: Shape, device: Device) -> None:
+def _check_limits(kernel: LoadedKernel, shape: KernelShape, device: Device) -> None:
     limits = device.limits
     threads = shape.block[0] * shape.block[1] * shape.block[2]
     most = min(limits.threads_per_block, kernel.threads_limit or limits.threads_per_block)
@@ -161,12 +172,12 @@ def _check_limits(kernel: Kernel, shape: Shape, device: Device) -> None:
 
 def arguments_of(
     code: DeviceCode,
-    buffers: Mapping[str, Buffer],
+    buffers: Mapping[str, DeviceBuffer],
     shapes: Mapping[str, tuple[int, ...]],
     scalars: Mapping[str, Any],
     integers: Sequence[int],
     ranges: Sequence[tuple[int, int]],
-) -> list[Buffer | np.generic]:
+) -> list[DeviceBuffer | np.generic]:
     """What a kernel is launched with, in order.
 
     Args:
@@ -177,7 +188,7 @@ def arguments_of(
         integers: parameters, and loops around the region.
         ranges: the limits of its members.
     """
-    found: list[Buffer | np.generic] = [buffers[name] for name in (*code.arrays, *code.private)]
+    found: list[DeviceBuffer | np.generic] = [buffers[name] for name in (*code.arrays, *code.private)]
     found += [np.int64(shapes[name][axis]) for name, axis in code.extents]
     found += [np.dtype(dtype).type(scalars[name]) for name, dtype in code.scalars]
     found += [np.int64(value) for value in integers]

@@ -9,7 +9,7 @@ import threading
 import numpy as np
 
 from polytune.errors import DeviceMemoryError
-from polytune.runtime.devices.device import Buffer, Device
+from polytune.runtime.devices.device import Device, DeviceBuffer
 
 __all__ = ["BufferPool", "ShadowPool", "pool_of", "shadows"]
 
@@ -21,11 +21,11 @@ class BufferPool:
 
     def __init__(self, device: Device):
         self._device = device
-        self._free: dict[int, list[Buffer]] = {}
+        self._free: dict[int, list[DeviceBuffer]] = {}
         self._kept = 0
         self._lock = threading.Lock()
 
-    def take(self, nbytes: int) -> Buffer:
+    def take(self, nbytes: int) -> DeviceBuffer:
         """A buffer of a size, with arbitrary contents.
 
         Raises:
@@ -42,7 +42,7 @@ class BufferPool:
             self.clear()
             return self._device.allocate(nbytes)
 
-    def give(self, buffer: Buffer) -> None:
+    def give(self, buffer: DeviceBuffer) -> None:
         """Keep a buffer that nobody uses any more; other programs may need the device, so no more than half of its
         memory is kept."""
         if self._kept + buffer.nbytes > self._device.limits.memory // 2:

@@ -19,16 +19,16 @@ What does not fit into a device, by its limits of threads and of shared memory, 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
+from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import Partitioned
-from polytune.runtime.partitioned.fitting import BLOCKS, DEPTHS, HEIGHTS, POINTS, constraints_of, first_shape
+from polytune.runtime.partitioned.fitting import constraints_of, first_shape
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.threads import current_threads
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
-from polytune.tuner.spaces.condition import Condition
 
 __all__ = ["VERSION", "on_device", "with_devices"]
 
@@ -36,7 +36,7 @@ VERSION = "partitioned"
 """The version that is shared among platforms."""
 
 
-def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Limits]) -> Space:
+def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, DeviceLimits]) -> Space:
     """A kernel's space with the version that is shared among the processor and devices.
 
     Args:
@@ -72,7 +72,7 @@ def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, Li
     return Space(parameters, (*space.constraints, *_uses_a_device(partitions), *fitting))
 
 
-def on_device(partitioned: Partitioned, platform: str, limits: Limits) -> Space:
+def on_device(partitioned: Partitioned, platform: str, limits: DeviceLimits) -> Space:
     """The space of a kernel whose arrays are at home on a device: everything runs there that can.
 
     Args:
@@ -93,31 +93,26 @@ def on_device(partitioned: Partitioned, platform: str, limits: Limits) -> Space:
 
 
 def _partition(
-    number: int, partitioned: Partitioned, limits: Mapping[str, Limits]
+    number: int, partitioned: Partitioned, limits: Mapping[str, DeviceLimits]
 ) -> list[Nominal | Ordinal | Integer | Ratio]:
     """The parameters of one partition, there where it runs on a device."""
     codes = partitioned.codes
     first = first_shape(number, codes, limits)
     there = Is(f"platform_{number}", *limits)
-    found: list[Nominal | Ordinal | Integer | Ratio] = [
-        Integer(f"block_{number}", BLOCKS[0], BLOCKS[-1], step=BLOCKS.step, default=first["block"], when=there),
+    traits = traits_of(
+        tiled=any(code.axes > 1 for code in codes),
+        shares=any(code.shares for code in codes),
+        sequential=any(code.sequential for code in codes),
+    )
+    return [
+        choice.parameter(
+            number,
+            first.get(choice.name, choice.default),
+            there if choice.within is None else Is(f"{choice.within}_{number}", True),
+        )
+        for choice in CHOICES
+        if choice.exists(traits)
     ]
-    if any(code.axes > 1 for code in codes):
-        found.append(_power_of_two(f"height_{number}", HEIGHTS, first["height"], there))
-    if any(code.shares for code in codes):
-        found.append(Nominal(f"shared_{number}", (True, False), default=first["shared"], when=there))
-        found.append(Nominal(f"unroll_copy_{number}", (False, True), when=Is(f"shared_{number}", True)))
-    found.append(Nominal(f"unroll_tile_{number}", (False, True), when=there))
-    found.append(_power_of_two(f"points_x_{number}", POINTS, 1, there))
-    if any(code.axes > 1 for code in codes):
-        found.append(_power_of_two(f"points_y_{number}", POINTS, 1, there))
-    if any(code.sequential for code in codes):
-        found.append(_power_of_two(f"depth_{number}", DEPTHS, 16, there))
-    return found
-
-
-def _power_of_two(name: str, values: Sequence[int], default: int, when: Condition) -> Integer:
-    return Integer(name, values[0], values[-1], powers_of_two=True, default=default, when=when)
 
 
 def _uses_a_device(partitions: int) -> list[Constraint]:

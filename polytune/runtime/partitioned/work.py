@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from polytune.runtime.devices.device import Box
-from polytune.runtime.partitioned.call import Call
+from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.combination import neutral_copy
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.pieces import CPU, Boxes, Limits, Piece, Transfers, integers, pieces
@@ -59,7 +59,7 @@ class Work:
 _KEPT_WORKS = 4096
 
 
-def works_of(call: Call, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
+def works_of(call: SharedCall, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
     """The pieces of a region, those of a device beside one another and the processor's last.
 
     They are the same in every call of a plan with the same parameters, unless pieces add up on their own.
@@ -75,7 +75,7 @@ def works_of(call: Call, transfers: Transfers, part: Part, number: int, around: 
     return works
 
 
-def _works(call: Call, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
+def _works(call: SharedCall, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
     ranges = part.ranges(*call.parameters, *around)
     works = []
     for piece in pieces(part, ranges, call.plan.configuration):
@@ -89,7 +89,7 @@ def _works(call: Call, transfers: Transfers, part: Part, number: int, around: tu
     return sorted(works, key=lambda work: (work.piece.platform == CPU, work.piece.platform))
 
 
-def _partials(call: Call, piece: Piece, writes: Boxes) -> tuple[Partial, ...]:
+def _partials(call: SharedCall, piece: Piece, writes: Boxes) -> tuple[Partial, ...]:
     return tuple(
         Partial(
             f"{array} of partition {piece.partition}",

@@ -9,7 +9,7 @@ from functools import partial
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
-from polytune.frontend.scop import Loop
+from polytune.frontend.scop import Loop, Scop
 from polytune.schedule.analysis.bands import Obstacle, analyse_band
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.planning import OPERATIONS
@@ -46,3 +46,19 @@ def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield node
     for position in range(node.n_children()):
         yield from _bands(node.child(position))
+
+
+def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
+    """A dependence between iterations as a sentence with source lines."""
+    source, sink = scop.statement(obstacle.source), scop.statement(obstacle.sink)
+    if obstacle.kind == "order":
+        return (
+            f"line {sink.location.line} overwrites {obstacle.array} that line {source.location.line} "
+            f"uses in an earlier iteration"
+        )
+    if obstacle.kind == "reduction" and source.reduction is not None:
+        return f"line {source.location.line} accumulates into {obstacle.array} ({source.reduction.operator})"
+    return (
+        f"line {sink.location.line} reads {obstacle.array} that line {source.location.line} "
+        f"computes in an earlier iteration"
+    )

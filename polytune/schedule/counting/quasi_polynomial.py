@@ -36,7 +36,7 @@ _LINE_LENGTH = 110
 
 
 @dataclass(frozen=True)
-class Piece:
+class PolynomialPiece:
     """One piece: where ``condition`` holds, the function is ``value``; both Python expressions of the parameters."""
 
     condition: str
@@ -53,7 +53,7 @@ class PiecewiseQuasiPolynomial:
     """
 
     parameters: tuple[str, ...]
-    pieces: tuple[Piece, ...]
+    pieces: tuple[PolynomialPiece, ...]
 
     @classmethod
     def from_isl(cls, function: isl.PwQPolynomial) -> PiecewiseQuasiPolynomial:
@@ -71,7 +71,7 @@ class PiecewiseQuasiPolynomial:
         for domain, polynomial in parts:
             value = _value_text(polynomial, parameters, factored=len(parts) <= _FACTORED_PIECES)
             if value != "0":
-                pieces.append(Piece(condition_text(domain.params()), value))
+                pieces.append(PolynomialPiece(condition_text(domain.params()), value))
         return cls(parameters, tuple(piece for piece in pieces if piece.condition != "False"))
 
     def python(self, name: str) -> str:

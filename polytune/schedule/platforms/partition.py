@@ -20,7 +20,7 @@ from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tree import below_mark
-from polytune.schedule.unions import sets_of, union_of
+from polytune.schedule.unions import union_of
 
 MOST_SPLITS = 2
 """How many members are split at most: four parts."""
@@ -46,7 +46,7 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
         parallel = [region for region in plan.regions if region.kind is RegionKind.PARALLEL]
         if not parallel:
             continue
-        work = {region.index: _loops(region) for region in plan.regions}
+        work = {region.index: region.statement_depth for region in plan.regions}
         heaviest = [region for region in parallel if work[region.index] == max(work.values())]
         cost = (
             not heaviest,
@@ -57,11 +57,6 @@ def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
         if best is None or cost < best[0]:
             best = cost, plan
     return Attempted(() if best is None else (best[1],), tuple(given_up))
-
-
-def _loops(region: Region) -> int:
-    """How many loops there are around the innermost statement of a region."""
-    return max((part.dim(isl.dim_type.set) for part in sets_of(region.domain)), default=0)
 
 
 @dataclass(frozen=True)

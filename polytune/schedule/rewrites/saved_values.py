@@ -79,7 +79,7 @@ def save_values(source: Candidate, steps: int) -> SavedKernel | None:
 
 
 @dataclass(frozen=True)
-class _Copy:
+class _SavedCopy:
     """What saves a read for a piece: ``relation`` is ``{ copy[y] -> saved[y] }``, y being x less the read's depth."""
 
     name: str
@@ -143,7 +143,7 @@ class _Builder:
             piece = piece.subtract(elsewhere.apply(in_block))
         return piece.coalesce()
 
-    def add_piece(self, domain: isl.Set, sides: Sides, copies: Mapping[Read, _Copy]) -> str:
+    def add_piece(self, domain: isl.Set, sides: Sides, copies: Mapping[Read, _SavedCopy]) -> str:
         """A piece of the statement, which takes copies of some of what it reads."""
         name = self.new_name()
         if domain.is_empty():
@@ -180,7 +180,7 @@ class _Builder:
         self.times.append(f"{name}[{', '.join(self.dimensions)}] -> [{', '.join(time)}]")
         return name
 
-    def add_copy(self, read: Read, rest: isl.Set, sides: Sides) -> _Copy:
+    def add_copy(self, read: Read, rest: isl.Set, sides: Sides) -> _SavedCopy:
         """A statement that saves what a piece reads, before the loop along which that is the same."""
         name, array = self.new_name(), self.saved_array(read, sides[read.depth - 1])
         domain = rest.project_out(isl.dim_type.set, read.depth, 1).set_tuple_name(name)
@@ -208,7 +208,7 @@ class _Builder:
         dimensions = [own for depth, own in enumerate(self.dimensions) if depth != read.depth]
         self.times.append(f"{name}[{', '.join(dimensions)}] -> [{', '.join(time)}]")
         self.copies.append(name)
-        return _Copy(name, element, target)
+        return _SavedCopy(name, element, target)
 
     def to_copy(self, read: Read, domain: isl.Set, name: str) -> isl.Map:
         """``{ S[x] -> copy[y] }``, y being x less the read's depth."""

@@ -163,7 +163,7 @@ def _read_from_outside(dependences: Dependences, arrays: Iterable[str]) -> dict[
 
 
 @dataclass(frozen=True)
-class _Copy:
+class _TransposedCopy:
     """How an array and its copy correspond: its axes in the order in which they are those of the copy."""
 
     name: str
@@ -178,14 +178,14 @@ class _Copies:
         self.taken = {array.name for array in scop.arrays} | {name for name, _ in scop.signature.arguments}
         self.taken |= {parameter.name for parameter in scop.parameters}
         self.taken |= {statement.name for statement in scop.statements}
-        self.copies: dict[str, _Copy] = {}
+        self.copies: dict[str, _TransposedCopy] = {}
         self.arrays: dict[str, Array] = {}
         self.before: list[Statement] = []
         self.after: list[Statement] = []
         for name, axis in axes.items():
             array = scop.array(name)
             order = (*(other for other in range(array.ndim) if other != axis), axis)
-            copy = self.copies[name] = _Copy(self.new_name(f"{name}_transposed"), order)
+            copy = self.copies[name] = _TransposedCopy(self.new_name(f"{name}_transposed"), order)
             shape = tuple(array.shape[own] for own in order)
             self.arrays[name] = replace(array, name=copy.name, role=ArrayRole.LOCAL, shape=shape)
             if array.role is not ArrayRole.LOCAL:
@@ -235,7 +235,7 @@ class _Copies:
         copy = self.copies[element.array]
         return replace(element, array=copy.name, subscripts=tuple(element.subscripts[own] for own in copy.order))
 
-    def relation(self, relation: isl.Map, copy: _Copy) -> isl.Map:
+    def relation(self, relation: isl.Map, copy: _TransposedCopy) -> isl.Map:
         """``{ S[i] -> A[a] }`` to ``{ S[i] -> A'[a'] }``, a' being a in the order of the copy's axes."""
         # Arrays may have names that isl's language lacks, so that only axes are written in it.
         own = ", ".join(f"a{axis}" for axis in range(len(copy.order)))

@@ -10,7 +10,7 @@ import numpy as np
 
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
-from polytune.tuner.spaces.graph import Node
+from polytune.tuner.spaces.node import Node
 from polytune.tuner.spaces.space import Space
 
 __all__ = ["Arm", "Arms", "Order"]

@@ -17,10 +17,10 @@ from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.finite import FiniteSpace
 
-__all__ = ["Branch", "FiniteArms"]
+__all__ = ["FiniteArms", "NodeSearch"]
 
 
-class Branch:
+class NodeSearch:
     """The arms of a node: its combinations of values that go with those chosen before.
 
     Attributes:
@@ -40,7 +40,7 @@ class Branch:
         self.arms = list(arms)
         self.first_visits = min(first_visits, len(self.arms))
         self.search = search
-        self.children: dict[int, Branch | Subspace] = {}
+        self.children: dict[int, NodeSearch | Subspace] = {}
         self.seen: set[int] = set()
         self.failures = 0
         self._position = {tuple(arm.items()): index for index, arm in enumerate(self.arms)}

@@ -12,7 +12,7 @@ from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
 from polytune.tuner.searchers import NelderMead, make_search
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
-from polytune.tuner.spaces.coordinates import Axis, axis_of
+from polytune.tuner.spaces.coordinates import Coordinate, axis_of
 from polytune.tuner.spaces.finite import FiniteSpace
 from polytune.tuner.spaces.numeric_table import table_around
 from polytune.tuner.spaces.parameters import Parameter, Ratio
@@ -57,7 +57,7 @@ class Subspace:
         free = [(parameter, axis) for parameter, axis in zip(parameters, axes, strict=True) if axis.extent > 0]
         self.dimension = len(free)
         self._names = [parameter.name for parameter, _ in free]
-        self._axes: list[Axis] = [axis for _, axis in free]
+        self._axes: list[Coordinate] = [axis for _, axis in free]
         self._method = method if free else SIMPLEX
         self._table: FiniteSpace | None = None
         self._expected = math.inf  # the cost when there was progress for the last time
@@ -139,7 +139,7 @@ def restored_point(point: Sequence[float] | int) -> tuple[float, ...] | int:
     return point if isinstance(point, int) else tuple(point)
 
 
-def _level(parameter: Parameter, axis: Axis, value: Value, levels: Sequence[Value]) -> float:
+def _level(parameter: Parameter, axis: Coordinate, value: Value, levels: Sequence[Value]) -> float:
     """Where a value lies among the levels of a table; between two of them, for a real parameter."""
     if isinstance(parameter, Ratio):
         return (len(levels) - 1) * axis.encode(value) / axis.extent

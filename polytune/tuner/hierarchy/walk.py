@@ -13,12 +13,12 @@ import numpy as np
 
 from polytune.errors import SearchError
 from polytune.tuner.hierarchy.arms import Arm, Arms, Order
-from polytune.tuner.hierarchy.branch import Branch, FiniteArms
+from polytune.tuner.hierarchy.branch import FiniteArms, NodeSearch
 from polytune.tuner.hierarchy.subspace import SIMPLEX, Subspace
 from polytune.tuner.searchers import EpsilonGreedy, search_class
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
-from polytune.tuner.spaces.graph import Node
+from polytune.tuner.spaces.node import Node
 from polytune.tuner.spaces.space import Space
 
 __all__ = ["Path", "Walk"]
@@ -39,7 +39,7 @@ class Path:
         is_new: whether the branches were asked for it, rather than the walk before taken once more.
     """
 
-    arms: tuple[tuple[Branch, int], ...]
+    arms: tuple[tuple[NodeSearch, int], ...]
     subspace: Subspace
     is_new: bool = True
 
@@ -79,7 +79,7 @@ class Walk:
         self._promise = promise
         self._memory = memory
         # The owners of the numeric searches, by the arms that lead to them; the least recently used first.
-        self._owners: OrderedDict[tuple[int, ...], Branch] = OrderedDict()
+        self._owners: OrderedDict[tuple[int, ...], NodeSearch] = OrderedDict()
         self._last: Path | None = None
         self._left = 0  # proposals for which the last path is taken again
         self._check_searchers()
@@ -91,11 +91,8 @@ class Walk:
         for name, method in self._searchers.items():
             if name not in ("nominal", "numeric"):
                 self._space[name]  # raises where there is none
-            if method not in (_BANDIT, SIMPLEX) and search_class(method).needs_counters:
-                raise SearchError(
-                    f"the search {method!r} needs performance counters, which no node of a space graph has: use "
-                    "make_search, and a FiniteSpace"
-                )
+            if method not in (_BANDIT, SIMPLEX):
+                search_class(method)  # raises where there is none
 
     def _method(self, names: Sequence[str], kind: str, default: str) -> str:
         named = next((self._searchers[name] for name in names if name in self._searchers), None)
@@ -103,7 +100,7 @@ class Walk:
 
     # ---- branches and subspaces, created when they are reached
 
-    def _beyond(self, chosen: Arm, depth: int, start: Configuration | None = None) -> Branch | Subspace | None:
+    def _beyond(self, chosen: Arm, depth: int, start: Configuration | None = None) -> NodeSearch | Subspace | None:
         """What comes after the values chosen: the next node with a choice, or the numeric search; None for nothing."""
         position = 0
         while position < len(self._nodes):
@@ -123,7 +120,7 @@ class Walk:
         numeric = [parameter.name for parameter in self._space.active_numeric(start)]
         return Subspace(self._space, start, self._method(numeric, "numeric", self._numeric()), self._rng)
 
-    def _branch(self, node: Node, chosen: Arm, arms: Sequence[Arm], depth: int) -> Branch:
+    def _branch(self, node: Node, chosen: Arm, arms: Sequence[Arm], depth: int) -> NodeSearch:
         first_visits = max(_FIRST_VISITS >> 2 * depth, _FEWEST_FIRST_VISITS)
         promise = self._promise ** (0.5**depth)
         method = self._method(node.names, "nominal", _BANDIT)
@@ -132,7 +129,7 @@ class Walk:
             if method == _BANDIT
             else FiniteArms(method, arms, self._rng, first_visits, promise=promise)
         )
-        return Branch(chosen, arms, search, first_visits)
+        return NodeSearch(chosen, arms, search, first_visits)
 
     # ---- walking
 
@@ -152,9 +149,9 @@ class Walk:
 
     def _descend(self) -> Path | None:
         """One walk down; None where it met a dead end, which is then closed."""
-        place: Branch | Subspace | None = self._root
-        arms: list[tuple[Branch, int]] = []
-        while isinstance(place, Branch):
+        place: NodeSearch | Subspace | None = self._root
+        arms: list[tuple[NodeSearch, int]] = []
+        while isinstance(place, NodeSearch):
             arm = place.search.ask()
             arms.append((place, arm))
             place = self._child(arms)
@@ -165,8 +162,8 @@ class Walk:
         return Path(tuple(arms), place)
 
     def _child(
-        self, arms: Sequence[tuple[Branch, int]], start: Configuration | None = None
-    ) -> Branch | Subspace | None:
+        self, arms: Sequence[tuple[NodeSearch, int]], start: Configuration | None = None
+    ) -> NodeSearch | Subspace | None:
         """What lies beyond the last arm; a numeric search begins anew where a start is given."""
         branch, arm = arms[-1]
         child = branch.children.get(arm)
@@ -183,7 +180,7 @@ class Walk:
                 owner.children.pop(oldest[-1], None)
         return child
 
-    def _close(self, arms: Sequence[tuple[Branch, int]]) -> None:
+    def _close(self, arms: Sequence[tuple[NodeSearch, int]]) -> None:
         """Nothing is left to search beyond the last arm."""
         branch, arm = arms[-1]
         branch.seen.add(arm)
@@ -193,7 +190,7 @@ class Walk:
             self._owners.pop(tuple(arm for _, arm in arms), None)
         self._close_above(arms)
 
-    def _close_above(self, arms: Sequence[tuple[Branch, int]]) -> None:
+    def _close_above(self, arms: Sequence[tuple[NodeSearch, int]]) -> None:
         """Close the arms that lead to branches in which nothing is left."""
         for (above, arm), (branch, _) in zip(reversed(arms[:-1]), reversed(arms[1:]), strict=True):
             if not branch.search.converged:
@@ -219,7 +216,7 @@ class Walk:
             self._close(path.arms)
 
     @staticmethod
-    def _tell_infeasible(arms: Sequence[tuple[Branch, int]], failed: bool) -> None:
+    def _tell_infeasible(arms: Sequence[tuple[NodeSearch, int]], failed: bool) -> None:
         """Something beyond the arms is infeasible.  An arm further up is only once everything beyond it is, or enough
         beyond it has failed."""
         for branch, arm in reversed(arms):
@@ -231,7 +228,7 @@ class Walk:
     def learn(self, configuration: Configuration, cost: float) -> None:
         """The cost of a configuration that no walk has proposed, for the branches that there are."""
         place = self._root
-        while isinstance(place, Branch):
+        while isinstance(place, NodeSearch):
             arm = place.arm_of(configuration)
             if arm is None:
                 return
@@ -251,7 +248,7 @@ class Walk:
         """Propose nothing of the first arm that leads to a configuration, until `release`; False where there is no
         such arm, or something is known of it."""
         arm = self.first_arm(configuration)
-        if arm is None or not isinstance(self._root, Branch) or arm in self._root.seen:
+        if arm is None or not isinstance(self._root, NodeSearch) or arm in self._root.seen:
             return False
         self._root.seen.add(arm)
         self._root.search.close(arm)
@@ -260,7 +257,7 @@ class Walk:
     def release(self, configuration: Configuration) -> None:
         """The arm may be proposed again."""
         arm = self.first_arm(configuration)
-        if arm is not None and isinstance(self._root, Branch):
+        if arm is not None and isinstance(self._root, NodeSearch):
             self._root.seen.discard(arm)
             self._root.search.reopen(arm)
 
@@ -271,10 +268,10 @@ class Walk:
             configuration: where to.
             restart: whether its numeric search begins anew, from the configuration.
         """
-        place: Branch | Subspace | None = self._root
-        arms: list[tuple[Branch, int]] = []
+        place: NodeSearch | Subspace | None = self._root
+        arms: list[tuple[NodeSearch, int]] = []
         start = configuration if restart else None
-        while isinstance(place, Branch):
+        while isinstance(place, NodeSearch):
             arm = place.arm_of(configuration)
             if arm is None:
                 return None
@@ -288,7 +285,7 @@ class Walk:
 
     def first_arm(self, configuration: Configuration) -> int | None:
         """The arm of the root that leads to a configuration; None where the root has none."""
-        return self._root.arm_of(configuration) if isinstance(self._root, Branch) else None
+        return self._root.arm_of(configuration) if isinstance(self._root, NodeSearch) else None
 
     def is_same_arm(self, one: Configuration, other: Configuration) -> bool:
         """Whether two configurations lie beyond the same arm of the root."""
@@ -298,7 +295,7 @@ class Walk:
     @property
     def converged(self) -> bool:
         """Whether nothing is left that is worth a walk."""
-        if isinstance(self._root, Branch):
+        if isinstance(self._root, NodeSearch):
             return self._root.search.converged
         return self._root is None or self._root.converged
 
@@ -326,7 +323,7 @@ class Walk:
             if isinstance(place, Subspace):
                 self._last = Path(arms, place, is_new=False)
 
-    def _restored(self, state: dict[str, Any] | None, depth: int) -> Branch | Subspace | None:
+    def _restored(self, state: dict[str, Any] | None, depth: int) -> NodeSearch | Subspace | None:
         if state is None:
             return None
         if "arms" not in state:
@@ -343,11 +340,11 @@ class Walk:
                 branch.children[arm] = restored
         return branch
 
-    def _follow(self, address: Sequence[int]) -> tuple[tuple[Branch, int], ...]:
+    def _follow(self, address: Sequence[int]) -> tuple[tuple[NodeSearch, int], ...]:
         """The branches that a list of arms leads through."""
         place, arms = self._root, []
         for arm in address:
-            if not isinstance(place, Branch):
+            if not isinstance(place, NodeSearch):
                 raise ValueError("the state of the search contradicts itself")
             arms.append((place, arm))
             place = place.children.get(arm)

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -32,9 +32,6 @@ class FiniteSearcher(ABC):
         rng: where random choices come from; the search is a function of it and of what is told.
         budget: how many evaluations there will be, where that is known; methods may plan for it.
     """
-
-    needs_counters: ClassVar[bool] = False
-    """Whether the method cannot be made without performance counters, which are settings of it."""
 
     def __init__(self, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None):
         self.space = space
@@ -81,8 +78,15 @@ class FiniteSearcher(ABC):
     def _new_row_of_rule(self) -> int | None:
         for _ in range(_ANSWERS_FROM_MEMORY):
             wanted = self._propose()
-            if wanted is None or wanted not in self._costs:
-                return wanted
+            if wanted is None:
+                return None
+            if not isinstance(wanted, (int, np.integer)) or not 0 <= wanted < len(self.space):
+                raise SearchError(
+                    f"the search {type(self).__name__} wants to know the cost of the row {wanted!r}, but the space has "
+                    f"the rows 0 to {len(self.space) - 1}"
+                )
+            if wanted not in self._costs:
+                return int(wanted)
             self._learn(wanted, self._costs[wanted])
         return None
 

@@ -29,7 +29,7 @@ def mirror(coordinate: float, length: float) -> float:
     return min(2 * length - position, length) if position > length else position
 
 
-class Axis(Protocol):
+class Coordinate(Protocol):
     """One parameter's coordinate."""
 
     @property
@@ -106,7 +106,7 @@ class LogarithmicIntegerAxis:
         return _UNITS_PER_OCTAVE * math.log2(float(value) / self.levels[0])
 
 
-def axis_of(parameter: Parameter) -> Axis:
+def axis_of(parameter: Parameter) -> Coordinate:
     """The coordinate axis of a parameter."""
     if isinstance(parameter, Ratio):
         return RatioAxis(parameter)

@@ -11,46 +11,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from polytune.tuner.spaces.condition import Condition, Value
+from polytune.tuner.spaces.condition import Value
+from polytune.tuner.spaces.graph_picture import to_dot, to_svg
+from polytune.tuner.spaces.node import Edge, Node
 from polytune.tuner.spaces.parameters import Parameter
 
-__all__ = ["Edge", "Node", "SpaceGraph", "decompose"]
-
-
-@dataclass(frozen=True)
-class Node:
-    """A subspace: parameters that are active together, under one condition.
-
-    Attributes:
-        index: its position in the graph; every edge leads from a smaller to a larger one.
-        parameters: in the order of the space.
-        when: the condition; None where the subspace is always active.
-        structural: whether its parameters are enumerated (nominal, or looked at by a condition); the others of a node
-            are searched by distance.
-    """
-
-    index: int
-    parameters: tuple[Parameter, ...]
-    when: Condition | None
-    structural: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the parameters."""
-        return tuple(parameter.name for parameter in self.parameters)
-
-    def is_active(self, values: Mapping[str, Value]) -> bool:
-        """Whether the subspace exists under the values of earlier ones."""
-        return self.when is None or self.when.holds(values)
-
-
-@dataclass(frozen=True)
-class Edge:
-    """The condition of the node `child` looks at parameters of the node `parent`."""
-
-    parent: int
-    child: int
-    condition: Condition
+__all__ = ["SpaceGraph", "decompose"]
 
 
 @dataclass(frozen=True)
@@ -91,15 +57,11 @@ class SpaceGraph:
 
     def to_dot(self) -> str:
         """The graph in the language of Graphviz; nominal subspaces are boxes, the others are rounded."""
-        from polytune.tuner.spaces.graph_picture import to_dot
-
-        return to_dot(self)
+        return to_dot(self.nodes, self.edges)
 
     def to_svg(self) -> str:
         """The graph as an SVG image."""
-        from polytune.tuner.spaces.graph_picture import to_svg
-
-        return to_svg(self)
+        return to_svg(self.nodes, self.edges, self.ranks)
 
     def __str__(self) -> str:
         lines = []

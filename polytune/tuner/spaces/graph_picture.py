@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from html import escape
 
 from polytune.tuner.spaces.condition import Both, Condition, Either, Is, Not
-from polytune.tuner.spaces.graph import Node, SpaceGraph
+from polytune.tuner.spaces.node import Edge, Node
 
 __all__ = ["condition_text", "to_dot", "to_svg"]
 
@@ -53,15 +53,15 @@ def _shortened(text: str) -> str:
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
-def to_dot(graph: SpaceGraph) -> str:
-    """The graph for Graphviz."""
+def to_dot(nodes: Sequence[Node], edges: Sequence[Edge]) -> str:
+    """A graph for Graphviz."""
     lines = ["digraph space {", '  node [fontname="monospace", style=filled];', '  edge [fontname="monospace"];']
-    for node in graph.nodes:
+    for node in nodes:
         fill, outline = _COLOURS[node.structural]
         style = 'shape=box, style="filled"' if node.structural else 'shape=box, style="filled,rounded"'
         label = "".join(f"{_quoted(line)}\\l" for line in _lines(node))
         lines.append(f'  n{node.index} [{style}, fillcolor="{fill}", color="{outline}", label="{label}"];')
-    for edge in graph.edges:
+    for edge in edges:
         label = _quoted(condition_text(edge.condition))
         lines.append(f'  n{edge.parent} -> n{edge.child} [label="{label}"];')
     return "\n".join([*lines, "}"]) + "\n"
@@ -89,9 +89,15 @@ class _Box:
         return self.top + self.height
 
 
-def to_svg(graph: SpaceGraph) -> str:
-    """The graph as SVG: a layer per rank, from the roots down."""
-    boxes = _layout(graph)
+def to_svg(nodes: Sequence[Node], edges: Sequence[Edge], ranks: Sequence[int]) -> str:
+    """A graph as SVG: a layer per rank, from the roots down.
+
+    Args:
+        nodes: the nodes.
+        edges: the edges between them.
+        ranks: per node the number of edges on the longest way to it.
+    """
+    boxes = _layout(nodes, edges, ranks)
     width = max((box.left + box.width for box in boxes), default=0) + _GAP_X
     height = max((box.bottom for box in boxes), default=0) + _GAP_X
     parts = [
@@ -101,15 +107,15 @@ def to_svg(graph: SpaceGraph) -> str:
         '<path d="M0,0 L8,4 L0,8 z" fill="#555"/></marker></defs>',
         f'<rect width="{width:.0f}" height="{height:.0f}" fill="white"/>',
     ]
-    for edge in graph.edges:
+    for edge in edges:
         parts += _arrow(boxes[edge.parent], boxes[edge.child])
     labelled: set[int] = set()
-    for edge in graph.edges:  # several edges into one node carry one condition: it is written once, above the node
+    for edge in edges:  # several edges into one node carry one condition: it is written once, above the node
         if edge.child not in labelled:
             labelled.add(edge.child)
             box = boxes[edge.child]
             parts.append(_text(box.middle, box.top - 7, _shortened(condition_text(edge.condition)), "middle", "#555"))
-    for node, box in zip(graph.nodes, boxes, strict=True):
+    for node, box in zip(nodes, boxes, strict=True):
         fill, outline = _COLOURS[node.structural]
         radius = 0 if node.structural else 10
         parts.append(
@@ -136,15 +142,15 @@ def _arrow(parent: _Box, child: _Box) -> list[str]:
     return [f'<path d="{path}" fill="none" stroke="#555" marker-end="url(#tip)"/>']
 
 
-def _layout(graph: SpaceGraph) -> list[_Box]:
+def _layout(nodes: Sequence[Node], edges: Sequence[Edge], ranks: Sequence[int]) -> list[_Box]:
     """Layers from top to bottom; in each, nodes in the order of the mean place of their parents."""
-    layers: list[list[int]] = [[] for _ in range(max(graph.ranks, default=-1) + 1)]
-    for node, rank in zip(graph.nodes, graph.ranks, strict=True):
+    layers: list[list[int]] = [[] for _ in range(max(ranks, default=-1) + 1)]
+    for node, rank in zip(nodes, ranks, strict=True):
         layers[rank].append(node.index)
     parents: dict[int, list[int]] = {}
-    for edge in graph.edges:
+    for edge in edges:
         parents.setdefault(edge.child, []).append(edge.parent)
-    sizes = [_size(node, graph) for node in graph.nodes]
+    sizes = [_size(node) for node in nodes]
     widths = [sum(sizes[index][0] + _GAP_X for index in layer) for layer in layers]
     boxes: dict[int, _Box] = {}
     top: float = _GAP_X
@@ -155,10 +161,10 @@ def _layout(graph: SpaceGraph) -> list[_Box]:
             boxes[index] = _Box(left, top, *sizes[index])
             left += sizes[index][0] + _GAP_X
         top += max(sizes[index][1] for index in layer) + _GAP_Y
-    return [boxes[index] for index in range(len(graph.nodes))]
+    return [boxes[index] for index in range(len(nodes))]
 
 
-def _size(node: Node, graph: SpaceGraph) -> tuple[float, float]:
+def _size(node: Node) -> tuple[float, float]:
     """Width and height: room for the parameters, and for the condition above them."""
     texts = _lines(node) + ([] if node.when is None else [_shortened(condition_text(node.when))])
     width = _CHARACTER * max(map(len, texts)) + 2 * _PADDING

@@ -4,7 +4,7 @@ https://github.com/odgaard/TuningSchema.
 T1 lists the parameters with their values and the constraints, under "Conditions".  It knows no parameters that exist
 only sometimes, nor kinds, ranges and reasons; these are kept beside, in the fields ``When`` (a formula, for people),
 ``Parameter`` (what `parameter_from_json` reads) and ``Reason``, which other readers pass over.
-`polytune.replay` reads T1.
+`polytune.lab` reads T1.
 """
 
 from __future__ import annotations

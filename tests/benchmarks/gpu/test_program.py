@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[3]
 
 
@@ -29,6 +31,7 @@ def run_smallest(identity, out, seconds):
     return done, found
 
 
+@pytest.mark.slow
 def test_everything_at_the_smallest_size(opencl, tmp_path):
     # A machine that is busy with other things may take longer to compile than is left for checking what was compiled.
     for seconds in (12, 24, 48, 96):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from polytune.codegen.loops import RegionCode
-from polytune.codegen.partitioned import Part
+from polytune.codegen.partitioned import PartitionedRegion
 from polytune.pipeline import Stages
 from tests.every_version import stages_of
 from tests.fuzz.interpreted import Interpreter
@@ -45,12 +45,12 @@ def parts_for_devices(function: Any, arguments: list[np.ndarray], *, strict: boo
     return stages_of(function, arguments, strict=strict, devices=True)
 
 
-def parts_of(stages: Stages) -> tuple[Part, ...]:
+def parts_of(stages: Stages) -> tuple[PartitionedRegion, ...]:
     assert stages.partitioned is not None
     return stages.partitioned.parts
 
 
-def code_of(part: Part) -> RegionCode:
+def code_of(part: PartitionedRegion) -> RegionCode:
     (code,) = part.program.regions
     return code
 

@@ -78,6 +78,7 @@ def short_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(step_blocks, "STEPS", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("function", [floyd_warshall, widest_paths])
 def test_pieces_of_rows_are_right(function: Callable, dtype: str) -> None:

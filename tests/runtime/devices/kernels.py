@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.device import Device
-from polytune.runtime.devices.dialects import PRELUDES
 
 ADD = """
 PT_KERNEL(8, 1, 1) add(i64 n, f64 number, PT_GLOBAL const f64 *PT_RESTRICT from, PT_GLOBAL f64 *PT_RESTRICT to)

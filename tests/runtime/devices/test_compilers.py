@@ -12,8 +12,8 @@ import pytest
 
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import nvcc, nvrtc
+from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.cubin import kernel_needs
-from polytune.runtime.devices.dialects import PRELUDES
 
 KERNELS = """
 PT_KERNEL(64, 1, 1) shared(i64 n, PT_GLOBAL f64 *a, i32 m)
@@ -187,7 +187,7 @@ def test_real_nvcc_gives_the_same_needs(cubin):
 def test_no_driver_and_no_pycuda_is_needed():
     """Compiling imports neither of the device packages."""
     program = (
-        "import sys\nfrom polytune.runtime.devices import cubin, dialects, nvrtc\n"
+        "import sys\nfrom polytune.runtime.devices import backends, cubin, nvrtc\n"
         "print(sorted({'pycuda', 'pyopencl'} & set(sys.modules)))"
     )
     ran = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from polytune.errors import DeviceError, DeviceUnavailableError, DeviceWarning
-from polytune.runtime.devices import backends, discovery
+from polytune.runtime.devices import backends, dialects, discovery
 from polytune.runtime.devices.backends import Found, Listing
 
 ROOT = Path(__file__).parents[3]
@@ -201,3 +202,28 @@ def in_process(program, environment):
     )
     assert ran.returncode == 0, ran.stderr
     return ran.stdout.strip()
+
+
+def test_every_backend_is_a_file_and_has_all_words_of_kernels():
+    folder = Path(backends.__path__[0])
+    assert set(backends.KINDS) == {file.stem for file in folder.glob("*.py")} - {"__init__"}
+    assert backends.KINDS[:2] == ("cuda", "opencl")
+    words = re.findall(r"``(PT_[A-Z]+)[(`]", dialects.__doc__)
+    assert {"PT_KERNEL", "PT_SHARED", "PT_BARRIER"} <= set(words)
+    for kind, prelude in backends.PRELUDES.items():
+        missing = [word for word in words if f"#define {word}" not in prelude]
+        assert not missing, f"{kind} defines no {missing}"
+
+
+def test_a_gpu_of_another_backend_is_used_where_none_before_it_reaches_it(machine, monkeypatch):
+    machine["other"] = Listing(
+        "Other",
+        (
+            Found("other:0", "Arc", "Arc", True, lambda: MadeUp("other:0")),
+            Found("other:1", "New", "New", True, lambda: MadeUp("other:1")),
+        ),
+    )
+    monkeypatch.setattr(backends, "KINDS", ("cuda", "opencl", "other"))
+    assert identities() == ["cuda:0", "cuda:1", "opencl:1", "other:1"]
+    monkeypatch.setenv("POLYTUNE_DEVICES", "other")
+    assert identities() == ["other:0", "other:1"]

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceLostError, DeviceMemoryError
-from polytune.runtime.devices.device import Box, Buffer, Device, Event, Kernel, Limits, Stream
+from polytune.runtime.devices.device import Box, Device, DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.transfers import view
 
 GARBAGE = 0xA5
-LIMITS = Limits(
+LIMITS = DeviceLimits(
     threads_per_block=1024,
     block_shape=(1024, 1024, 64),
     shared_memory=48 << 10,
@@ -53,7 +53,9 @@ class FakeDevice(Device):
 
     dialect = "cuda"
 
-    def __init__(self, kernels: dict[str, Callable[..., None]], identity: str = "cuda:0", limits: Limits = LIMITS):
+    def __init__(
+        self, kernels: dict[str, Callable[..., None]], identity: str = "cuda:0", limits: DeviceLimits = LIMITS
+    ):
         self.identity, self.description, self.key, self.limits = identity, "fake", "fake", limits
         self.kernels = kernels
         self.operations: list[str] = []
@@ -79,7 +81,7 @@ class FakeDevice(Device):
         self.count("stream")
         return FakeStream(self)
 
-    def allocate(self, nbytes: int) -> Buffer:
+    def allocate(self, nbytes: int) -> DeviceBuffer:
         self.count("allocate")
         if self.used + nbytes > self.limits.memory:
             raise DeviceMemoryError(f"{self.identity}: no room for {nbytes} bytes")
@@ -91,16 +93,16 @@ class FakeDevice(Device):
             self.used -= nbytes
             del self.memory[address]
 
-        return Buffer(nbytes, address, address, release)
+        return DeviceBuffer(nbytes, address, address, release)
 
-    def wrap(self, address: int, nbytes: int) -> Buffer:
-        return Buffer(nbytes, address, address, None)
+    def wrap(self, address: int, nbytes: int) -> DeviceBuffer:
+        return DeviceBuffer(nbytes, address, address, None)
 
-    def compile(self, source: str, name: str, *, contract: bool = False) -> Kernel:
+    def compile(self, source: str, name: str, *, contract: bool = False) -> LoadedKernel:
         self.count("compile")
-        return Kernel(name, 32, 0, 0, 1024, self.kernels[name])
+        return LoadedKernel(name, 32, 0, 0, 1024, self.kernels[name])
 
-    def upload(self, stream: Stream, buffer: Buffer, host: np.ndarray, box: Box) -> None:
+    def upload(self, stream: Stream, buffer: DeviceBuffer, host: np.ndarray, box: Box) -> None:
         self.count("upload")
         taken = view(host, box).copy()
         image = self.image(buffer, host)
@@ -110,7 +112,7 @@ class FakeDevice(Device):
 
         stream.queue.append(work)
 
-    def download(self, stream: Stream, host: np.ndarray, buffer: Buffer, box: Box) -> None:
+    def download(self, stream: Stream, host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
         self.count("download")
         image = self.image(buffer, host)
 
@@ -122,15 +124,15 @@ class FakeDevice(Device):
     def launch(
         self,
         stream: Stream,
-        kernel: Kernel,
+        kernel: LoadedKernel,
         grid: tuple[int, int, int],
         block: tuple[int, int, int],
-        arguments: Sequence[Buffer | np.generic],
+        arguments: Sequence[DeviceBuffer | np.generic],
     ) -> None:
         self.count("launch")
         assert 0 not in grid
         values = [
-            self.memory[argument.address].view(np.float64) if isinstance(argument, Buffer) else argument.item()
+            self.memory[argument.address].view(np.float64) if isinstance(argument, DeviceBuffer) else argument.item()
             for argument in arguments
         ]
         stream.queue.append(lambda: kernel.handle(*values))
@@ -155,6 +157,6 @@ class FakeDevice(Device):
     def close(self) -> None:
         pass
 
-    def image(self, buffer: Buffer, host: np.ndarray) -> np.ndarray:
+    def image(self, buffer: DeviceBuffer, host: np.ndarray) -> np.ndarray:
         """What the device has of an array."""
         return self.memory[buffer.address][: host.nbytes].view(host.dtype).reshape(host.shape)

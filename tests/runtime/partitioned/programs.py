@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.runtime.partitioned.call import Call, Report
+from polytune.runtime.partitioned.call import CallReport, SharedCall
 from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned
 from polytune.runtime.partitioned.execution import Execution
 from polytune.runtime.partitioned.residency import in_use, residences_of
@@ -190,7 +190,7 @@ class Program:
                 region.apply(*(copies[name] for name in region.arrays()), *limits)
         return copies
 
-    def call(self, configuration: Mapping[str, Any]) -> Report:
+    def call(self, configuration: Mapping[str, Any]) -> CallReport:
         """Run the program once on its arrays."""
 
         def run_part(part, integers, threads, replaced):
@@ -202,7 +202,7 @@ class Program:
         residences, _ = residences_of(self.arrays)
         with in_use(list(residences.values())):
             return self.execution.run(
-                Call(self.arrays, {"factor": 2.0}, (COUNT,), plan, run_part, frozenset(), residences)
+                SharedCall(self.arrays, {"factor": 2.0}, (COUNT,), plan, run_part, frozenset(), residences)
             )
 
     def check(self, expected: Mapping[str, np.ndarray]) -> None:

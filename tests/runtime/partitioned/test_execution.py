@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from polytune.errors import DeviceError, DeviceLostError, DeviceMemoryError, DeviceWarning, LaunchError
-from polytune.runtime.partitioned.call import Call
+from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.pieces import CPU
 from tests.runtime.partitioned.programs import COUNT, LENGTH, Plane, Program, Strided, Sum, configuration
 
@@ -173,7 +173,7 @@ def test_temporary_arrays_do_not_come_home():
     shared = Program([FORWARD])
     before = shared.arrays["A"].copy()
     plan = shared.execution.prepare(configuration("cuda:0"))
-    call = Call(shared.arrays, {"factor": 2.0}, (COUNT,), plan, lambda *_: None, frozenset({"A"}))
+    call = SharedCall(shared.arrays, {"factor": 2.0}, (COUNT,), plan, lambda *_: None, frozenset({"A"}))
     (share,) = shared.execution.run(call).shares
     assert share.downloaded == 0
     np.testing.assert_array_equal(shared.arrays["A"], before)

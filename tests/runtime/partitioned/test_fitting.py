@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from polytune.errors import SpaceError
-from polytune.runtime.devices.device import Limits
+from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.description import DeviceCode, Partitioned
 from polytune.runtime.partitioned.fitting import constraints_of, first_shape
 from polytune.runtime.partitioned.space import on_device, with_devices
@@ -22,7 +22,7 @@ UPRIGHT = DeviceCode(
 )
 STENCIL = DeviceCode("stencil", "", (), (), (), (), (0, 1), 0, "8 * ({y} + 2) * (({x} + 2) // 2 * 2 + 1)")
 
-ROOMY = Limits(1024, (1024, 1024, 64), 1 << 20, 65536, 1, 32, 1 << 30)
+ROOMY = DeviceLimits(1024, (1024, 1024, 64), 1 << 20, 65536, 1, 32, 1 << 30)
 
 
 def partitioned(*codes: DeviceCode) -> Partitioned:

@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 
 from polytune.errors import DeviceUnavailableError, LaunchError
-from polytune.runtime.devices.device import Kernel
+from polytune.runtime.devices.device import LoadedKernel
 from polytune.runtime.partitioned.clock import DeviceClock, shares_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.holdings import Holdings
 from polytune.runtime.partitioned.launches import (
-    KernelCache,
+    LoadedKernels,
     arguments_of,
     grid_of,
     shape_of,
@@ -83,14 +83,14 @@ def test_grid_larger_than_the_device_takes_is_refused():
 )
 def test_kernel_that_does_not_fit_is_refused(monkeypatch, limits, kernel, message):
     device = FakeDevice({"flat": lambda *_: None}, limits=replace(LIMITS, **limits))
-    compiled = replace(Kernel("flat", 1, 0, 0, 1024, None), **kernel)
+    compiled = replace(LoadedKernel("flat", 1, 0, 0, 1024, None), **kernel)
     monkeypatch.setattr(device, "compile", lambda *_, **__: compiled)
     with pytest.raises(LaunchError, match=f"cuda:0: .*{message}"):
-        KernelCache(contract=True).kernel(device, FLAT, shape_of(FLAT, {}, 0))
+        LoadedKernels(contract=True).kernel(device, FLAT, shape_of(FLAT, {}, 0))
 
 
 def test_kernel_is_compiled_once_by_many_threads():
-    device, cache = FakeDevice({"flat": lambda *_: None}), KernelCache(contract=True)
+    device, cache = FakeDevice({"flat": lambda *_: None}), LoadedKernels(contract=True)
     shape = shape_of(FLAT, {}, 0)
     with ThreadPoolExecutor(4) as threads:
         found = list(threads.map(lambda _: cache.kernel(device, FLAT, shape), range(16)))

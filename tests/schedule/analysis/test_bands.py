@@ -91,6 +91,7 @@ class Enumerated:
         return self.is_permutable() and all(step >= 0 for distance in self.distances(self.updates) for step in distance)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_bands_are_as_enumerated(name: str) -> None:
     for candidate in SMALL[name].stages.candidates:

@@ -210,7 +210,7 @@ def test_any_search_takes_numbers_of_any_range(method):
 @pytest.mark.parametrize(
     ("searchers", "message"),
     [
-        ({"nominal": "profile"}, "'profile' needs performance counters"),
+        ({"nominal": "profile"}, "there is no search 'profile'"),
         ({"numeric": "gentic"}, "did you mean 'genetic'"),
         (["random"], r"named by node, as \{'nominal': 'genetic'\}, not \['random'\]"),
     ],

@@ -10,11 +10,12 @@ import pytest
 
 from polytune.tuner import Integer, Is, Nominal, Space
 from polytune.tuner.searchers import make_search
-from polytune.tuner.searchers.annealing import Annealing
-from polytune.tuner.searchers.genetic import Genetic
-from polytune.tuner.searchers.greedy import Greedy, GreedyWithRestart
-from polytune.tuner.searchers.latin_hypercube import LatinHypercube
-from polytune.tuner.searchers.particle_swarm import ParticleSwarm
+from polytune.tuner.searchers.finite.annealing import Annealing
+from polytune.tuner.searchers.finite.genetic import Genetic
+from polytune.tuner.searchers.finite.greedy import Greedy
+from polytune.tuner.searchers.finite.greedy_restart import GreedyWithRestart
+from polytune.tuner.searchers.finite.latin_hypercube import LatinHypercube
+from polytune.tuner.searchers.finite.particle_swarm import ParticleSwarm
 from polytune.tuner.spaces.finite import FiniteSpace
 
 SIDE = 12

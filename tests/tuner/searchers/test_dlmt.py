@@ -13,7 +13,7 @@ from tests.tuner.recordings import recording, slowdowns
 
 pytest.importorskip("statsmodels")
 
-from polytune.tuner.searchers.dlmt import DLMT
+from polytune.tuner.searchers.finite.dlmt import DLMT
 
 SPACE = FiniteSpace.from_space(
     Space(
@@ -44,6 +44,7 @@ def run(search, measure, evaluations):
     return search
 
 
+@pytest.mark.slow
 def test_it_fixes_the_factors_that_matter_first():
     orders, levels = [], []
     for seed in range(10):
@@ -55,6 +56,7 @@ def test_it_fixes_the_factors_that_matter_first():
     assert levels.count((1, "a")) >= 8
 
 
+@pytest.mark.slow
 def test_it_finds_the_optimum_of_an_additive_space():
     found = []
     for seed in range(10):

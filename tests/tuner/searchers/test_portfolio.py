@@ -11,7 +11,7 @@ from polytune.tuner import Constraint, Integer, Nominal, Space
 from polytune.tuner.models.kriging import Kriging, expected_improvement
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers import make_search
-from polytune.tuner.searchers.portfolio import Portfolio
+from polytune.tuner.searchers.finite.portfolio import Portfolio
 from polytune.tuner.spaces.finite import FiniteSpace
 
 KERNEL = FiniteSpace.from_space(
@@ -51,6 +51,7 @@ def slowdowns(name, budget, seeds, cost=occupancy, space=KERNEL):
     return np.array(found)
 
 
+@pytest.mark.slow
 def test_it_is_far_ahead_of_random_and_genetic_search():
     portfolio = slowdowns("portfolio", 40, range(16))
     assert portfolio.mean() < 1.1

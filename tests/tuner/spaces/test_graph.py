@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 
-from polytune.replay.description import read_description
-from polytune.replay.files import TextFile
+from polytune.lab.description import read_description
+from polytune.lab.files import TextFile
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ratio, Space
 from polytune.tuner.spaces.t1 import to_t1
 from tests.tuner.random_spaces import spaces

@@ -1,0 +1,219 @@
+"""``polytune history``: what has been measured in earlier runs, and forgetting it."""
+
+from __future__ import annotations
+
+import difflib
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from polytune.cli.console import print_json, print_table, results
+from polytune.cli.history_files import ACTIONS, exchange
+from polytune.cli.options import Debug, Json
+from polytune.errors import HistoryError
+from polytune.history import Measurement, Store, default_store
+
+
+@dataclass(frozen=True)
+class HistoryEntry:
+    """What is known of one kernel, for arguments of one shape, on one machine.
+
+    Attributes:
+        kernel, shape, machine: which.
+        measurements: the configurations, the fastest first, what failed last.
+    """
+
+    kernel: str
+    shape: str
+    machine: str
+    measurements: tuple[Measurement, ...]
+
+    @classmethod
+    def all_of(cls, measurements: Iterable[Measurement]) -> list[HistoryEntry]:
+        """The entries of measurements that a store gave, in its order."""
+        grouped = itertools.groupby(measurements, lambda m: (m.kernel, m.shape, m.machine))
+        return [cls(*key, tuple(group)) for key, group in grouped]
+
+    @property
+    def best(self) -> Measurement | None:
+        """The fastest configuration; None where all have failed."""
+        return self.measurements[0] if self.measurements[0].median_seconds is not None else None
+
+    @property
+    def failed(self) -> int:
+        """How many configurations failed when they were last tried."""
+        return sum(measurement.status == "failed" for measurement in self.measurements)
+
+    @property
+    def updated(self) -> float:
+        """The last change, in seconds since 1970."""
+        return max(measurement.updated for measurement in self.measurements)
+
+    def to_json(self) -> dict[str, Any]:
+        """The entry with all its measurements."""
+        return {
+            "kernel": self.kernel,
+            "shape": self.shape,
+            "machine": self.machine,
+            "measurements": [
+                {name: value for name, value in m.to_json().items() if name not in ("kernel", "shape", "machine")}
+                for m in self.measurements
+            ],
+        }
+
+
+def history(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[KERNEL | export FILE | import FILE... | merge FILE...]",
+            help="Only this kernel, with all its configurations; or what to do with files of JSON lines.",
+        ),
+    ] = None,
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With merge: the file to write.")
+    ] = None,
+    forget: Annotated[bool, typer.Option("--forget", help="Delete what is listed.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="With --forget: do not ask.")] = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print what was measured in earlier runs: for each kernel and shape how many configurations, and the best time.
+
+    export FILE writes it to a file; import FILE... adds what such files hold and this machine does not know, or knows
+    less newly; merge FILE... -o FILE makes one of several.
+    """
+    if yes and not forget:
+        raise typer.BadParameter("--yes goes with --forget")
+    kernel, more = (words[0], words[1:]) if words else (None, [])
+    if kernel in ACTIONS:
+        if forget:
+            raise typer.BadParameter(f"--forget does not go with {kernel}")
+        exchange(kernel, [Path(each) for each in more], output, as_json=as_json)
+        return
+    if more or output is not None:
+        raise typer.BadParameter(
+            "-o goes with merge"
+            if output is not None
+            else "one KERNEL at most; its hash belongs in quotes with its name"
+        )
+    store = default_store()
+    entries = chosen(HistoryEntry.all_of(store.all()), kernel)
+    if forget:
+        count = _forget(store, entries, kernel, confirmed=yes)
+        if as_json:
+            print_json({"path": str(store.path), "forgotten": count})
+        else:
+            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"), soft_wrap=True)
+    elif as_json:
+        print_json({"path": str(store.path), "entries": [entry.to_json() for entry in entries]})
+    elif not entries:
+        results.print(Text(f"{store.path}: nothing has been measured yet"), soft_wrap=True)
+    elif kernel is None:
+        print_table(_overview(entries))
+    else:
+        for entry in entries:
+            print_table(_measurements(entry))
+
+
+def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryEntry]:
+    """The entries of a kernel, given by its name or by its name and hash; all entries for None.
+
+    Raises:
+        HistoryError: there is none.
+    """
+    if kernel is None:
+        return list(entries)
+    found = [entry for entry in entries if kernel in (entry.kernel, _name(entry.kernel))]
+    if not found:
+        names = sorted({_name(entry.kernel) for entry in entries})
+        close = difflib.get_close_matches(kernel, names, n=1)
+        known = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names) or 'no kernel at all'}"
+        raise HistoryError(f"the history has nothing of a kernel {kernel!r}; {known}")
+    return found
+
+
+def _forget(store: Store, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
+    """Delete the entries, once a person has said so; how many measurements they had."""
+    count = sum(len(entry.measurements) for entry in entries)
+    what = _counted(count, "measured configuration")
+    if not confirmed:
+        typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.path}?", abort=True, err=True)
+    if kernel is None:
+        return store.clear()
+    return sum(store.clear(name) for name in dict.fromkeys(entry.kernel for entry in entries))
+
+
+def _overview(entries: Sequence[HistoryEntry]) -> Table:
+    machines = {entry.machine for entry in entries}
+    table = Table(box=None, pad_edge=False, title=Text(f"on {min(machines)}") if len(machines) == 1 else None)
+    table.title_justify = "left"
+    table.add_column("kernel", no_wrap=True)
+    table.add_column("shape", overflow="fold")
+    if len(machines) > 1:
+        table.add_column("machine", overflow="fold")
+    for column in ("measured", "failed", "best ms"):
+        table.add_column(column, justify="right", no_wrap=True)
+    table.add_column("last", no_wrap=True)
+    for entry in entries:
+        best = entry.best
+        table.add_row(
+            Text(entry.kernel),
+            Text(entry.shape),
+            *([Text(entry.machine)] if len(machines) > 1 else []),
+            str(len(entry.measurements)),
+            str(entry.failed),
+            _milliseconds(None if best is None else best.median_seconds),
+            _date(entry.updated),
+        )
+    return table
+
+
+def _measurements(entry: HistoryEntry) -> Table:
+    title = Text(f"{entry.kernel}, {entry.shape}, on {entry.machine}")
+    table = Table(box=None, pad_edge=False, title=title, title_justify="left")
+    table.add_column("configuration", overflow="fold")
+    table.add_column("median ms", justify="right")
+    table.add_column("best ms", justify="right")
+    table.add_column("measured", justify="right")
+    table.add_column("last")
+    for measurement in entry.measurements:
+        failed = f" failed: {measurement.reason}" if measurement.status == "failed" else ""
+        table.add_row(
+            Text(_configuration(measurement.configuration) + failed),
+            _milliseconds(measurement.median_seconds),
+            _milliseconds(measurement.best_seconds),
+            str(measurement.count),
+            _date(measurement.updated),
+        )
+    return table
+
+
+def _name(kernel: str) -> str:
+    """The name of a kernel without the hash of what it does."""
+    return kernel.partition(" ")[0]
+
+
+def _configuration(configuration: Mapping[str, Any]) -> str:
+    """The values, the version first: it says what the others mean."""
+    names = sorted(configuration, key=lambda name: (name != "version", name))
+    return " ".join(f"{name}={configuration[name]}" for name in names)
+
+
+def _milliseconds(seconds: float | None) -> str:
+    return "-" if seconds is None else f"{seconds * 1e3:.4g}"
+
+
+def _date(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds).isoformat(sep=" ", timespec="minutes")
+
+
+def _counted(count: int, what: str) -> str:
+    return f"{count} {what}{'' if count == 1 else 's'}"

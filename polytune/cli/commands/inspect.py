@@ -1,0 +1,163 @@
+"""``polytune inspect``: print what any stage of the compiler made of a kernel."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from polytune.cli.console import print_json, progress
+from polytune.cli.options import Debug, Json
+from polytune.cli.space_picture import write_space
+from polytune.cli.target import load_kernel
+from polytune.signature import ArgumentType, Signature, parse_type
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+
+class Stage(StrEnum):
+    """What can be shown, in the order in which it is made."""
+
+    SCOP = "scop"
+    DEPENDENCES = "deps"
+    SCHEDULE = "schedule"
+    LOOPS = "loops"
+    CPU = "cpu"
+    C = "c"
+    PARTITION = "partition"
+    CUDA = "cuda"
+    OPENCL = "opencl"
+    TRANSFERS = "transfers"
+    SPACE = "space"
+    COUNTS = "counts"
+
+
+OF_DEVICES = (Stage.PARTITION, Stage.CUDA, Stage.OPENCL, Stage.TRANSFERS)
+"""The stages that go region by region."""
+
+_FLAGS = ("true", "false")
+
+
+def inspect(
+    target: Annotated[str, typer.Argument(metavar="FILE:KERNEL", help="The kernel to look at.")],
+    show: Annotated[Stage, typer.Option(help="The stage to print.")] = Stage.SCHEDULE,
+    signature: Annotated[
+        str, typer.Option(metavar="TYPES", help='Types of arguments, as in "C: float64[:, ::1], n: int".')
+    ] = "",
+    region: Annotated[
+        int | None, typer.Option(metavar="N", help="Only region N of partition, cuda, opencl or transfers.")
+    ] = None,
+    choices: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="NAME=VALUE", help="A choice for cuda or opencl, as in block=128; repeatable."),
+    ] = None,
+    after: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="Only the loops right after an order or a transform."),
+    ] = "",
+    picture: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Write the space as a graph, .svg or .dot, or for other tuners, T1 .json."),
+    ] = None,
+    strict: Annotated[bool, typer.Option("--strict", help="Keep the source order of every sum.")] = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Print one stage of a kernel's compilation, among them the device code as a compiler gets it (cuda, opencl).
+
+    Arguments whose type is neither annotated nor given are taken for what their use suggests: what is
+    subscripted is a contiguous float64 array, what bounds a loop an int, and the rest a float.
+    """
+    chosen = read_choices(show, choices or [])
+    if region is not None and show not in OF_DEVICES:
+        raise typer.BadParameter(f"--region is for {', '.join(OF_DEVICES)}, not for {show.value}")
+    if picture is not None and show is not Stage.SPACE:
+        raise typer.BadParameter(f"--picture is for space, not for {show.value}")
+    if after and show is not Stage.LOOPS:
+        raise typer.BadParameter(f"--after is for loops, not for {show.value}")
+    kernel = load_kernel(target)
+    if strict:
+        kernel = kernel.strict
+    with progress.status(f"analysing {kernel.__name__}"):
+        types = complete_signature(kernel.__wrapped__, signature)
+        from polytune.show_devices import DeviceView
+
+        stages = kernel.stages(types)
+        text = stages.show_loops(after) if after else stages.show(show.value, DeviceView(region, chosen))
+        if picture is not None:
+            write_space(kernel.space_of(types), kernel.__name__, picture)
+    if as_json:
+        print_json({"kernel": kernel.__name__, "show": show.value, "text": text})
+    else:
+        print(text)
+
+
+def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
+    """The choices that ``NAME=VALUE`` pairs make for the text of a device kernel.
+
+    Raises:
+        typer.BadParameter: the stage has no choices, or one is unknown or has no such value.
+    """
+    if not pairs:
+        return {}
+    from polytune.runtime.partitioned.choices import CHOICES
+
+    if show not in (Stage.CUDA, Stage.OPENCL):
+        raise typer.BadParameter(f"--set is for cuda and opencl, not for {show.value}")
+    values = {choice.name: _FLAGS if choice.is_flag else tuple(map(str, choice.values)) for choice in CHOICES}
+    found: dict[str, int | bool] = {}
+    for pair in pairs:
+        name, _, value = pair.partition("=")
+        if name not in values:
+            raise typer.BadParameter(f"--set: there is no choice {name!r}; there are {', '.join(values)}")
+        if values[name] == _FLAGS:
+            value = value.lower()  # as Python writes it, and as the space is printed, or as here
+        if value not in values[name]:
+            raise typer.BadParameter(f"--set: {name} is one of {', '.join(values[name])}, not {value!r}")
+        found[name] = value == "true" if value in _FLAGS else int(value)
+    return found
+
+
+def complete_signature(function: Callable, text: str) -> Signature:
+    """The signature of a function: the types that ``text`` gives, and for the other arguments those inferred.
+
+    Args:
+        text: ``name: type`` pairs with commas between them, types as :func:`polytune.signature.parse_type` reads them.
+
+    Raises:
+        typer.BadParameter: a pair cannot be read, or names no argument of the function.
+    """
+    from polytune.frontend import infer_signature
+
+    given = dict(_parse_pair(pair) for pair in split_pairs(text))
+    inferred = infer_signature(function)
+    names = [name for name, _ in inferred.arguments]
+    for name in given:
+        if name not in names:
+            raise typer.BadParameter(f"--signature: there is no argument {name!r}; there are {', '.join(names)}")
+    return Signature(tuple((name, given.get(name, kind)) for name, kind in inferred.arguments))
+
+
+def split_pairs(text: str) -> list[str]:
+    """Split at the commas that stand outside brackets: ``"A: float64[:, :], n: int"`` has one such comma."""
+    pairs, depth = [""], 0
+    for character in text:
+        depth += {"[": 1, "]": -1}.get(character, 0)
+        if character == "," and depth == 0:
+            pairs.append("")
+        else:
+            pairs[-1] += character
+    return [pair.strip() for pair in pairs if pair.strip()]
+
+
+def _parse_pair(pair: str) -> tuple[str, ArgumentType]:
+    name, colon, kind = pair.partition(":")
+    if not colon:
+        raise typer.BadParameter(f"--signature: {pair!r} is not NAME: TYPE, for example A: float64[:, ::1]")
+    try:
+        return name.strip(), parse_type(kind)
+    except ValueError as error:
+        raise typer.BadParameter(f"--signature: {error}") from None

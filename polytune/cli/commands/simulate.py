@@ -1,0 +1,191 @@
+"""``polytune simulate``: run searches on a recorded space."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
+from rich.text import Text
+
+from polytune.cli.console import print_json, print_table, progress
+from polytune.cli.interrupts import Interrupts
+from polytune.cli.options import Debug, Json
+from polytune.cli.value_lists import ValueListCommand
+from polytune.errors import SearchError
+
+if TYPE_CHECKING:
+    from polytune.lab.results import Results, Setting
+    from polytune.lab.run import Run, Task
+    from polytune.lab.simulation import SimulationPlan
+
+
+class Counters(StrEnum):
+    """Where the search ``profile`` has the counters of configurations from that it has not profiled."""
+
+    EXACT = "exact"
+    TREES = "trees"
+    LEAST_SQUARES = "least_squares"
+
+
+COMMAND_CLASS = ValueListCommand
+
+Unit = Annotated[str | None, typer.Option(metavar="UNIT", help="Of a plain table, the unit: s, ms, us or ns.")]
+TimeColumn = Annotated[str | None, typer.Option("--time", metavar="COLUMN", help="Of a plain table, the times.")]
+Description = Annotated[Path | None, typer.Option(metavar="T1.json", help="The T1 file that belongs to T4 results.")]
+
+
+def simulate(
+    space: Annotated[str, typer.Argument(metavar="SPACE", help="A recorded space, or example:NAME.")],
+    search: Annotated[
+        list[str] | None, typer.Option(metavar="NAME...", help="The searches; portfolio and random by default.")
+    ] = None,
+    budget: Annotated[list[int] | None, typer.Option(min=1, metavar="N...", help="How many evaluations; 100.")] = None,
+    repeat: Annotated[int, typer.Option(min=1, help="How many runs of each search and budget.")] = 20,
+    seed: Annotated[int, typer.Option(min=0, help="What the random choices come from.")] = 0,
+    jobs: Annotated[int | None, typer.Option(min=1, help="In how many processes; one for each core.")] = None,
+    output: Annotated[Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write .json or .csv.")] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with what --output has already.")] = False,
+    time: TimeColumn = None,
+    unit: Unit = None,
+    description: Description = None,
+    cores: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="For the search profile: the device's CUDA cores.")
+    ] = None,
+    counters: Annotated[
+        Counters, typer.Option(help="For the search profile: where other configurations' counters come from.")
+    ] = Counters.EXACT,
+    trained_on: Annotated[
+        str | None, typer.Option(metavar="SPACE", help="For the search profile: what the model is trained on.")
+    ] = None,
+    memory_bound: Annotated[
+        bool, typer.Option("--memory-bound", help="For the search profile: memory is the kernel's bound.")
+    ] = False,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Run searches on a recorded space and print how close to its optimum they come.
+
+    Every evaluation is looked up instead of measured, so that a thousand runs take seconds. An interrupt (Ctrl-C)
+    keeps the runs made so far, and --resume goes on with them.
+    """
+    if output is not None and output.suffix not in (".json", ".csv"):
+        raise typer.BadParameter(f"--output {str(output)!r} is neither .json nor .csv")
+    if resume and output is None:
+        raise typer.BadParameter("--resume goes on with the file that --output names")
+    searches = search or ["portfolio", "random"]
+    if (cores is None) == ("profile" in searches):
+        raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
+    from polytune.lab import load
+    from polytune.lab.results import Setting
+    from polytune.lab.simulation import SimulationPlan, make_runs
+
+    plan = SimulationPlan(searches, budget or [100], repeat, seed)
+    settings: dict[str, dict[str, Any]] = {}
+    options = ""
+    with progress.status(f"reading {space}"):
+        recorded = load(space, time=time, unit=unit, description=description)
+        if cores is not None:
+            from polytune.lab.profiling import Prediction, profile_settings
+
+            source = load(trained_on) if trained_on is not None else recorded
+            prediction = Prediction(counters.value)
+            settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
+            options = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+
+    def make(tasks: list[Task]) -> Iterator[Run]:
+        return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings)
+
+    found, wanted = _run(Setting.of(recorded, seed, options), plan, make, output, resume)
+    if as_json:
+        print_json(found.summary())
+    elif found.runs:
+        print_table(_table(found))
+    if len(found.runs) < wanted:
+        where = f", they are in {output}: --resume goes on" if output is not None else ""
+        progress.print(Text(f"interrupted: {len(found.runs)} of {wanted} runs were made{where}"), soft_wrap=True)
+        raise typer.Exit(1)
+
+
+def _run(
+    setting: Setting,
+    plan: SimulationPlan,
+    make: Callable[[list[Task]], Iterator[Run]],
+    output: Path | None,
+    resume: bool,
+) -> tuple[Results, int]:
+    """The results, and how many runs there should be; fewer are there after an interrupt."""
+    from polytune.lab.results import Results
+    from polytune.lab.results_files import RunLog, read_results, write_results
+
+    log_path = None if output is None else output.with_name(output.name + ".runs")
+    opened = nullcontext() if log_path is None else RunLog(log_path, setting, resume=resume)
+    with opened as log, Interrupts() as interrupts:
+        if log is not None and resume and output is not None and output.exists():
+            log.take_over(read_results(output))
+        runs = list(log.runs) if log is not None else []
+        made = {run.task for run in runs}
+        missing = [task for task in plan.tasks() if task not in made]
+        with _bar() as bar:
+            line = bar.add_task(setting.space, total=len(missing))
+            try:
+                for run in make(missing):
+                    with interrupts.held():  # a run is in both or in neither
+                        runs.append(run)
+                        if log is not None:
+                            log.add(run)
+                    bar.advance(line)
+            except KeyboardInterrupt:
+                interrupts.served()
+                bar.update(line, description="interrupted")
+            except SearchError as error:
+                if output is None:
+                    raise
+                raise SearchError(f"{error}; --resume goes on with the {len(runs)} runs in {log_path}") from None
+        found = Results.ordered(setting, runs, plan.searches)
+        wanted = len(made) + len(missing)
+        if output is not None and log_path is not None:
+            with interrupts.held():
+                write_results(output, found)
+                if len(runs) == wanted:
+                    log_path.unlink()
+    return found, wanted
+
+
+def _bar() -> Progress:
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=progress, transient=True, disable=not progress.is_terminal)
+
+
+def usable_cores() -> int:
+    """How many cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _table(found: Results) -> Table:
+    setting = found.setting
+    device = f", {setting.device}" if setting.device else ""
+    title = f"{setting.space}{device}: {setting.configurations} configurations, {setting.failed} of them failed"
+    table = Table(box=None, pad_edge=False, title=Text(title), title_justify="left")
+    table.add_column("search", no_wrap=True)
+    for column in ("budget", "repeats", "mean slowdown", "median slowdown", "evaluations"):
+        table.add_column(column, justify="right")
+    for row in found.summary()["results"]:
+        table.add_row(
+            Text(row["search"]),
+            str(row["budget"]),
+            str(row["repeats"]),
+            *(_number(row[name]) for name in ("mean_slowdown", "median_slowdown")),
+            f"{row['mean_evaluations']:.1f}",
+        )
+    return table
+
+
+def _number(value: float | None) -> str:
+    return "nothing ran" if value is None else f"{value:.4f}"

@@ -1,0 +1,117 @@
+"""``polytune tune``: let a kernel tune itself on arguments made up for it, and say what that found."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from rich.table import Table
+from rich.text import Text
+
+from polytune.cli.console import print_json, print_table, results
+from polytune.cli.options import Debug, Json
+from polytune.cli.target import load_kernel
+
+if TYPE_CHECKING:
+    from polytune.cli.recording import Recorded
+    from polytune.cli.tuning import TuningOutcome
+
+
+def tune(
+    target: Annotated[str, typer.Argument(metavar="FILE:KERNEL", help="The kernel to tune.")],
+    size: Annotated[
+        list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the kernel, as n=1000; repeatable.")
+    ] = None,
+    calls: Annotated[int, typer.Option(min=1, help="Stop after so many calls.")] = 500,
+    seconds: Annotated[float, typer.Option(min=0.0, help="Stop after so many seconds.")] = 60.0,
+    record: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="Do not tune, but write down measurements.")
+    ] = None,
+    exhaustive: Annotated[bool, typer.Option("--exhaustive", help="With --record: of every configuration.")] = False,
+    sample: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="With --record: of N configurations drawn at random.")
+    ] = None,
+    as_json: Json = False,
+    debug: Debug = False,
+) -> None:
+    """Call a kernel over and over on random data until it is tuned, and print the best that was found.
+
+    What is found is remembered: an application that calls the kernel on arguments of these sizes starts from it.
+    With --record, configurations are measured and written to a file, which polytune simulate can search.
+    """
+    check_recording(record, exhaustive, sample)
+    sizes = dict(parse_size(text) for text in size or ())
+    kernel = load_kernel(target)
+    if record is not None:
+        from polytune.cli.recording import record_space
+
+        recorded = record_space(kernel, sizes, record, sample)
+        if as_json:
+            print_json({"kernel": kernel.__name__, "sizes": sizes, "record": str(record), **_as_dict(recorded)})
+        else:
+            results.print(Text(_recorded_summary(recorded, record)))
+        return
+    from polytune.cli.tuning import TuningLimits, tune_kernel
+
+    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds))
+    if as_json:
+        print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
+    else:
+        print_table(_table(outcome))
+        results.print(Text(_summary(outcome)))
+
+
+def check_recording(record: Path | None, exhaustive: bool, sample: int | None) -> None:
+    """See to it that the options about recording go together.
+
+    Raises:
+        typer.BadParameter: they do not.
+    """
+    if exhaustive and sample is not None:
+        raise typer.BadParameter("--exhaustive measures everything and --sample a part: give one of them")
+    if record is None and (exhaustive or sample is not None):
+        raise typer.BadParameter("--exhaustive and --sample need --record FILE.jsonl, the file to write")
+    if record is not None and not exhaustive and sample is None:
+        raise typer.BadParameter("--record needs --exhaustive, or --sample N")
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """Read ``n=1000``.
+
+    Raises:
+        typer.BadParameter: the text is something else.
+    """
+    name, equals, value = (part.strip() for part in text.partition("="))
+    if not (equals and name.isidentifier() and re.fullmatch("-?[0-9]+", value)):
+        raise typer.BadParameter(f"--size {text!r} is not NAME=VALUE with a whole number, for example n=1000")
+    return name, int(value)
+
+
+def _table(outcome: TuningOutcome) -> Table:
+    table = Table(box=None, pad_edge=False)
+    table.add_column("configuration", overflow="fold")
+    table.add_column("ms", justify="right")
+    table.add_column("speedup", justify="right")
+    for configuration, duration in outcome.ranking:
+        text = " ".join(f"{name}={value}" for name, value in configuration.items())
+        mark = " (the default)" if configuration == outcome.default else ""
+        table.add_row(Text(text + mark), f"{duration * 1e3:.3f}", f"{outcome.default_seconds / duration:.2f}")
+    return table
+
+
+def _summary(outcome: TuningOutcome) -> str:
+    state = "converged" if outcome.converged else "not converged: more --calls or --seconds may find better"
+    return f"{outcome.calls} calls in {outcome.elapsed:.1f} s, {state}"
+
+
+def _as_dict(recorded: Recorded) -> dict[str, Any]:
+    best = None if recorded.best is None else {"configuration": dict(recorded.best[0]), "seconds": recorded.best[1]}
+    return {**vars(recorded), "best": best}
+
+
+def _recorded_summary(recorded: Recorded, file: Path) -> str:
+    failed = f", {recorded.failed} failed now" if recorded.failed else ""
+    best = "" if recorded.best is None else f"; the fastest now took {recorded.best[1] * 1e3:.3f} ms"
+    return f"{file}: {recorded.recorded} of {recorded.wanted} configurations wanted{failed}{best}"

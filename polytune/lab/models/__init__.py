@@ -1,0 +1,1 @@
+"""What the searches of recordings learn."""

@@ -1,0 +1,172 @@
+"""What a simulation found: the runs, and what they were made on."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import statistics
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from polytune.lab.recording import RecordedSpace
+from polytune.lab.run import Run
+
+QUANTILES = 201
+"""How many quantiles of the space's slowdowns are kept: enough to draw its distribution without the space."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What the runs of a simulation have in common.
+
+    Attributes:
+        space: the recording's name, and `device`, where it was measured.
+        optimum: the time of the fastest configuration, in seconds.
+        configurations: how many there are, and `failed`, how many of them failed.
+        distribution: evenly spaced quantiles of the slowdowns of those that ran, from the least to the largest.
+        fingerprint: 16 hexadecimal digits that change whenever the recording does.
+        seed: what the random choices came from.
+        options: what was set besides, for people.
+    """
+
+    space: str
+    device: str
+    optimum: float
+    configurations: int
+    failed: int
+    distribution: tuple[float, ...]
+    fingerprint: str
+    seed: int
+    options: str = ""
+
+    @classmethod
+    def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
+        """The setting of simulations on a space."""
+        ran = recorded.slowdowns[np.isfinite(recorded.slowdowns)]
+        quantiles = np.quantile(ran, np.linspace(0, 1, QUANTILES))
+        digest = hashlib.sha256(repr((recorded.name, recorded.space.names, recorded.space.levels)).encode())
+        digest.update(np.ascontiguousarray(recorded.space.rows).tobytes() + recorded.seconds.tobytes())
+        return cls(
+            recorded.name,
+            recorded.device,
+            recorded.optimum,
+            len(recorded),
+            recorded.failed,
+            tuple(float(f"{value:.6g}") for value in quantiles),
+            digest.hexdigest()[:16],
+            seed,
+            options,
+        )
+
+    @property
+    def median(self) -> float:
+        """The median slowdown of the configurations that ran."""
+        return self.distribution[len(self.distribution) // 2]
+
+    def to_json(self) -> dict[str, Any]:
+        """The setting as a dictionary."""
+        return {**vars(self), "distribution": list(self.distribution)}
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Setting:
+        """The setting that `to_json` wrote; further fields are passed over.
+
+        Raises:
+            KeyError, TypeError, ValueError, OverflowError: the document is something else.
+        """
+        setting = cls(
+            str(document["space"]),
+            str(document["device"]),
+            float(document["optimum"]),
+            int(document["configurations"]),
+            int(document["failed"]),
+            tuple(float(value) for value in document["distribution"]),
+            str(document["fingerprint"]),
+            int(document["seed"]),
+            str(document["options"]),
+        )
+        if not setting.distribution or not all(1 <= value < math.inf for value in setting.distribution):
+            raise ValueError("the distribution is no list of slowdowns")
+        return setting
+
+
+@dataclass(frozen=True)
+class Results:
+    """The runs of a simulation, in the order of search, budget and repeat."""
+
+    setting: Setting
+    runs: tuple[Run, ...]
+
+    @classmethod
+    def ordered(cls, setting: Setting, runs: Iterable[Run], searches: Iterable[str] = ()) -> Results:
+        """The results of runs in any order.
+
+        Args:
+            setting: what they have in common.
+            runs: the runs.
+            searches: the order of the searches; others follow as they first appear.
+        """
+        runs = list(runs)
+        names = dict.fromkeys([*searches, *(run.task.search for run in runs)])
+        position = {name: number for number, name in enumerate(names)}
+        runs.sort(key=lambda run: (position[run.task.search], run.task.budget, run.task.repeat))
+        return cls(setting, tuple(runs))
+
+    @property
+    def searches(self) -> list[str]:
+        """The names of the searches."""
+        return list(dict.fromkeys(run.task.search for run in self.runs))
+
+    @property
+    def budgets(self) -> list[int]:
+        """The budgets, ascending."""
+        return sorted({run.task.budget for run in self.runs})
+
+    def of_search(self, search: str, budget: int) -> list[Run]:
+        """The repeats of one search with one budget."""
+        return [run for run in self.runs if (run.task.search, run.task.budget) == (search, budget)]
+
+    def slowdowns(self, search: str, budget: int) -> list[float]:
+        """What each repeat found."""
+        return [run.slowdown for run in self.of_search(search, budget)]
+
+    def summary(self) -> dict[str, Any]:
+        """For each search and budget the means, the median, and the mean curve; None where a run found nothing."""
+        rows = []
+        for search in self.searches:
+            for budget in self.budgets:
+                runs = self.of_search(search, budget)
+                if not runs:
+                    continue
+                slowdowns = [run.slowdown for run in runs]
+                rows.append(
+                    {
+                        "search": search,
+                        "budget": budget,
+                        "repeats": len(runs),
+                        "mean_slowdown": _finite(statistics.fmean(slowdowns)),
+                        "median_slowdown": _finite(statistics.median(slowdowns)),
+                        "mean_evaluations": statistics.fmean(run.evaluations for run in runs),
+                        "curve": [_finite(value) for value in mean_curve(runs).tolist()],
+                    }
+                )
+        return {"space": self.setting.space, "optimum": self.setting.optimum, "results": rows}
+
+
+def curves(runs: Iterable[Run]) -> np.ndarray:
+    """(runs, evaluations) the best slowdowns so far; a run that ended before the others keeps its last value."""
+    each = [run.curve for run in runs]
+    length = max((len(curve) for curve in each), default=0)
+    return np.array([np.concatenate([c, np.full(length - len(c), c[-1] if len(c) else math.inf)]) for c in each])
+
+
+def mean_curve(runs: Iterable[Run]) -> np.ndarray:
+    """(evaluations,) the mean best slowdown so far; infinite while a run has found nothing that runs."""
+    return curves(runs).mean(axis=0)
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,124 @@
+"""One run of a search on a recorded space."""
+
+from __future__ import annotations
+
+import math
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from polytune.lab.recording import RecordedSpace
+from polytune.lab.searchers import SEARCHES
+
+_DIGITS = 7
+"""Significant digits of a slowdown that are kept: more than any measurement has, and half the size in a file."""
+
+
+Settings = Mapping[str, Mapping[str, Any]]
+"""Keyword arguments of searches, by the searches' names."""
+
+NO_SETTINGS: Settings = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run that is to be made: of which search, with how many evaluations, and its number among the repeats."""
+
+    search: str
+    budget: int
+    repeat: int
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a search evaluated.
+
+    Attributes:
+        task: what was to be run.
+        slowdowns: for each evaluation, in order, the time of the configuration divided by that of the fastest one in
+            the space; infinite where the configuration failed.
+    """
+
+    task: Task
+    slowdowns: tuple[float, ...]
+
+    @property
+    def evaluations(self) -> int:
+        """How many configurations were evaluated, failed ones included: fewer than the budget where the space ended."""
+        return len(self.slowdowns)
+
+    @property
+    def slowdown(self) -> float:
+        """Of the best configuration found; infinite if none ran."""
+        return min(self.slowdowns, default=math.inf)
+
+    @cached_property
+    def curve(self) -> np.ndarray:
+        """The slowdown of the best configuration so far, after each evaluation."""
+        return np.minimum.accumulate(np.array(self.slowdowns))
+
+    def to_json(self) -> dict[str, Any]:
+        """The run as a dictionary; an evaluation that failed is None."""
+        return {
+            "search": self.task.search,
+            "budget": self.task.budget,
+            "repeat": self.task.repeat,
+            "slowdowns": [slowdown if math.isfinite(slowdown) else None for slowdown in self.slowdowns],
+        }
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> Run:
+        """The run that `to_json` wrote.
+
+        Raises:
+            KeyError, TypeError, ValueError, OverflowError: the document is something else.
+        """
+        task = Task(str(document["search"]), int(document["budget"]), int(document["repeat"]))
+        slowdowns = tuple(math.inf if value is None else float(value) for value in document["slowdowns"])
+        if not all(slowdown >= 1 for slowdown in slowdowns):
+            raise ValueError("a slowdown is below 1 or not a number")
+        return cls(task, slowdowns)
+
+
+def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings = NO_SETTINGS) -> Run:
+    """Run a search until its budget is spent or it has converged.
+
+    The random choices depend on the seed, the search, the budget and the repeat alone, so a run is the same whichever
+    others are made, in which order and in how many processes.
+
+    Args:
+        recorded: the space.
+        task: which search, with which budget.
+        seed: what its random choices come from.
+        settings: of searches, by their names, as their classes describe them.
+
+    Raises:
+        SearchError: there is no such search, or it lacks a setting.
+    """
+    rng = np.random.default_rng([seed, zlib.crc32(task.search.encode()), task.budget, task.repeat])
+    search = SEARCHES.make(task.search, recorded.space, rng, budget=task.budget, **settings.get(task.search, {}))
+    slowdowns: list[float] = []
+    while len(slowdowns) < task.budget and not search.converged:
+        index = search.ask()
+        search.tell(index, recorded.cost(index))
+        slowdowns.append(_rounded(float(recorded.slowdowns[index])))
+    return Run(task, tuple(slowdowns))
+
+
+def _rounded(slowdown: float) -> float:
+    return max(1.0, float(f"{slowdown:.{_DIGITS}g}"))
+
+
+def check_search(name: str) -> None:
+    """See to it that a search can be made.
+
+    Raises:
+        SearchError: there is no search of this name.
+        MissingLibraryError: it needs a library that is not installed.
+    """
+    SEARCHES.kind(name)

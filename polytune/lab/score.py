@@ -1,0 +1,60 @@
+"""One number for how good a search is over a whole run, and over several spaces: 0 is the baseline, 1 the optimum.
+
+After e evaluations the search's best time is F(e) and the baseline's B(e), both means over the repeats; the optimum is
+1, as all times are slowdowns.  Then
+
+    P(e) = (B(e) - F(e)) / (B(e) - 1)
+
+is the part of the way from the baseline to the optimum that the search is ahead.  The score on a space is the mean of
+P(e) over all e of the budget, and the aggregated score the mean over the spaces.  Negative scores are possible: the
+search is worse than the baseline.
+
+The definition is that of F.-J. Willemsen et al., "A methodology for comparing optimization algorithms for auto-tuning",
+Future Generation Computer Systems 159, 2024, with random search as the baseline, and with evaluations in the place of
+seconds.  As there, evaluations stop counting where the baseline itself has come 95 % of the way from the space's median
+to its optimum: what is left to win there is noise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+
+from polytune.lab.results import Results, mean_curve
+
+CUT_OFF = 0.95
+
+
+def score(results: Results, search: str, baseline: str, budget: int) -> float:
+    """The score of a search on one space; NaN where no evaluation counts."""
+    curve = mean_curve(results.of_search(search, budget))
+    reference = mean_curve(results.of_search(baseline, budget))
+    return score_of_curves(curve, reference, results.setting.median)
+
+
+def score_of_curves(curve: np.ndarray, reference: np.ndarray, median: float) -> float:
+    """The mean of P(e).
+
+    Args:
+        curve: (evaluations,) the mean best slowdown of the search so far, infinite while a run has found nothing.
+        reference: (evaluations,) that of the baseline.
+        median: the median slowdown of the space.
+
+    Returns:
+        The mean over the evaluations that count; NaN if none does.
+    """
+    length = min(len(curve), len(reference))
+    curve, reference = curve[:length], reference[:length]
+    counts = np.isfinite(curve) & np.isfinite(reference) & (reference - 1 > (1 - CUT_OFF) * (median - 1))
+    if not counts.any():
+        return math.nan
+    ahead = (reference[counts] - curve[counts]) / (reference[counts] - 1)
+    return float(ahead.mean())
+
+
+def aggregate(scores: Iterable[float]) -> float:
+    """The mean of the scores on several spaces, without those that are NaN; NaN if all are."""
+    meaningful = [score for score in scores if not math.isnan(score)]
+    return math.fsum(meaningful) / len(meaningful) if meaningful else math.nan

@@ -1,0 +1,118 @@
+"""Is one search better than another: medians, a significance test, and the size of the effect.
+
+The procedure is that of J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels:
+the impact of sample sizes", IPDPS workshops 2022, sections II-C and V: the Mann-Whitney U test, because what searches
+find is distributed like nothing known, at a level of 0.01, and the common language effect size.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from polytune.lab.amortisation import calls_to_pay
+from polytune.lab.results import Results
+from polytune.lab.score import score
+from polytune.tuner.extras import library
+
+SIGNIFICANCE = 0.01
+"""The p-value below which a difference counts."""
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """A search against a baseline, on one space with one budget.
+
+    Attributes:
+        space, search, baseline, budget: what is compared.
+        repeats: how many runs of the search there are.
+        mean_slowdown, median_slowdown: of what its runs found; infinite where too many found nothing that runs.
+        percentage_of_optimum: 100 times the optimum divided by the median time found.
+        speedup: how many times as fast as the baseline's median the search's is.
+        effect: the common language effect size: the probability that a run of the search finds a faster
+            configuration than a run of the baseline, ties counted half.
+        u: the statistic of the Mann-Whitney test, the number of pairs of runs in which the search wins.
+        p: the two-sided p-value.
+        score: the aggregated score on this space, see `polytune.lab.score`; NaN where it has no meaning.
+        calls_to_pay: the median over the runs of the call from which on tuning has paid, against the median
+            configuration, see `polytune.lab.amortisation`; infinite where it never does.
+    """
+
+    space: str
+    search: str
+    baseline: str
+    budget: int
+    repeats: int
+    mean_slowdown: float
+    median_slowdown: float
+    percentage_of_optimum: float
+    speedup: float
+    effect: float
+    u: float
+    p: float
+    score: float
+    calls_to_pay: float
+
+    @property
+    def is_significant(self) -> bool:
+        """Whether chance alone hardly explains the difference."""
+        return self.p < SIGNIFICANCE
+
+    def to_json(self) -> dict[str, Any]:
+        """The comparison as a dictionary; numbers that are not finite are None."""
+        finite = {k: None if isinstance(v, float) and not math.isfinite(v) else v for k, v in asdict(self).items()}
+        return {**finite, "significant": self.is_significant}
+
+
+def mann_whitney(sample: Sequence[float], baseline: Sequence[float]) -> tuple[float, float]:
+    """U, the number of pairs in which the sample's value is smaller, ties counted half, and the two-sided p-value.
+
+    Args:
+        sample, baseline: slowdowns or times, where smaller is better; infinite ones are larger than all others.
+
+    Raises:
+        MissingLibraryError: SciPy is not installed.
+    """
+    stats = library("scipy.stats", "the Mann-Whitney test")
+    ranked = _finite_ranks([*sample, *baseline])
+    # With the baseline first, U counts the pairs in which the baseline's value is larger.
+    found = stats.mannwhitneyu(ranked[len(sample) :], ranked[: len(sample)], alternative="two-sided")
+    # Where all values are one value the test divides by zero; there is no difference then.
+    return float(found.statistic), 1.0 if math.isnan(found.pvalue) else float(found.pvalue)
+
+
+def _finite_ranks(values: Sequence[float]) -> list[float]:
+    """The values with one that is larger than all others in the place of infinity."""
+    finite = [value for value in values if math.isfinite(value)]
+    return [value if math.isfinite(value) else max(finite, default=0.0) + 1 for value in values]
+
+
+def compare(results: Results, baseline: str, search: str, budget: int) -> Comparison:
+    """Compare a search with the baseline; both must have runs with this budget.
+
+    Raises:
+        MissingLibraryError: SciPy is not installed.
+    """
+    found, reference = results.slowdowns(search, budget), results.slowdowns(baseline, budget)
+    u, p = mann_whitney(found, reference)
+    median = statistics.median(found)
+    untuned = results.setting.median
+    return Comparison(
+        space=results.setting.space,
+        search=search,
+        baseline=baseline,
+        budget=budget,
+        repeats=len(found),
+        mean_slowdown=statistics.fmean(found),
+        median_slowdown=median,
+        percentage_of_optimum=100 / median,
+        speedup=statistics.median(reference) / median if math.isfinite(median) else math.nan,
+        effect=u / (len(found) * len(reference)),
+        u=u,
+        p=p,
+        score=score(results, search, baseline, budget),
+        calls_to_pay=statistics.median(calls_to_pay(run, untuned) for run in results.of_search(search, budget)),
+    )

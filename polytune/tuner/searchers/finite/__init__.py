@@ -1,0 +1,1 @@
+"""The searches of a finite space, one a file, which is called as the search is."""

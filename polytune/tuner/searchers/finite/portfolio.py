@@ -1,0 +1,94 @@
+"""The search to use when nothing else is known: several methods, each where it is good."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from polytune.errors import SearchError
+from polytune.tuner.models.surrogate import Surrogate
+from polytune.tuner.searchers.finite.greedy_restart import GreedyWithRestart
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.spaces.finite import FiniteSpace
+
+_FEASIBLE = 3  # costs that a model needs at least
+_CURIOSITY = 3.0
+
+
+class Portfolio(FiniteSearcher):
+    """Everything where the budget suffices for it; else a sample, then a model, with hedges against its errors.
+
+    A few random rows give a model something to learn from; from then on the model (`Surrogate`) says where the
+    largest improvement is expected.  When it has improved nothing for `patience` evaluations, it may be wrong, or the
+    best be found: from then on, until the next improvement, every other evaluation is a hedge, by turns a step of a
+    climb from a random row and a row of which the model knows little.
+
+    Args:
+        initial: the random rows at first, of small budgets a fifth of them.
+        patience: evaluations without an improvement before hedging begins.
+    """
+
+    def __init__(
+        self,
+        space: FiniteSpace,
+        rng: np.random.Generator,
+        *,
+        budget: int | None = None,
+        initial: int = 8,
+        patience: int = 24,
+    ):
+        super().__init__(space, rng, budget=budget)
+        if initial < 1 or patience < 1:
+            raise SearchError(f"a portfolio needs initial >= 1 and patience >= 1, not {initial} and {patience}")
+        self._initial = initial if budget is None else min(initial, max(budget // 5, 1))
+        self._patience = patience
+        self._surrogate = Surrogate(space, rng)
+        self._climber = GreedyWithRestart(space, rng)
+        self._proposed: int | None = None
+        self._turns_since_improvement = 0
+        self._lowest = math.inf
+
+    def _propose(self) -> int | None:
+        if self._proposed is None:
+            self._proposed = self._choose()
+        return self._proposed
+
+    def _choose(self) -> int:
+        if self.budget is not None and self.budget >= len(self.space):
+            return self._fresh_row()
+        feasible = sum(cost < math.inf for cost in self.costs.values())
+        if len(self.costs) < self._initial or feasible < _FEASIBLE:
+            return self._fresh_row()
+        late = self._turns_since_improvement - self._patience
+        if late >= 0 and late % 4 == 0:
+            return self._climber.ask()
+        curiosity = _CURIOSITY if late >= 0 and late % 4 == 2 else 1.0
+        wanted = self._surrogate.propose(self.costs, curiosity)
+        return wanted if wanted is not None else self._fresh_row()
+
+    def tell(self, index: int, cost: float) -> None:
+        super().tell(index, cost)
+        self._climber.tell(index, cost)
+
+    def _learn(self, index: int, cost: float) -> None:
+        self._proposed = None
+        self._turns_since_improvement = 0 if cost < self._lowest else self._turns_since_improvement + 1
+        self._lowest = min(self._lowest, cost)
+
+    def _rule_state(self) -> dict[str, Any]:
+        return {
+            "proposed": self._proposed,
+            "turns_since_improvement": self._turns_since_improvement,
+            "lowest": None if self._lowest == math.inf else self._lowest,
+            "surrogate": self._surrogate.state(),
+            "climber": self._climber.state(),
+        }
+
+    def _restore_rule(self, state: dict[str, Any]) -> None:
+        self._proposed = state["proposed"]
+        self._turns_since_improvement = state["turns_since_improvement"]
+        self._lowest = math.inf if state["lowest"] is None else state["lowest"]
+        self._surrogate.restore(state["surrogate"])
+        self._climber.restore(state["climber"])

@@ -1,0 +1,121 @@
+"""Runs of searches on recorded spaces, alone and many at once."""
+
+from __future__ import annotations
+
+import math
+import os
+
+import numpy as np
+import pytest
+
+from polytune.errors import SearchError
+from polytune.lab import simulate, simulation
+from polytune.lab.run import Run, Task, make_run
+from polytune.lab.simulation import SimulationPlan, make_runs
+
+
+def test_a_run_looks_up_what_the_search_asks_for(recorded):
+    run = make_run(recorded, Task("full", len(recorded), 0), seed=0)
+    assert run.evaluations == len(recorded)
+    assert sorted(run.slowdowns) == pytest.approx(sorted(recorded.slowdowns))
+    assert run.slowdown == 1.0
+    assert sum(map(math.isinf, run.slowdowns)) == recorded.failed
+
+
+def test_the_curve_is_the_best_so_far():
+    run = Run(Task("random", 5, 0), (math.inf, 3.0, 4.0, math.inf, 2.0))
+    assert run.curve.tolist() == [math.inf, 3.0, 3.0, 3.0, 2.0]
+    assert (run.slowdown, run.evaluations) == (2.0, 5)
+
+
+def test_a_budget_larger_than_the_space_ends_with_it(recorded):
+    run = make_run(recorded, Task("random", 1000, 0), seed=0)
+    assert run.evaluations == len(recorded)
+
+
+def test_a_run_depends_on_what_it_is_alone(recorded):
+    task = Task("genetic", 20, 3)
+    alone = make_run(recorded, task, seed=7)
+    among = {run.task: run for run in simulate(recorded, ["genetic", "random"], [10, 20], 5, seed=7).runs}
+    assert among[task] == alone
+    assert make_run(recorded, task, seed=8) != alone
+    assert among[Task("genetic", 20, 2)].slowdowns != alone.slowdowns
+    assert among[Task("random", 20, 3)].slowdowns != alone.slowdowns
+
+
+def test_processes_change_nothing(recorded):
+    tasks = SimulationPlan(["random", "annealing"], [5, 10], 2).tasks()
+    alone = list(make_runs(recorded, tasks, 3, jobs=1))
+    together = list(make_runs(recorded, tasks, 3, jobs=2))
+    assert sorted(map(repr, together)) == sorted(map(repr, alone))
+
+
+def _is_killed(task):
+    os._exit(9)
+
+
+def test_a_process_that_is_killed_is_a_sentence(recorded, monkeypatch):
+    monkeypatch.setattr(simulation, "_work", _is_killed)
+    with pytest.raises(SearchError, match="one of the processes that run the searches was killed"):
+        list(make_runs(recorded, SimulationPlan(["random"], [5], 4).tasks(), 3, jobs=2))
+
+
+def test_random_search_finds_what_it_must(recorded):
+    """The mean of the best of n draws without replacement is known exactly."""
+    n, repeats = 10, 400
+    results = simulate(recorded, ["random"], [n], repeats)
+    finite = np.sort(recorded.slowdowns)
+    rows = len(finite)
+    # P(the best is the k-th) = C(rows - k, n - 1) / C(rows, n), k from 1.
+    chance = np.array([math.comb(rows - k, n - 1) / math.comb(rows, n) for k in range(1, rows + 1)])
+    usable = np.isfinite(finite)
+    expected = float((chance[usable] * finite[usable]).sum())
+    deviation = math.sqrt(float((chance[usable] * (finite[usable] - expected) ** 2).sum()) / repeats)
+    assert chance[~usable].sum() < 1e-6
+    assert results.summary()["results"][0]["mean_slowdown"] == pytest.approx(expected, abs=4 * deviation)
+
+
+def test_repeats_come_last_in_a_plan():
+    tasks = SimulationPlan(["a_search", "random"][1:], [20, 10, 20], 2).tasks()
+    assert tasks == [Task("random", b, r) for r in (0, 1) for b in (10, 20)]
+
+
+def test_what_cannot_be_planned():
+    with pytest.raises(SearchError, match=r"no search 'genetics'.*'genetic'"):
+        SimulationPlan(["genetics"], [10], 1)
+    with pytest.raises(SearchError, match="must be at least 1"):
+        SimulationPlan(["random"], [0], 1)
+    with pytest.raises(SearchError, match="must be at least 1"):
+        SimulationPlan(["random"], [10], 0)
+
+
+def test_summary(recorded):
+    results = simulate(recorded, ["random", "full"], [1000], 3)
+    summary = results.summary()
+    assert summary["space"] == "bowl"
+    assert summary["optimum"] == pytest.approx(2e-3)
+    for entry, search in zip(summary["results"], ("random", "full"), strict=True):
+        assert (entry["search"], entry["budget"], entry["repeats"]) == (search, 1000, 3)
+        assert entry["mean_slowdown"] == entry["median_slowdown"] == 1.0
+        assert entry["mean_evaluations"] == len(entry["curve"]) == 64
+        assert entry["curve"][-1] == 1.0
+
+
+def test_runs_that_found_nothing_leave_no_mean(recorded):
+    failing = [i for i in range(len(recorded)) if math.isinf(recorded.cost(i))]
+    only_failures = Run(Task("random", 2, 0), (math.inf,) * 2)
+    found = Run(Task("random", 2, 1), (2.0, 1.5))
+    from polytune.lab.results import Results, Setting
+
+    entry = Results.ordered(Setting.of(recorded, 0), [only_failures, found]).summary()["results"][0]
+    assert failing
+    assert entry["mean_slowdown"] is None
+    assert entry["curve"] == [None, None]
+
+
+def test_settings_reach_the_searches(recorded):
+    small = simulate(recorded, ["genetic"], [40], 3, settings={"genetic": {"population": 4}})
+    assert small != simulate(recorded, ["genetic"], [40], 3)
+    assert small == simulate(recorded, ["genetic"], [40], 3, settings={"genetic": {"population": 4}}, jobs=2)
+    with pytest.raises(SearchError, match="no setting 'size'"):
+        simulate(recorded, ["genetic"], [40], 1, settings={"genetic": {"size": 4}})

@@ -1,0 +1,119 @@
+"""Comparing searches: the test, the effect, the score, and when tuning has paid."""
+
+from __future__ import annotations
+
+import math
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from polytune.lab import simulate
+from polytune.lab.amortisation import calls_to_pay, time_per_call
+from polytune.lab.results import Results, Setting
+from polytune.lab.run import Run, Task
+from polytune.lab.score import aggregate, score, score_of_curves
+from polytune.lab.statistics import compare, mann_whitney
+
+samples = st.lists(st.sampled_from([1.0, 1.25, 1.5, 2.0, math.inf]), min_size=1, max_size=12)
+
+
+@given(samples, samples)
+@settings(max_examples=50, deadline=None)
+def test_u_counts_the_pairs_won(sample, baseline):
+    u, p = mann_whitney(sample, baseline)
+    won = sum(0.5 if a == b else float(a < b) for a, b in product(sample, baseline))
+    assert u == won
+    assert 0 <= p <= 1
+
+
+def test_p_of_a_known_case():
+    # Of the C(10, 5) = 252 orders of two samples of five, two are as extreme as complete separation.
+    assert mann_whitney([1, 2, 3, 4, 5], [6, 7, 8, 9, 10]) == (25.0, pytest.approx(2 / 252))
+
+
+def test_equal_samples_do_not_differ():
+    assert mann_whitney([2.0] * 5, [2.0] * 7) == (17.5, 1.0)
+
+
+def results_of(recorded, **slowdowns) -> Results:
+    """Runs of one evaluation each."""
+    runs = [Run(Task(name, 1, i), (s,)) for name, values in slowdowns.items() for i, s in enumerate(values)]
+    return Results.ordered(Setting.of(recorded, 0), runs)
+
+
+def test_compare(recorded):
+    results = results_of(recorded, random=[2.0, 4.0, 3.0, 5.0, 6.0], genetic=[1.0, 2.0, 1.5, 1.25, 1.75])
+    found = compare(results, "random", "genetic", 1)
+    assert (found.median_slowdown, found.mean_slowdown) == (1.5, 1.5)
+    assert found.percentage_of_optimum == pytest.approx(100 / 1.5)
+    assert found.speedup == pytest.approx(4 / 1.5)
+    assert found.effect == pytest.approx(24.5 / 25)
+    assert found.score == pytest.approx((4 - 1.5) / (4 - 1))
+    assert found.is_significant == (found.p < 0.01)
+    assert found.calls_to_pay == 1  # every configuration evaluated is faster than the space's median
+    against_itself = compare(results, "random", "random", 1)
+    assert (against_itself.effect, against_itself.score, against_itself.speedup) == (0.5, 0.0, 1.0)
+    assert not against_itself.is_significant
+
+
+def test_json_has_no_infinities(recorded):
+    results = results_of(recorded, random=[2.0, math.inf, math.inf], genetic=[math.inf] * 3)
+    document = compare(results, "random", "genetic", 1).to_json()
+    assert document["mean_slowdown"] is None
+    assert document["speedup"] is None
+    assert document["score"] is None
+    assert document["effect"] == pytest.approx((6 * 0.5) / 9)
+
+
+def test_score_is_0_for_the_baseline_and_1_for_the_optimum():
+    reference = np.array([3.0, 2.5, 2.0])
+    assert score_of_curves(reference, reference, 3.0) == 0
+    assert score_of_curves(np.ones(3), reference, 3.0) == 1
+    assert score_of_curves(2 * reference - 1, reference, 3.0) == -1
+
+
+def test_score_leaves_out_what_means_nothing():
+    curve = np.array([math.inf, 2.0, 1.0, 7.0])
+    reference = np.array([5.0, 3.0, 2.0, 1.01])  # the last one is 1 % of the way from the optimum to the median
+    assert score_of_curves(curve, reference, 2.0) == pytest.approx((1 / 2 + 1) / 2)
+    assert math.isnan(score_of_curves(np.ones(2), np.ones(2), 2.0))
+    assert aggregate([0.5, math.nan, 1.0]) == 0.75
+    assert math.isnan(aggregate([]))
+
+
+def test_score_of_a_perfect_search_on_a_space(recorded):
+    results = simulate(recorded, ["random"], [10], 20)
+    best = [Run(Task("oracle", 10, i), (1.0,) * 10) for i in range(20)]
+    both = Results.ordered(results.setting, [*results.runs, *best])
+    assert score(both, "oracle", "random", 10) == 1.0
+
+
+def test_time_per_call():
+    run = Run(Task("random", 3, 0), (4.0, math.inf, 1.0))
+    # untuned 2: the calls take 4, 2 (the typical one stands in), 1, and then 1 each
+    found = time_per_call([run], 2.0, np.array([1, 2, 3, 5, 100]))
+    assert found == pytest.approx([4 / 2, 6 / 4, 7 / 6, 9 / 10, 104 / 200])
+    assert np.isnan(time_per_call([Run(Task("random", 1, 0), (math.inf,))], 2.0, np.array([1]))).all()
+
+
+@pytest.mark.parametrize(
+    ("slowdowns", "untuned", "calls"),
+    [
+        ((4.0, math.inf, 1.0), 2.0, 5),
+        ((1.0, 1.0), 2.0, 1),
+        ((1.0, 6.0, 1.0, 1.0, 1.0, 1.0), 2.0, 6),
+        ((1.5, 3.0), 1.5, math.inf),
+        ((3.0, 1.5), 1.4, math.inf),
+        ((4.0, 1.0), 2.0, 4),
+    ],
+)
+def test_calls_to_pay(slowdowns, untuned, calls):
+    run = Run(Task("random", len(slowdowns), 0), slowdowns)
+    assert calls_to_pay(run, untuned) == calls
+    if math.isfinite(calls):
+        after = time_per_call([run], untuned, np.arange(1, 200))
+        assert (after[calls - 1 :] < 1).all()
+        assert calls == 1 or after[calls - 2] >= 1

@@ -1,0 +1,71 @@
+"""Which tests are quick, and which belong in one process: by rules, so that nobody keeps lists."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterable
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+__all__ = ["mark", "process_group", "quick_files"]
+
+ROOT = Path(__file__).parents[1]
+
+WHOLE = ("tests/frontend/", "tests/tuner/spaces/", "tests/test_architecture.py")
+"""What the quick tests have all of: it compiles nothing, or next to nothing."""
+
+ONE_IN = 8
+"""Of the other files, the quick tests have the first test of one in so many."""
+
+
+def quick_files(paths: Iterable[str]) -> set[str]:
+    """The files outside of `WHOLE` of which the quick tests have the first test.
+
+    A checksum of a file's path decides, so that a new file changes nothing for the others; a folder of which it takes
+    none gives its first file.
+
+    Args:
+        paths: the test files below the project, as in ``tests/cli/test_build.py``.
+    """
+    folders: dict[PurePosixPath, list[str]] = {}
+    for path in sorted(set(paths)):
+        if not path.startswith(WHOLE):
+            folders.setdefault(PurePosixPath(path).parent, []).append(path)
+    chosen = set()
+    for files in folders.values():
+        chosen |= set([file for file in files if zlib.crc32(file.encode()) % ONE_IN == 0] or files[:1])
+    return chosen
+
+
+def process_group(item: pytest.Item) -> str | None:
+    """The group of the tests that have to share a process with a test: its file, where that keeps what a function has
+    made of a kernel for the next test (`functools.cache`), as it would be made in each process; None for others."""
+    module = getattr(item, "module", None)
+    kept = [value for value in vars(module).values() if hasattr(value, "cache_info")] if module else []
+    return _path(item) if any(value.__module__ == module.__name__ for value in kept) else None
+
+
+def mark(items: Iterable[pytest.Item]) -> None:
+    """Mark the quick tests as `quick`, and give each test its group of processes.
+
+    Tests that are marked as `slow` are never quick: in their place comes the next one of their file.
+    """
+    items = list(items)
+    files = quick_files(_path(item) for item in items if item.get_closest_marker("slow") is None)
+    for item in items:
+        group = process_group(item)
+        if group is not None:
+            item.add_marker(pytest.mark.xdist_group(group))
+        path = _path(item)
+        if item.get_closest_marker("slow") is not None:
+            continue
+        if path.startswith(WHOLE):
+            item.add_marker(pytest.mark.quick)
+        elif path in files:
+            files.discard(path)
+            item.add_marker(pytest.mark.quick)
+
+
+def _path(item: pytest.Item) -> str:
+    return item.path.relative_to(ROOT).as_posix() if item.path.is_relative_to(ROOT) else item.path.as_posix()

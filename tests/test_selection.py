@@ -1,0 +1,121 @@
+"""Which tests `make quick` runs, and which share a process, follows from rules."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.selection import ONE_IN, WHOLE, mark, quick_files
+
+ROOT = Path(__file__).parents[1]
+FILES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
+
+
+def test_every_folder_has_a_quick_test():
+    outside = [path for path in FILES if not path.startswith(WHOLE)]
+    chosen = quick_files(FILES)
+    assert chosen <= set(outside)
+    assert {Path(path).parent for path in chosen} == {Path(path).parent for path in outside}
+    assert len(chosen) < len(outside) / ONE_IN * 2
+
+
+def test_a_new_file_changes_nothing_for_the_others():
+    several = [f"tests/some/test_{number}.py" for number in range(40)]
+    before = quick_files(several)
+    assert 1 < len(before) < 20
+    assert quick_files([*several, "tests/some/test_more.py"]) - {"tests/some/test_more.py"} == before
+
+
+def test_a_folder_of_which_the_checksum_takes_none_gives_its_first_file():
+    alone = [f"tests/folder_{number}/test_only.py" for number in range(20)]
+    assert quick_files(alone) == set(alone)
+
+
+WITH_KEPT_WORK = """
+from functools import cache
+
+@cache
+def stages(): return 1
+
+def test_first(): pass
+def test_second(): pass
+"""
+WITH_OTHERS_WORK = """
+import pytest
+from functools import cache
+from tests.schedule.kernels import polybench_case
+
+@pytest.mark.slow
+def test_slow(): pass
+def test_first(): pass
+def test_other(): pass
+"""
+
+
+def test_tests_that_share_work_share_a_process(marked_items):
+    marked = marked_items({"test_kept.py": WITH_KEPT_WORK, "test_others.py": WITH_OTHERS_WORK})
+    groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
+    assert groups["test_kept.py::test_first"] == groups["test_kept.py::test_second"] != []
+    assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
+
+
+def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
+    marked = marked_items({"test_others.py": WITH_OTHERS_WORK})
+    assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == ["test_others.py::test_first"]
+
+
+@pytest.fixture
+def marked_items(tmp_path: Path):
+    """A function that collects files with these texts, and marks what it finds."""
+
+    class Collector:
+        items: tuple[pytest.Item, ...] = ()
+
+        @pytest.hookimpl(trylast=True)
+        def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
+            mark(items)
+            self.items = tuple(items)
+
+    def collect(texts: dict[str, str]) -> dict[str, pytest.Item]:
+        for name, text in texts.items():
+            (tmp_path / name).write_text(text)
+        collector = Collector()
+        arguments = [
+            "--collect-only",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "--import-mode=importlib",
+            f"--rootdir={tmp_path}",
+        ]
+        assert pytest.main([*arguments, str(tmp_path)], plugins=[collector]) == 0
+        return {f"{item.path.name}::{item.name}": item for item in collector.items}
+
+    return collect
+
+
+def test_quick_tests_are_those_that_the_rule_names():
+    """The marks are there in time for ``-m``."""
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-m",
+            "quick",
+            "--collect-only",
+            "-q",
+            "tests/cli",
+            "tests/test_architecture.py",
+        ],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        timeout=120,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    collected = {line.partition("::")[0] for line in ran.stdout.splitlines() if "::" in line}
+    assert collected == {"tests/test_architecture.py"} | quick_files(p for p in FILES if p.startswith("tests/cli/"))
