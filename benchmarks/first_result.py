@@ -37,6 +37,15 @@ class FirstResult:
     first_call: Sample
 
 
+def users_environment() -> dict[str, str]:
+    """This process's environment without what holds back libraries, and what users' programs do not have: modules are
+    compiled to bytecode once, when they are installed or first imported."""
+    return {name: value for name, value in os.environ.items() if name not in _HELD_BACK}
+
+
+_HELD_BACK = ("OPENBLAS_CORETYPE", "PYTHONDONTWRITEBYTECODE")
+
+
 def first_results(repeats: int, report: Callable[[str], None] = lambda _: None) -> tuple[FirstResult, FirstResult]:
     """The first result with nothing cached, and with what one process before has left on the disk.
 
@@ -68,7 +77,7 @@ def timed_child(module: str, cache: str, *arguments: str) -> dict[str, Any]:
         ChildError: it ended with another exit code than 0.
     """
     # Numba keeps what it compiles of installed packages beside their source: the next process would find it there.
-    environment = {**os.environ, "POLYTUNE_CACHE_DIR": cache, "NUMBA_CACHE_DIR": str(Path(cache, "numba"))}
+    environment = {**users_environment(), "POLYTUNE_CACHE_DIR": cache, "NUMBA_CACHE_DIR": str(Path(cache, "numba"))}
     with tempfile.TemporaryFile("w+") as errors:
         begin = time.perf_counter()
         with subprocess.Popen(

@@ -19,13 +19,8 @@ def array_conversion(name: str, dtype: np.dtype) -> str:
         dtype: its element type.
     """
     match dtype.kind:
-        case "c" if dtype.itemsize <= 16:
-            return (
-                f"let the kernel compute with real and imaginary parts, and pass {name}.real and {name}.imag, views of "
-                f"{name}: what is written to them is in it"
-            )
         case "c":
-            return f"pass the parts converted.real and converted.imag of {_copied(name, 'numpy.complex128')}"
+            return f"pass {_copied(name, 'numpy.complex64' if dtype.itemsize == 8 else 'numpy.complex128')}"
         case "V" if dtype.names:
             fields = ", ".join(f"{name}[{field!r}]" for field in dtype.names)
             return f"pass its fields one by one, {fields}, views of {name}: what is written to them is in it"
@@ -61,7 +56,7 @@ def scalar_conversion(name: str, dtype: np.dtype) -> str:
     """What to do with a NumPy scalar of a type that kernels do not take, as a sentence without its end."""
     match dtype.kind:
         case "c":
-            return f"let the kernel compute with real and imaginary parts, and pass {name}.real and {name}.imag"
+            return f"pass complex({name})"
         case "f":
             return f"pass float({name})"
         case "M" | "m":

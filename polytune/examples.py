@@ -10,6 +10,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError
 from polytune.frontend.expression import Argument, Extent
+from polytune.frontend.promotion import is_inexact
 from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
 from polytune.signature import ArrayType
@@ -42,12 +43,12 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
     for name, kind in scop.signature.arguments:
         if isinstance(kind, ArrayType):
             shape = _least_shape(scop, name, kind.ndim, sizes)
-            array = rng.random(shape) + 0.5 if kind.dtype.startswith("float") else rng.integers(0, 10, shape)
+            array = rng.random(shape) + 0.5 if is_inexact(kind.dtype) else rng.integers(0, 10, shape)
             values.append(np.asarray(array, kind.dtype, order="F" if kind.layout == "F" else "C"))
         elif name in sizes:
             values.append(int(sizes[name]))
         else:
-            values.append(float(rng.random() + 0.5) if kind.dtype.startswith("float") else int(rng.integers(0, 10)))
+            values.append(float(rng.random() + 0.5) if is_inexact(kind.dtype) else int(rng.integers(0, 10)))
     return tuple(values)
 
 

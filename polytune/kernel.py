@@ -142,6 +142,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._stretched_extents: dict[Signature, tuple[tuple[tuple[str, int], ...], ...]] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -275,16 +276,52 @@ class Kernel(CallableKernel, Generic[P, R]):
             pass  # what is said of the types is true without it
         return error
 
+    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
+        shapes = {name: np.shape(value) for name, value in zip(self._names, values, strict=True)}
+        while True:
+            ones = [
+                [(name, axis) for name, axis in group if shapes[name][axis] == 1]
+                for group in self._stretched(signature)
+            ]
+            known = signature
+            signature = signature.with_ones([found[0] for found in ones if len(found) == 1])
+            if signature == known:
+                return signature
+
+    def _stretched(self, signature: Signature) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """Extents that decide the meaning where one of them alone is 1; kept in the disk cache as modules are."""
+        with self._lock, defects_named(self.__wrapped__):
+            found = self._stretched_extents.get(signature)
+            if found is None:
+                identity = key_of("stretched", *self._described(), str(signature), _compiler_text())
+                module = _cache().load(identity)
+                if module is None:
+                    try:
+                        from polytune.frontend.stretching import stretched_extents
+
+                        extents = stretched_extents(self.__wrapped__, signature)
+                    except (UnsupportedSourceError, ImportError):
+                        return ()  # what is wrong is told where the kernel is compiled
+                    title = f'"""The extents of {self.__name__}({signature}) that are stretched where they are 1."""'
+                    module = _cache().store(identity, f"{title}\n\nSTRETCHED = {extents!r}\n")
+                found = self._stretched_extents[signature] = module.STRETCHED
+            return found
+
+    def _described(self) -> tuple[str, str]:
+        """The kernel and what it uses from outside, as text."""
+        if self._outside is None:
+            self._surroundings = surroundings_of(self.__wrapped__)
+            self._outside = self._surroundings.values
+        return self._text, self._surroundings.text
+
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
         with defects_named(self.__wrapped__):
             while True:
-                if self._outside is None:
-                    self._surroundings = surroundings_of(self.__wrapped__)
-                    self._outside = self._surroundings.values
+                described = self._described()
                 with_devices = bool(devices())
                 options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
-                described = self._text, self._surroundings.text
                 identity = key_of("kernel", *described, str(signature), options, _compiler_text())
                 module = _cache().load(identity)
                 forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
@@ -293,7 +330,7 @@ class Kernel(CallableKernel, Generic[P, R]):
                         background.expect()  # while the source is analysed
                     places = partial(normal_location, forms)
                     source = self.module_text(signature, devices=with_devices, places=places)
-                    if self._outside.changed():  # while it was compiled
+                    if self._outside is not None and self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
@@ -307,9 +344,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Args:
             signature: the types; those of the annotations and the source where not given.
         """
-        if self._outside is None:
-            self._surroundings = surroundings_of(self.__wrapped__)
-            self._outside = self._surroundings.values
+        self._described()
         return self._name_in_history(signature or self.stages().signature)
 
     def _name_in_history(self, signature: Signature) -> str:
@@ -329,6 +364,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             self._surroundings, self._outside = now, now.values
             if is_same:
                 return
+            self._stretched_extents.clear()
             self._changes += 1
             if self._changes == _MANY_CHANGES:
                 warnings.warn(

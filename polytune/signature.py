@@ -6,39 +6,49 @@ Shared by compile time and run time, so it imports neither isl nor Numba.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Collection
+from dataclasses import dataclass, field, replace
 
 SIGNED_TYPES = ("int8", "int16", "int32", "int64")
 UNSIGNED_TYPES = ("uint8", "uint16", "uint32", "uint64")
 FLOAT_TYPES = ("float32", "float64")
+COMPLEX_TYPES = ("complex64", "complex128")
 
-DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES)
+DATA_TYPES = ("bool", *SIGNED_TYPES, *UNSIGNED_TYPES, *FLOAT_TYPES, *COMPLEX_TYPES)
 """The element types that kernels may use, by their NumPy names."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ArrayType:
-    """An array argument: element type, rank, memory layout ("C" contiguous, "F" contiguous or "A" any strides)."""
+    """An array argument: element type, rank, memory layout ("C" contiguous, "F" contiguous or "A" any strides).
+
+    Attributes:
+        ones: the dimensions whose extent is 1, of those for which it is known.
+    """
 
     dtype: str
     ndim: int
     layout: str = "C"
+    ones: tuple[int, ...] = ()
+
+    def __repr__(self) -> str:
+        ones = f", ones={self.ones!r}" if self.ones else ""
+        return f"ArrayType(dtype={self.dtype!r}, ndim={self.ndim!r}, layout={self.layout!r}{ones})"
 
     def __str__(self) -> str:
-        if self.layout == "C":
-            inner = ", ".join([":"] * (self.ndim - 1) + ["::1"])
-        elif self.layout == "F":
-            inner = ", ".join(["::1"] + [":"] * (self.ndim - 1))
-        else:
-            inner = ", ".join([":"] * self.ndim)
-        return f"{self.dtype}[{inner}]"
+        contiguous = {"C": self.ndim - 1, "F": 0}.get(self.layout)
+        axes = (
+            ("1" if axis in self.ones else "") + (_CONTIGUOUS if axis == contiguous else _AXIS)
+            for axis in range(self.ndim)
+        )
+        return f"{self.dtype}[{', '.join(axes)}]"
 
 
 @dataclass(frozen=True)
 class ScalarType:
     """A scalar argument.
 
-    A *weak* scalar is a plain Python ``int`` or ``float``: as in NumPy (NEP 50) it takes the type of
+    A *weak* scalar is a plain Python ``int``, ``float`` or ``complex``: as in NumPy (NEP 50) it takes the type of
     the array element it meets.  A NumPy scalar is strong.
     """
 
@@ -47,9 +57,12 @@ class ScalarType:
 
     def __str__(self) -> str:
         if self.weak:
-            return "int" if self.dtype == "int64" else "float"
+            return _WEAK[self.dtype]
         return self.dtype
 
+
+_AXIS, _CONTIGUOUS = ":", "::1"
+_WEAK = {"int64": "int", "float64": "float", "complex128": "complex"}
 
 ArgumentType = ArrayType | ScalarType
 
@@ -71,6 +84,16 @@ class Signature:
     def __getitem__(self, name: str) -> ArgumentType:
         return dict(self.arguments)[name]
 
+    def with_ones(self, ones: Collection[tuple[str, int]]) -> Signature:
+        """The same with these dimensions of arrays known to have an extent of 1."""
+        arguments = []
+        for name, kind in self.arguments:
+            if isinstance(kind, ArrayType):
+                more = (dimension for dimension in range(kind.ndim) if (name, dimension) in ones)
+                kind = replace(kind, ones=tuple(sorted({*kind.ones, *more})))
+            arguments.append((name, kind))
+        return Signature(tuple(arguments))
+
     def __str__(self) -> str:
         return ", ".join(f"{name}: {kind}" for name, kind in self.arguments)
 
@@ -79,21 +102,24 @@ _ARRAY = re.compile(r"^\s*(\w+)\s*\[(.*)\]\s*$")
 
 
 def parse_type(text: str) -> ArgumentType:
-    """An argument type from its text: ``float64[:, ::1]``, ``float32``, ``int`` (weak), ``float`` (weak).
+    """An argument type from its text: ``float64[:, ::1]``, ``float32``; weak ones are ``int``, ``float``, ``complex``.
+
+    A 1 before a colon says that the extent is 1: ``float64[:, 1::1]`` is a column.
 
     Raises:
         ValueError: the text names no known type.
     """
     text = text.strip()
-    if text == "int":
-        return ScalarType("int64")
-    if text == "float":
-        return ScalarType("float64")
+    for dtype, weak in _WEAK.items():
+        if text == weak:
+            return ScalarType(dtype)
     if text in DATA_TYPES:
         return ScalarType(text, weak=False)
     match = _ARRAY.match(text)
     if match and match[1] in DATA_TYPES:
-        axes = [axis.strip() for axis in match[2].split(",")]
+        texts = [axis.strip() for axis in match[2].split(",")]
+        ones = tuple(axis for axis, text in enumerate(texts) if text.startswith("1"))
+        axes = [text.removeprefix("1") for text in texts]
         if all(axis in (":", "::1") for axis in axes):
             layout = "A"
             if axes[-1] == "::1" and axes.count("::1") == 1:
@@ -102,5 +128,5 @@ def parse_type(text: str) -> ArgumentType:
                 layout = "F"
             elif "::1" in axes:
                 raise ValueError(f"{text!r}: only the first or the last axis can be contiguous (::1)")
-            return ArrayType(match[1], len(axes), layout)
+            return ArrayType(match[1], len(axes), layout, ones)
     raise ValueError(f"{text!r} is not a type; write for example float64[:, ::1], int32[:], float or int")

@@ -62,11 +62,52 @@ def test_shapes_that_do_not_fit_are_refused_before_anything_is_written() -> None
     assert A[0, 0] == -1.0 and (A[1:] == 1.0).all()
 
 
-def test_an_extent_of_one_is_not_stretched_where_the_source_does_not_show_it() -> None:
-    A = np.zeros((4, 3))
-    with pytest.raises(ArgumentError, match="an extent of 1 is stretched only where the source shows it"):
-        added(A, np.ones((4, 1)))
+@polytune.kernel
+def stretched(A, B, C):
+    A[:] = B * C
+    A += np.mean(C, axis=0)
+
+
+@pytest.mark.parametrize(
+    "shapes",
+    [
+        ((4, 3), (4, 1)),
+        ((4, 1), (4, 3)),
+        ((4, 3), (4, 3)),
+        ((1, 3), (4, 1)),
+        ((4, 1), (1, 3)),
+        ((4, 3), (1, 1)),
+        ((1, 1), (1, 1)),
+        ((1, 3), (1, 1)),
+        ((0, 3), (1, 3)),
+    ],
+    ids=str,
+)
+def test_extents_of_one_of_arguments_are_stretched(shapes: tuple[tuple[int, int], tuple[int, int]]) -> None:
+    B, C = (np.random.default_rng(1).random(shape) for shape in shapes)
+    expected = B * C + np.mean(C, axis=0)
+    A = np.zeros(np.broadcast_shapes(*shapes))
+    for _ in range(2):
+        stretched(A, B, C)
+        np.testing.assert_allclose(A, expected)
+
+
+def test_stretched_extents_are_found_again_in_the_disk_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    A, B, C = np.zeros((4, 3)), np.ones((4, 3)), np.ones((4, 1))
+    stretched(A, B, C)
+    again = polytune.kernel(stretched.__wrapped__)
+    monkeypatch.setattr("polytune.frontend.stretching.stretched_extents", lambda *_: pytest.fail("analysed again"))
+    again(A, B, C)
+    assert (A == 2.0).all()
+
+
+def test_an_extent_of_one_is_not_stretched_where_it_is_assigned_to_or_computed() -> None:
+    A = np.zeros((4, 1))
+    with pytest.raises(ArgumentError, match="do not fit"):
+        added(A, np.ones((4, 3)))
     assert not A.any()
+    with pytest.raises(ArgumentError, match="an extent of 1 is stretched where it is one of an array that is passed"):
+        added(np.zeros((4, 3)), np.ones((2, 3)))  # B[:-1] has one row
 
 
 @polytune.kernel

@@ -162,7 +162,7 @@ REFUSED: dict[str, tuple[Any, Any, str]] = {
     "read-only": (added, lambda: (read_only(np.ones(3)), np.ones(3)), "read-only"),
     "broadcast": (added, lambda: (np.lib.stride_tricks.as_strided(np.ones(1), (4,), (0,)), np.ones(4)), "same place"),
     "list": (added, lambda: ([1.0, 2.0], np.ones(2)), "numpy.array"),
-    "complex": (added, lambda: (np.ones(2, complex), np.ones(2)), "complex128"),
+    "long": (added, lambda: (np.ones(2, np.longdouble), np.ones(2)), "longdouble|float128"),
     "huge integer": (summed, lambda: (np.ones(2), 2**70), "does not fit"),
 }
 

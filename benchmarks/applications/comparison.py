@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
@@ -17,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.applications.case import Case
-from benchmarks.first_result import ROOT, ChildError
+from benchmarks.first_result import ROOT, ChildError, users_environment
 from benchmarks.timing import Sample
 
 COMPILERS = ("polytune", "numba")
@@ -106,7 +105,7 @@ def compare(
 
 def _run(case: Case, compiler: str, calls: int, seconds: float, cache: str) -> tuple[Ran, list[np.ndarray]]:
     """One process, and the arrays as it leaves them."""
-    environment = {**os.environ, "POLYTUNE_CACHE_DIR": cache, "NUMBA_CACHE_DIR": str(Path(cache, "numba"))}
+    environment = {**users_environment(), "POLYTUNE_CACHE_DIR": cache, "NUMBA_CACHE_DIR": str(Path(cache, "numba"))}
     file = str(Path(cache, "result.npz"))
     module = "benchmarks.applications.program_of_calls"
     command = [sys.executable, "-m", module, case.name, compiler, str(calls), str(seconds), file]

@@ -14,11 +14,12 @@ from polytune.codegen.results import result_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Call, Constant, Expression, Power, walk
+from polytune.frontend.expression import Binary, Call, Constant, Expression, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
+from polytune.signature import COMPLEX_TYPES
 from polytune.version import __version__
 
 VECTOR_OPERATIONS = (
@@ -104,8 +105,13 @@ def _arithmetic(scop: Scop) -> list[str]:
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
         names.append("power")
-    if any(isinstance(node, Call) and node.function == "pow" for node in nodes):
-        names.append("library_pow")
+    functions = {node.function for node in nodes if isinstance(node, Call)}
+    names += [name for function, name in (("pow", "library_pow"), ("rounded", "rounded")) if function in functions]
+    shifts = {"<<": "shifted_left", ">>": "shifted_right"}
+    used = {node.operator for node in nodes if isinstance(node, Binary)}
+    names += [shift for operator, shift in shifts.items() if operator in used]
+    if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
+        names.append("complex_quotient")
     return names
 
 

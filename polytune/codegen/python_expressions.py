@@ -6,6 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from polytune.codegen.vectors.expressions import (
     Between,
     Chosen,
@@ -36,8 +38,9 @@ from polytune.frontend.expression import (
     Select,
     Unary,
 )
+from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
-from polytune.signature import SIGNED_TYPES, UNSIGNED_TYPES
+from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
 
@@ -58,6 +61,8 @@ _PRECEDENCE = {
 _ATOM = 10
 
 _DIVISIONS = {"//": "quotient", "%": "remainder"}
+
+_SHIFTS = {"<<": "shifted_left", ">>": "shifted_right"}
 
 _WRAPPED = tuple(dtype for dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES) if dtype != "int64")
 """Integers of which Numba computes with wider ones."""
@@ -129,6 +134,17 @@ class _Printer:
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
                 return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+            case Call("real" | "imag" as name, (operand,)):
+                return f"{self.operand(operand, _ATOM)}.{name}", _ATOM
+            case Call("conjugate", (operand,)):
+                return f"{self.operand(operand, _ATOM)}.conjugate()", _ATOM
+            case Call("rounded", (operand,)):
+                return (f"{MARK}rounded({self.text(operand)})", _ATOM) if self.compiled else self.render(operand)
+            case Call("complex", (real, imaginary)):
+                return f"{MARK}complex({self.text(real)}, {self.text(imaginary)})", _ATOM
+            case Call(function, arguments, dtype) if dtype in COMPLEX_TYPES:
+                name = f"{MARK}np.{NUMPY_NAMES.get(function, function)}"
+                return f"{name}({', '.join(self.text(argument) for argument in arguments)})", _ATOM
             case Call(function, arguments, dtype):
                 name = f"{MARK}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
                 call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
@@ -152,6 +168,10 @@ class _Printer:
                 case Constant(divisor) if divisor > 0:
                     name = f"{MARK}{_DIVISIONS[node.operator]}"
                     return f"{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        if self.compiled and node.operator == "/" and node.dtype in COMPLEX_TYPES:
+            return f"{MARK}complex_quotient({self.text(node.left)}, {self.text(node.right)})", _ATOM
+        if node.operator in ("&", "|", "^", "<<", ">>"):
+            return self.bits(node), _ATOM
         level = _PRECEDENCE[node.operator]
         # Left to right for equal operators, except for the power, whose operands are always made explicit.
         left = self.operand(node.left, level + 1 if node.operator == "**" else level)
@@ -160,14 +180,32 @@ class _Printer:
         # Numba computes with 64-bit integers at least; NumPy's smaller ones wrap round.
         return (f"{MARK}np.{node.dtype}({text})", _ATOM) if node.dtype in _WRAPPED else (text, level)
 
+    def bits(self, node: Binary) -> str:
+        """An operation on bits; shifts by more bits than there are are no instructions of processors."""
+        match node.right:
+            case Constant(amount) if 0 <= amount < np.dtype(node.dtype).itemsize * 8:
+                is_plain = True
+            case _:
+                is_plain = node.operator not in _SHIFTS or not self.compiled
+        if is_plain:
+            level = _PRECEDENCE["unary"]
+            text = f"({self.operand(node.left, level)} {node.operator} {self.operand(node.right, level)})"
+        else:
+            text = f"{MARK}{_SHIFTS[node.operator]}({self.text(node.left)}, {self.text(node.right)})"
+        return f"{MARK}np.{node.dtype}{text if is_plain else f'({text})'}" if node.dtype in _WRAPPED else text
+
     def extremum(self, node: Binary) -> tuple[str, int]:
         name = {"min": "least", "max": "greatest"}[node.operator] if self.compiled else node.operator
         return f"{MARK}{name}({self.text(node.left)}, {self.text(node.right)})", _ATOM
 
 
-def _constant(value: float, dtype: str) -> tuple[str, int]:
+def _constant(value: Any, dtype: str) -> tuple[str, int]:
     if dtype == "bool":
         return str(bool(value)), _ATOM
+    if dtype in COMPLEX_TYPES:
+        parts = ", ".join(_constant(part, "float64")[0] for part in (value.real, value.imag))
+        text = f"{MARK}complex({parts})"
+        return (text if dtype == "complex128" else f"{MARK}np.{dtype}({text})"), _ATOM
     if dtype in (*SIGNED_TYPES, *UNSIGNED_TYPES):
         text = str(int(value))
         if dtype != "int64":

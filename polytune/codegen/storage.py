@@ -10,7 +10,7 @@ from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch,
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.signature import ArrayType, ScalarType
+from polytune.signature import COMPLEX_TYPES, ArrayType, ScalarType
 
 PART, TILES = "part of a region", "tile sizes"
 """Places in a context, beside those of the variables, whose names have no spaces."""
@@ -67,7 +67,7 @@ class Storage:
         arrays: array arguments, in the order of the call.
         scratch: local arrays and scalars that outlive a region or are shared between workers, for one call;
             a scalar as an array of one element.
-        scalars: scalar arguments.
+        scalars: scalar arguments that are real numbers; complex ones are variables in memory from the start.
         parameters: parameters of the SCoP.
     """
 
@@ -93,7 +93,9 @@ def storage_of(scop: Scop) -> Storage:
         tuple(array.name for array in scop.arrays if array.role is ArrayRole.ARGUMENT),
         tuple(array.name for array in scop.arrays if array.role is not ArrayRole.ARGUMENT),
         tuple(
-            name for name, kind in scop.signature.arguments if isinstance(kind, ScalarType) and name not in parameters
+            name
+            for name, kind in scop.signature.arguments
+            if isinstance(kind, ScalarType) and kind.dtype not in COMPLEX_TYPES and name not in parameters
         ),
         parameters,
     )

@@ -8,14 +8,27 @@ from dataclasses import replace
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
+from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.grids import grid_axes, is_grid
+from polytune.frontend.array_expressions.reading import mentions_arrays
+from polytune.frontend.array_expressions.several import parts_along_first
 from polytune.frontend.array_expressions.stores import element_target, store, store_in_all, update
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
 from polytune.frontend.expression import Assign, Element, walk
-from polytune.frontend.expressions import evaluate, inlined_call, item_of, number, operator_symbol, read, read_shape
+from polytune.frontend.expressions import (
+    combined,
+    evaluate,
+    inlined_call,
+    item_of,
+    number,
+    operator_symbol,
+    read,
+    read_shape,
+)
 from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
@@ -34,7 +47,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
 from polytune.frontend.program import Perform
-from polytune.frontend.promotion import Value, binary, convert, kind_of
+from polytune.frontend.promotion import Value, convert, kind_of
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.subscripts import read_element
@@ -78,8 +91,8 @@ def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.e
             return whole(frame, value, array, is_new=array not in before)
         case ViewBinding(view):
             return replace(view, is_new=view.region is not None and view.region.array not in before)
-        case ValueBinding(number):
-            return number
+        case ValueBinding(result):
+            return result
         case ShapeBinding() | TupleBinding() if isinstance(targets[0], ast.Name):
             _bind_name(frame, node, targets[0], returned)
             return None
@@ -218,14 +231,23 @@ def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
         items = (meaning_of(frame, element) for element in value.elts)
         return tuple(map_values(item, promotion.number) for item in items)
     if isinstance(value, ast.Name):
-        return items_of(lookup(frame, value))
+        named = items_of(lookup(frame, value))
+        if named is not None:
+            return named
     if isinstance(value, ast.Subscript):
         item = item_of(frame, value)
-        return None if item is None else items_of(item)
+        if item is not None:
+            return items_of(item)
     if isinstance(value, ast.Call):
         returned = inlined_call(frame, value, alone=True)
-        return None if returned is None else items_of(returned)
-    return None
+        if returned is not None:
+            return items_of(returned)
+    grid = outside_object(frame, value.value) if isinstance(value, ast.Subscript) else None
+    if is_grid(grid):
+        axes = grid_axes(frame, value, grid, number)  # type: ignore[arg-type]
+        return tuple(array_meaning(frame, value, axis) for axis in axes)
+    array = computed(frame, value, evaluate(frame, value)) if mentions_arrays(frame, value) else None
+    return parts_along_first(frame, value, array) if isinstance(array, ArrayValue) else None
 
 
 def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
@@ -385,8 +407,7 @@ def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
             f"give the result a name of its own: result = {frame.source.segment(node.target)} + ...",
         )
     readable = ast.copy_location(_loaded(node.target), node.target)
-    old = number(frame, readable)
-    _assign(frame, node, node.target, binary(symbol, old, promotion.number(value)))
+    _assign(frame, node, node.target, combined(frame, symbol, read(frame, readable), value))
 
 
 def _loaded(target: ast.expr) -> ast.expr:

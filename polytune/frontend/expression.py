@@ -10,12 +10,13 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                | Extent(array, dimension)             -- array.shape[dimension], int64
                | Element(array, subscripts, dtype)    -- an element of an array; a scalar has no subscripts
                | Unary(operator, operand, dtype)      -- - + not abs
-               | Binary(operator, left, right, dtype) -- + - * / // % ** min max
+               | Binary(operator, left, right, dtype) -- + - * / // % ** min max & | ^ << >>
                | Power(operand, exponent, dtype)      -- operand ** exponent, a constant integer, by multiplication
                | Compare(operator, left, right)       -- < <= > >= == !=
                | Logical(operator, operands)          -- and or
                | Select(condition, then, otherwise, dtype)
-               | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ...
+               | Call(function, arguments, dtype)     -- sqrt exp log pow sin cos tan tanh floor ceil ... and real
+                                                         imag conjugate complex rounded
                | Cast(operand, dtype)
     operation  = Assign(target, value)
                | Branch(condition, then, otherwise)            -- only in opaque statements
@@ -43,7 +44,7 @@ from typing import Any
 class Constant:
     """A number.  One NaN equals another, and 0.0 does not equal -0.0: equal constants stand for one another."""
 
-    value: int | float | bool
+    value: Any
     dtype: str
 
     def __eq__(self, other: object) -> bool:
@@ -53,8 +54,8 @@ class Constant:
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[str, int | float | bool | str]:
-        return self.dtype, repr(self.value) if isinstance(self.value, float) else self.value
+    def _key(self) -> tuple[str, int | bool | str]:
+        return self.dtype, repr(self.value) if isinstance(self.value, float | complex) else self.value
 
 
 @dataclass(frozen=True)

@@ -9,13 +9,16 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import UnsupportedSourceError
-from polytune.frontend import promotion
+from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.elementwise import compared, computed
+from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import attribute, is_shape, mentions_arrays, subscripted
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
+from polytune.frontend.array_expressions.several import several_arrays
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
+from polytune.frontend.complex_numbers import conjugated
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -34,6 +37,7 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
+from polytune.signature import DATA_TYPES
 
 OPERATORS: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -43,6 +47,11 @@ OPERATORS: dict[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
     ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 
 COMPARISONS: dict[type[ast.cmpop], str] = {
@@ -94,7 +103,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             if not (isinstance(left, Value) and isinstance(right, Value)):
                 return operation(frame, node, node.op, left, right)
             symbol = operator_symbol(frame, node, node.op)
-            return promotion.binary(symbol, promotion.number(left), promotion.number(right))
+            return combined(frame, symbol, left, right)
         case ast.UnaryOp():
             return _unary(frame, node)
         case ast.Compare():
@@ -138,43 +147,39 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
     symbol = OPERATORS.get(type(operator))
     if symbol is not None:
         return symbol
-    if isinstance(operator, ast.MatMult):
-        raise frame.source.refusal(
-            node,
-            "a matrix product (@) of numbers",
-            "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
-            "write * for a product of numbers, or pass arrays",
-        )
     raise frame.source.refusal(
         node,
-        "an operation on bits",
-        "only + - * / // % ** are compiled",
-        "use arithmetic: x * 2 for x << 1, x // 2 for x >> 1, x % 2 for x & 1",
+        "a matrix product (@) of numbers",
+        "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
+        "write * for a product of numbers, or pass arrays",
     )
+
+
+def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can."""
+    if symbol not in bits.OPERATORS:
+        return promotion.binary(symbol, promotion.number(left), promotion.number(right))
+    result = bits.bits(symbol, left, right)
+    form = bits.affine_form(symbol, left, right)
+    return form if form is not None and frame.kernel.affine.is_function(form.expression) else result
 
 
 def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
     if isinstance(value, np.bool_):
         value = bool(value)
-    if isinstance(value, np.generic) and value.dtype.name in promotion.INTEGERS + promotion.FLOATS:
+    if isinstance(value, np.generic) and value.dtype.name in DATA_TYPES:
         return promotion.cast(promotion.constant(value.item()), value.dtype.name)
-    if isinstance(value, bool | float) or (isinstance(value, int) and abs(value) < 2**63):
+    if isinstance(value, bool | float | complex) or (isinstance(value, int) and abs(value) < 2**63):
         return promotion.constant(value)
     if isinstance(value, int):
         raise frame.source.refusal(
             node, "an integer of more than 64 bits", "integers have 64 bits at most", "use a float or a smaller integer"
         )
-    if isinstance(value, complex):
-        remedy = (
-            "compute with real and imaginary parts, in variables and arrays of their own (z.real and z.imag are views)"
-        )
-    else:
-        remedy = "pass it as an argument of such a type, or compute it outside the kernel"
     raise frame.source.refusal(
         node,
         f"a value of type {type(value).__name__} in an expression",
-        "expressions work on integers and real floating-point numbers of 64 bits at most",
-        remedy,
+        "expressions work on integers of 64 bits, and on real and complex numbers of double precision, at most",
+        "pass it as an argument of such a type, or compute it outside the kernel",
     )
 
 
@@ -234,6 +239,17 @@ def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[
 
 
 def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
+    grid = outside_object(frame, node.value) if isinstance(node.value, ast.Attribute | ast.Name) else None
+    if is_grid(grid):
+        axes = grid_axes(frame, node, grid, number)
+        if grid is np.ogrid and len(axes) > 1:
+            raise frame.source.refusal(
+                node,
+                f"{frame.source.segment(node)} is used as one array",
+                "it is a tuple of arrays of different shapes",
+                "give each a name: i, j = np.ogrid[0:n, 0:m], or use np.mgrid",
+            )
+        return axes[0] if len(axes) == 1 else stacked(axes)
     returned = inlined_call(frame, node.value) if isinstance(node.value, ast.Call) else None
     if isinstance(returned, ArrayBinding | ViewBinding):
         return subscripted(frame, node, evaluate, _array(frame, node, returned))
@@ -307,6 +323,8 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
     if found is not None:
         return found
     value = outside_object(frame, node)
+    if value is None and node.attr in ("real", "imag") and outside_object(frame, node.value) is None:
+        return promotion.part(read(frame, node.value), node.attr)
     if value is None:
         raise frame.source.refusal(
             node,
@@ -328,9 +346,9 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
             return promotion.number(operand)
         case ast.Not():
             return promotion.negation(promotion.truth(operand))
-    raise frame.source.refusal(
-        node, "the operator ~ on bits", "only + - and not are compiled", "use arithmetic: -x - 1 for ~x"
-    )
+        case ast.Invert():
+            return bits.inverted(operand)
+    raise AssertionError(f"Python has no operator {node.op!r}")
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Operand:
@@ -406,6 +424,9 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     of_arrays = call_of_arrays(frame, node, function, evaluate, read_shape)
     if of_arrays is not None:
         return of_arrays
+    match node:
+        case ast.Call(ast.Attribute(owner, "conjugate" | "conj"), [], []) if function is None:
+            return conjugated(read(frame, owner))
     if not is_known(function):
         raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
     plain_arguments(frame, node)
@@ -426,9 +447,10 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
-    inlined = None if is_method(frame, node.func) else inlinable(outside_object(frame, node.func))
+    function = None if is_method(frame, node.func) else outside_object(frame, node.func)
+    inlined = inlinable(function)
     if inlined is None:
-        return None
+        return several_arrays(frame, node, function, evaluate, read_shape)
     returned = frame.kernel.inline(frame, node, inlined, value_used=True, alone=alone)
     if returned is None:
         name = frame.source.segment(node.func)

@@ -145,6 +145,19 @@ class Exits:
     slots: list[str] = field(default_factory=list)
 
 
+Place = tuple[str, int]
+"""A dimension of an array argument."""
+
+
+@dataclass(frozen=True)
+class CapturedValue:
+    """A variable that keeps an integer, and the place in a program after which it has its value."""
+
+    variable: Element
+    nodes: list[Node]
+    position: int
+
+
 @dataclass
 class Kernel:
     """The results of one walk over a kernel and all that is inlined into it.
@@ -163,6 +176,10 @@ class Kernel:
         source_names: the names that the source itself has for parameters.
         owners: of arrays that the kernel makes, the name that has each, and the function that it is a name in.
         size_conditions: what each call is checked for because it could not be proven.
+        stretched: pairs of extents of arguments that must agree unless one of them is 1, which NumPy stretches; a
+            single one where it meets something else.
+        captured: variables that keep integers which depend on data, by what these are.
+        most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
     """
 
@@ -188,6 +205,9 @@ class Kernel:
     source_names: set[str] = field(default_factory=set)
     owners: dict[str, tuple[int, str]] = field(default_factory=dict)
     size_conditions: list[SizeCondition] = field(default_factory=list)
+    stretched: dict[tuple[Place, ...], None] = field(default_factory=dict)
+    captured: dict[Expression, CapturedValue] = field(default_factory=dict)
+    most: dict[Expression, Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
 
     @property

@@ -14,7 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from polytune.frontend.bits import bits, inverted
+from polytune.frontend.complex_numbers import angle, combined, conjugated
 from polytune.frontend.promotion import (
+    COMPLEX,
     Value,
     absolute,
     binary,
@@ -26,6 +29,7 @@ from polytune.frontend.promotion import (
     negate,
     negation,
     number,
+    part,
     select,
     truth,
 )
@@ -72,7 +76,7 @@ CALLS = (
 
 _BINARY = ("atan2", "hypot", "copysign", "fmod")
 _TO_INTEGER = ("floor", "ceil", "trunc")
-_NUMPY_NAMES = {
+NUMPY_NAMES = {
     "asin": "arcsin",
     "acos": "arccos",
     "atan": "arctan",
@@ -81,6 +85,7 @@ _NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
+"""What NumPy calls functions that have another name in ``math``."""
 
 
 _OF_TRUTHS = {
@@ -100,6 +105,15 @@ _COMPARISONS = {
     np.greater_equal: ">=",
     np.equal: "==",
     np.not_equal: "!=",
+}
+
+
+_BITS = {
+    np.bitwise_and: "&",
+    np.bitwise_or: "|",
+    np.bitwise_xor: "^",
+    np.left_shift: "<<",
+    np.right_shift: ">>",
 }
 
 
@@ -127,7 +141,8 @@ def apply(function: Any, arguments: list[Value]) -> Value:
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
     if function in _OF_TRUTHS and all(argument.dtype == "bool" for argument in arguments):
         return logical(_OF_TRUTHS[function], arguments)
-    value = build([number(argument) if function not in (bool, np.bool_) else argument for argument in arguments])
+    keeps_truth = function in (bool, np.bool_, np.invert) or function in _BITS
+    value = build([argument if keeps_truth else number(argument) for argument in arguments])
     # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.
     return replace(value, weak=False) if isinstance(function, np.ufunc) and value.dtype != "bool" else value
 
@@ -192,6 +207,9 @@ def _is_nan(arguments: list[Value]) -> Value:
 def _against_infinity(symbol: str, arguments: list[Value]) -> Value:
     """The magnitude compared with infinity; NaN is neither infinite nor finite."""
     argument = arguments[0]
+    if argument.dtype in COMPLEX:
+        parts = [_against_infinity(symbol, [part(argument, name)]) for name in ("real", "imag")]
+        return logical("and" if symbol == "<" else "or", parts)
     return constant(symbol == "<") if argument.is_integer else compare(symbol, absolute(argument), constant(math.inf))
 
 
@@ -225,8 +243,17 @@ def _compared(symbol: str, arguments: list[Value]) -> Value:
     return compare(symbol, *arguments)
 
 
+def _of_bits(symbol: str, arguments: list[Value]) -> Value:
+    return bits(symbol, *arguments)
+
+
 def _logical(symbol: str, arguments: list[Value]) -> Value:
     return logical(symbol, [truth(argument) for argument in arguments])
+
+
+def _complex(arguments: list[Value]) -> Value:
+    """``complex(z)``, or of two real numbers."""
+    return combined(*arguments) if len(arguments) == 2 else cast(arguments[0], "complex128", weak=True)
 
 
 def _convert(dtype: str, weak: bool, arguments: list[Value]) -> Value:
@@ -272,9 +299,16 @@ def _table() -> dict[Any, _Rule]:
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
         np.sign: (1, 1, _sign),
         np.clip: (3, 3, _clipped),
+        np.real: (1, 1, lambda arguments: part(arguments[0], "real")),
+        np.imag: (1, 1, lambda arguments: part(arguments[0], "imag")),
+        np.conjugate: (1, 1, lambda arguments: conjugated(arguments[0])),
+        np.angle: (1, 1, lambda arguments: angle(arguments[0])),
+        complex: (1, 2, _complex),
     }
     for function, symbol in _COMPARISONS.items():
         table[function] = (2, 2, partial(_compared, symbol))
+    table |= {function: (2, 2, partial(_of_bits, symbol)) for function, symbol in _BITS.items()}
+    table[np.invert] = (1, 1, lambda arguments: inverted(arguments[0]))
     table[np.logical_and] = (2, 2, partial(_logical, "and"))
     table[np.logical_or] = (2, 2, partial(_logical, "or"))
     table[np.logical_not] = (1, 1, lambda arguments: negation(truth(arguments[0])))
@@ -297,7 +331,7 @@ def _table() -> dict[Any, _Rule]:
             continue
         if in_math is not None and in_math not in table:
             table[in_math] = (arity, arity, partial(_function, name, True))
-        in_numpy = getattr(np, _NUMPY_NAMES.get(name, name), None)
+        in_numpy = getattr(np, NUMPY_NAMES.get(name, name), None)
         if in_numpy is not None and in_numpy not in table:
             table[in_numpy] = (arity, arity, partial(_function, name, False))
     return table

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SourceLocation, UnsupportedSourceError
+from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, Kernel, Knowledge, ReconsiderError, assigned_names
@@ -86,6 +87,9 @@ def _refuse_impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) ->
     if kernel.result is not None:
         computed.append((source.location(source.tree.body[-1]), kernel.result))
     for location, computation in computed:
+        wrong = complex_numbers.obstacle(computation) or bits.obstacle(computation)
+        if wrong is not None:
+            raise UnsupportedSourceError(location, *wrong)
         found = unconvertible(computation)
         if found is not None:
             raise _unconvertible(location, found)

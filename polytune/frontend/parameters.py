@@ -35,7 +35,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.source import Source
-from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.signature import COMPLEX_TYPES, DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 
 
 def check_arguments(source: Source, signature: Signature) -> None:
@@ -95,7 +95,8 @@ def declare_arguments(kernel: Kernel, source: Source) -> dict[str, Binding]:
                 if extent in aliases:
                     kernel.source_names.add(parameter)
                 kernel.parameters[parameter] = Parameter(parameter, extent, nonnegative=True)
-                kernel.extents[name, extent.dimension] = Value(ParameterValue(parameter), weak=True)
+                value = Constant(1, "int64") if extent.dimension in kind.ones else ParameterValue(parameter)
+                kernel.extents[name, extent.dimension] = Value(value, weak=True)
             bindings[name] = ArrayBinding(name)
         else:
             bindings[name] = _declare_scalar(kernel, source, name, kind)
@@ -106,7 +107,8 @@ def _declare_scalar(kernel: Kernel, source: Source, name: str, kind: ScalarType)
     argument = Argument(name, kind.dtype)
     if kind.dtype in ("int32", "int64"):
         kernel.parameters[name] = Parameter(name, argument)
-    if name in kernel.knowledge.in_memory:
+    # Contexts have words for numbers of one word only.
+    if name in kernel.knowledge.in_memory or kind.dtype in COMPLEX_TYPES:
         kernel.initial[name] = name
         kernel.widen(name, ScalarKind(kind.dtype, kind.weak), source.location(source.tree))
         return ScalarBinding(name)

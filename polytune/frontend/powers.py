@@ -11,6 +11,7 @@ from typing import Any
 
 from polytune.frontend.expression import Binary, Call, Constant, Power, map_children
 from polytune.frontend.program import For, Guard, Node, Perform
+from polytune.frontend.promotion import COMPLEX
 
 LARGEST_EXPONENT = 64
 """The largest exponent of which a power becomes products; their rounding errors add up."""
@@ -35,6 +36,11 @@ def _chosen(node: Any, strict: bool) -> Any:
     match node:
         case Binary("**", base, exponent, dtype) | Call("pow", (base, exponent), dtype):
             is_float = dtype.startswith("float")
+            if dtype in COMPLEX:  # NumPy has products, too, and else the power of C's library
+                number = exponent.value if isinstance(exponent, Constant) else 0.5
+                if number.imag == 0.0 and number.real.is_integer() and abs(number.real) <= LARGEST_EXPONENT:
+                    return Power(base, int(number.real), dtype)
+                return Binary("**", base, exponent, dtype)
             if isinstance(exponent, Constant) and not (is_float and strict):
                 least = -LARGEST_EXPONENT if is_float else 0
                 if least <= exponent.value <= LARGEST_EXPONENT and float(exponent.value).is_integer():

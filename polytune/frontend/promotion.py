@@ -28,10 +28,14 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.signature import FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
+from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 INTEGERS = (*SIGNED_TYPES, *UNSIGNED_TYPES)
 FLOATS = FLOAT_TYPES
+COMPLEX = COMPLEX_TYPES
+
+_WEAK = ("int64", "float64", "complex128")
+"""The types of weak values, each holding the ones before it."""
 
 _LESS_THAN_A_WORD = tuple(dtype for dtype in INTEGERS if np.dtype(dtype).itemsize < 8)
 
@@ -52,8 +56,8 @@ class Value:
         return self.dtype in INTEGERS
 
     @property
-    def constant(self) -> int | float | bool | None:
-        """The value, where it is known at compile time."""
+    def constant(self) -> Any:
+        """The value, a number of Python's, where it is known at compile time; else None."""
         return self.expression.value if isinstance(self.expression, Constant) else None
 
 
@@ -65,21 +69,34 @@ class ScalarKind:
     weak: bool
 
 
-def constant(value: int | float | bool) -> Value:
+def constant(value: int | float | complex | bool) -> Value:
     """A Python number as a weak value."""
-    dtype = "bool" if isinstance(value, bool) else "int64" if isinstance(value, int) else "float64"
+    kinds = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
+    dtype = next(dtype for kind, dtype in kinds.items() if isinstance(value, kind))
     return Value(Constant(value, dtype), weak=True)
+
+
+def is_inexact(dtype: str) -> bool:
+    """Whether numbers of a type are rounded, so that the order of a sum of them matters."""
+    return dtype in (*FLOATS, *COMPLEX)
+
+
+def part_type(dtype: str) -> str:
+    """The type of the parts of complex numbers of a type; any other type itself."""
+    return {"complex64": "float32", "complex128": "float64"}.get(dtype, dtype)
 
 
 def join(left: ScalarKind, right: ScalarKind) -> ScalarKind:
     """The type of an operation on two values, by NEP 50; a bool counts as a weak integer."""
     left, right = (ScalarKind("int64", True) if kind.dtype == "bool" else kind for kind in (left, right))
     if left.weak and right.weak:
-        return ScalarKind("float64" if "float64" in (left.dtype, right.dtype) else "int64", True)
+        return ScalarKind(max(left.dtype, right.dtype, key=_WEAK.index), True)
     if left.weak or right.weak:
         weak, strong = (left, right) if left.weak else (right, left)
-        if weak.dtype == "float64" and strong.dtype in INTEGERS:
-            return ScalarKind("float64", False)
+        if weak.dtype != "int64" and strong.dtype in INTEGERS:
+            return ScalarKind(weak.dtype, False)
+        if weak.dtype == "complex128":
+            return ScalarKind("complex64" if strong.dtype in ("float32", "complex64") else "complex128", False)
         return strong
     return ScalarKind(np.promote_types(left.dtype, right.dtype).name, False)
 
@@ -121,13 +138,18 @@ def cast(value: Value, dtype: str, weak: bool = False) -> Value:
     return Value(convert(value, dtype), weak)
 
 
-def _as_python(value: int | float | bool, dtype: str) -> int | float | bool | None:
-    """The value as a number of a type; None where it has no such number.
+def _as_python(value: Any, dtype: str) -> Any:
+    """The value as a Python number of a type; None where it has no such number.
 
     Floats that are too large for float32 become infinite, as in NumPy.
     """
     if dtype == "bool":
         return bool(value)
+    if dtype in COMPLEX:
+        with np.errstate(over="ignore"):
+            return complex(np.dtype(dtype).type(value))
+    if isinstance(value, complex):
+        return None
     if dtype in INTEGERS:
         if not math.isfinite(value):
             return None
@@ -147,6 +169,11 @@ _FOLD: dict[str, Callable[[Any, Any], Any]] = {
     "**": operator.pow,
     "min": min,
     "max": max,
+    "&": operator.and_,
+    "|": operator.or_,
+    "^": operator.xor,
+    "<<": operator.lshift,
+    ">>": operator.rshift,
 }
 
 _COMPARE: dict[str, Callable[[Any, Any], bool]] = {
@@ -165,22 +192,26 @@ def _fold(symbol: str, left: Value, right: Value) -> Value | None:
         return None
     try:
         result = _FOLD[symbol](left.constant, right.constant)
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):
         return None
     if isinstance(result, bool):
         result = int(result)
     if isinstance(result, int) and abs(result) < 2**63:
         return constant(result)
-    return constant(result) if isinstance(result, float) else None
+    if isinstance(result, complex) and not any(isinstance(side.constant, complex) for side in (left, right)):
+        return None  # a power of a negative number: of an array it is NaN
+    return constant(result) if isinstance(result, float | complex) else None
 
 
 def binary(symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` for ``+ - * / // % ** min max``."""
+    """``left symbol right`` for ``+ - * / // % ** min max & | ^ << >>``."""
     folded = _fold(symbol, left, right)
     if folded is not None:
         return folded
     kind = join(kind_of(left), kind_of(right))
-    is_quotient = symbol == "/" or (symbol == "**" and kind.weak and (right.constant or 0) < 0)
+    is_quotient = symbol == "/" or (
+        symbol == "**" and kind.weak and kind.dtype in INTEGERS and (right.constant or 0) < 0
+    )
     if is_quotient and kind.dtype in INTEGERS:
         kind = ScalarKind("float64", kind.weak)
     return Value(Binary(symbol, convert(left, kind.dtype), convert(right, kind.dtype), kind.dtype), kind.weak)
@@ -193,10 +224,23 @@ def negate(value: Value) -> Value:
     return Value(Unary("-", value.expression, value.dtype), value.weak)
 
 
+def part(value: Value, name: str) -> Value:
+    """The part ``"real"`` or ``"imag"`` of a number."""
+    if value.dtype not in COMPLEX:
+        value = number(value)
+        return value if name == "real" else cast(constant(0), value.dtype, value.weak)
+    if value.weak and value.constant is not None:
+        return constant(getattr(value.constant, name))
+    return Value(Call(name, (value.expression,), part_type(value.dtype)), value.weak)
+
+
 def absolute(value: Value) -> Value:
     value = number(value)
     if value.weak and value.constant is not None:
         return constant(abs(value.constant))
+    if value.dtype in COMPLEX:
+        magnitude = call("hypot", [part(value, "real"), part(value, "imag")], python=False)
+        return Value(magnitude.expression, value.weak)
     return Value(Unary("abs", value.expression, value.dtype), value.weak)
 
 
@@ -211,7 +255,8 @@ def truth(value: Value) -> Value:
 
 
 def compare(symbol: str, left: Value, right: Value) -> Value:
-    if left.constant is not None and right.constant is not None:
+    has_order = not any(isinstance(side.constant, complex) for side in (left, right))
+    if left.constant is not None and right.constant is not None and (has_order or symbol in ("==", "!=")):
         return constant(_COMPARE[symbol](left.constant, right.constant))
     dtype = join(kind_of(left), kind_of(right)).dtype
     if left.is_integer and right.is_integer:
@@ -298,12 +343,18 @@ def call(function: str, arguments: list[Value], *, python: bool) -> Value:
         kind = kind_of(arguments[0])
         for argument in arguments[1:]:
             kind = join(kind, kind_of(argument))
-        dtype = kind.dtype if kind.dtype in FLOATS else "float32" if kind.dtype in ("int16", "uint16") else "float64"
+        dtype = kind.dtype if is_inexact(kind.dtype) else "float32" if kind.dtype in ("int16", "uint16") else "float64"
     if python:
         folded = _fold_call(function, arguments)
         if folded is not None:
             return folded
     return Value(Call(function, tuple(convert(argument, dtype) for argument in arguments), dtype), weak=python)
+
+
+def rounded(value: Value) -> Value:
+    """A floating-point number that is computed as it stands, also where kernels may reassociate: what is done with it
+    does not become one with how it is computed."""
+    return Value(Call("rounded", (value.expression,), value.dtype), value.weak)
 
 
 def _fold_call(function: str, arguments: list[Value]) -> Value | None:
@@ -312,5 +363,5 @@ def _fold_call(function: str, arguments: list[Value]) -> Value | None:
         return None
     try:
         return constant(float(getattr(math, function)(*(argument.constant for argument in arguments))))
-    except (ArithmeticError, ValueError):
+    except (ArithmeticError, ValueError, TypeError):
         return None

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import promotion
-from polytune.frontend.expressions import condition, number, operator_symbol
+from polytune.frontend.expressions import combined, condition, number, operator_symbol
 from polytune.frontend.frame import Frame, ValueBinding, assigned_names
 from polytune.frontend.promotion import Value
 
@@ -64,7 +64,7 @@ def evaluate(frame: Frame, body: Sequence[ast.stmt]) -> Value | None:
             case ast.AugAssign(ast.Name(name) as target, operator, value):
                 old = number(frame, ast.copy_location(ast.Name(name, ast.Load()), target))
                 symbol = operator_symbol(frame, statement, operator)
-                frame.bindings[name] = ValueBinding(promotion.binary(symbol, old, number(frame, value)))
+                frame.bindings[name] = ValueBinding(combined(frame, symbol, old, number(frame, value)))
             case ast.If(test, then, otherwise):
                 chosen = condition(frame, test)
                 rest = body[position + 1 :]

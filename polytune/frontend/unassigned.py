@@ -15,6 +15,7 @@ import islpy as isl
 from polytune.errors import SourceLocation, UnsupportedSourceError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Element, Logical, Select, children
+from polytune.frontend.promotion import is_inexact
 from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
 
@@ -41,7 +42,7 @@ class UnassignedRead:
     @property
     def remedy(self) -> str:
         """What to write instead."""
-        return f"assign it before the loops: {self.variable} = {'0.0' if self.dtype.startswith('float') else '0'}"
+        return f"assign it before the loops: {self.variable} = {'0.0' if is_inexact(self.dtype) else '0'}"
 
 
 def unassigned_reads(scop: Scop) -> tuple[UnassignedRead, ...]:

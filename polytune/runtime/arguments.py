@@ -30,9 +30,9 @@ _signatures: dict[tuple[Any, ...], Signature] = {}
 def signature_of(names: Sequence[str], values: Sequence[Any]) -> Signature:
     """The types of a call's arguments.
 
-    A Python ``int`` or ``bool`` is a weak int64 and a Python ``float`` a weak float64; a NumPy scalar is strong.  An
-    array is "C" or "F" where its memory is contiguous that way ("C" where it is both, as all one-dimensional contiguous
-    arrays are), else "A".  Equal types give the same ``Signature`` object.
+    A Python ``int`` or ``bool`` is a weak int64, a ``float`` a weak float64 and a ``complex`` a weak complex128; a
+    NumPy scalar is strong.  An array is "C" or "F" where its memory is contiguous that way ("C" where it is both, as
+    all one-dimensional contiguous arrays are), else "A".  Equal types give the same ``Signature`` object.
 
     Args:
         names: the kernel's parameters, in order.
@@ -95,12 +95,14 @@ def _type_of(name: str, value: Any) -> ArgumentType:
         return ScalarType("int64")
     if kind is float:
         return ScalarType("float64")
+    if kind is complex:
+        return ScalarType("complex128")
     if isinstance(value, np.generic):
         if value.dtype.name in DATA_TYPES:
             return ScalarType(value.dtype.name, weak=False)
         raise ArgumentError(
-            f"argument {name!r}: NumPy scalars of type {value.dtype.name} cannot be used; "
-            f"kernels take {', '.join(DATA_TYPES)}, and plain int and float: {scalar_conversion(name, value.dtype)}"
+            f"argument {name!r}: NumPy scalars of type {value.dtype.name} cannot be used; kernels take "
+            f"{', '.join(DATA_TYPES)}, and plain int, float and complex: {scalar_conversion(name, value.dtype)}"
         )
     if isinstance(value, np.ma.MaskedArray):
         remedy = (
@@ -115,10 +117,8 @@ def _type_of(name: str, value: Any) -> ArgumentType:
             f"pass converted = numpy.array({name}, dtype=numpy.float64), or numpy.int64 where all that it holds and "
             "will hold are integers, and read the results from converted: a list is not updated in place"
         )
-    elif isinstance(value, complex):
-        remedy = scalar_conversion(name, np.dtype(complex))
     else:
-        remedy = "pass a NumPy array, an int or a float"
+        remedy = "pass a NumPy array, an int, a float or a complex"
     what = kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
     raise ArgumentError(f"argument {name!r}: a value of type {what} cannot be used; {remedy}")
 

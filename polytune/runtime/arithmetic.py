@@ -4,8 +4,9 @@ Numba's own ``min`` and ``max`` of floats propagate NaN by their own rules; thes
 ``b if b > a else a``, as Python's, which is what the interpreted kernel does; of vectors, lane by lane.
 Numba compiles a function of its own for the integer division of Python; ``quotient`` and ``remainder`` are a few
 instructions in place, for divisors that are known to be positive, as all are in index arithmetic.
-``power`` multiplies as often as repeated squaring takes, of vectors too.  Compilers put their own forms, which round
-differently, in place of some powers; ``library_pow`` is what Python calls, whatever the exponent.
+``power`` multiplies as often as repeated squaring takes, of vectors and complex numbers too.  Compilers put their own
+forms, which round differently, in place of some powers; ``library_pow`` is what Python calls, whatever the exponent.
+``complex_quotient`` divides as NumPy does.
 """
 
 from __future__ import annotations
@@ -17,7 +18,18 @@ from numba.extending import intrinsic
 
 from polytune.runtime.vectors import Vector
 
-__all__ = ["greatest", "least", "library_pow", "power", "quotient", "remainder"]
+__all__ = [
+    "complex_quotient",
+    "greatest",
+    "least",
+    "library_pow",
+    "power",
+    "quotient",
+    "remainder",
+    "rounded",
+    "shifted_left",
+    "shifted_right",
+]
 
 
 def _select(builder: ir.IRBuilder, number: types.Type, relation: str, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -104,6 +116,8 @@ def power(typing_context, base, exponent):
     """``base ** exponent`` for a literal integer, negative ones for floats only, by multiplication; integers wrap
     round."""
     base = types.unliteral(base)
+    if isinstance(exponent, types.IntegerLiteral) and isinstance(base, types.Complex):
+        return _complex_power(base, exponent)
     if not isinstance(exponent, types.IntegerLiteral) or not isinstance(base, types.Integer | types.Float | Vector):
         raise TypingError(f"power takes a number or a vector and a literal integer, not {base} and {exponent}")
     is_float = isinstance(getattr(base, "dtype", base), types.Float)
@@ -130,6 +144,133 @@ def power(typing_context, base, exponent):
 def _one(kind: ir.Type) -> ir.Constant:
     """The number 1, in every lane of a vector."""
     return kind([_one(kind.element)] * kind.count) if isinstance(kind, ir.VectorType) else kind(1)
+
+
+@intrinsic
+def rounded(typing_context, value):
+    """A float as it is, across which LLVM does not reassociate or contract."""
+    value = types.unliteral(value)
+    if not isinstance(value, types.Float):
+        raise TypingError(f"rounded takes a float, not {value}")
+
+    def emit(context, builder, sig, args):
+        kind = args[0].type
+        name = f"llvm.arithmetic.fence.f{value.bitwidth}"
+        function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(kind, [kind]), name)
+        return builder.call(function, args)
+
+    return value(value), emit
+
+
+def _shift(name: str):
+    def typed(typing_context, value, amount):
+        value, amount = types.unliteral(value), types.unliteral(amount)
+        if value != amount or not isinstance(value, types.Integer):
+            raise TypingError(f"{name} takes two integers of one type, not {value} and {amount}")
+
+        def emit(context, builder, sig, args):
+            number, by = args
+            width = number.type(value.bitwidth)
+            if name == "shifted_left":
+                shifted, beyond = builder.shl(number, by), number.type(0)
+            else:
+                shift = builder.ashr if value.signed else builder.lshr
+                last = number.type(value.bitwidth - 1)
+                shifted = shift(number, by)
+                beyond = builder.ashr(number, last) if value.signed else number.type(0)
+            # Compared as unsigned, so that negative numbers are beyond, too.
+            return builder.select(builder.icmp_unsigned("<", by, width), shifted, beyond)
+
+        return value(value, amount), emit
+
+    return typed
+
+
+@intrinsic
+def shifted_left(typing_context, value, amount):
+    """``value << amount`` of integers of one type: 0 where no bit is left."""
+    return _shift("shifted_left")(typing_context, value, amount)
+
+
+@intrinsic
+def shifted_right(typing_context, value, amount):
+    """``value >> amount`` of integers of one type: only the sign where no bit is left."""
+    return _shift("shifted_right")(typing_context, value, amount)
+
+
+_Complex = tuple[ir.Value, ir.Value]
+
+
+def _parts(context, builder: ir.IRBuilder, kind: types.Complex, value: ir.Value) -> _Complex:
+    made = context.make_complex(builder, kind, value=value)
+    return made.real, made.imag
+
+
+def _of_parts(context, builder: ir.IRBuilder, kind: types.Complex, parts: _Complex) -> ir.Value:
+    made = context.make_complex(builder, kind)
+    made.real, made.imag = parts
+    return made._getvalue()
+
+
+def _complex_product(builder: ir.IRBuilder, first: _Complex, second: _Complex) -> _Complex:
+    straight = builder.fmul(first[0], second[0]), builder.fmul(first[1], second[1])
+    crossed = builder.fmul(first[0], second[1]), builder.fmul(first[1], second[0])
+    return builder.fsub(*straight), builder.fadd(*crossed)
+
+
+def _complex_power(base: types.Complex, exponent: types.IntegerLiteral):
+    """A power of a complex number by multiplication, in the order in which NumPy multiplies."""
+
+    def emit(context, builder, sig, args):
+        product = None
+        square, rest = _parts(context, builder, base, args[0]), abs(exponent.literal_value)
+        one = square[0].type(1), square[0].type(0)
+        while rest:
+            if rest % 2:
+                product = square if product is None else _complex_product(builder, product, square)
+            rest //= 2
+            if rest:
+                square = _complex_product(builder, square, square)
+        product = one if product is None else product
+        if exponent.literal_value < 0:
+            product = _complex_quotient(builder, one, product)
+        return _of_parts(context, builder, base, product)
+
+    return base(base, exponent), emit
+
+
+def _complex_quotient(builder: ir.IRBuilder, first: _Complex, second: _Complex) -> _Complex:
+    """The quotient by Smith's algorithm, as NumPy computes it: that of 0 is infinite or NaN in both parts."""
+    zero, one = second[0].type(0), second[0].type(1)
+    sizes = [builder.select(builder.fcmp_ordered("<", each, zero), builder.fneg(each), each) for each in second]
+    is_straight = builder.fcmp_ordered(">=", *sizes)
+    larger, smaller = (builder.select(is_straight, *pair) for pair in (second, second[::-1]))
+    ratio = builder.fdiv(smaller, larger)
+    scale = builder.fdiv(one, builder.fadd(larger, builder.fmul(smaller, ratio)))
+    main, other = (builder.select(is_straight, *pair) for pair in (first, first[::-1]))
+    crossed = builder.fmul(main, ratio)
+    real = builder.fmul(builder.fadd(main, builder.fmul(other, ratio)), scale)
+    difference = builder.select(is_straight, builder.fsub(other, crossed), builder.fsub(crossed, other))
+    imaginary = builder.fmul(difference, scale)
+    is_zero = builder.and_(*(builder.fcmp_ordered("==", size, zero) for size in sizes))
+    return tuple(
+        builder.select(is_zero, builder.fdiv(part, sizes[0]), quotient)
+        for part, quotient in zip(first, (real, imaginary), strict=True)
+    )
+
+
+@intrinsic
+def complex_quotient(typing_context, dividend, divisor):
+    """``dividend / divisor`` of complex numbers of one type, without Python's error for 0."""
+    dividend, divisor = types.unliteral(dividend), types.unliteral(divisor)
+    if dividend != divisor or not isinstance(dividend, types.Complex):
+        raise TypingError(f"complex_quotient takes two complex numbers of one type, not {dividend} and {divisor}")
+
+    def emit(context, builder, sig, args):
+        first, second = (_parts(context, builder, dividend, arg) for arg in args)
+        return _of_parts(context, builder, dividend, _complex_quotient(builder, first, second))
+
+    return dividend(dividend, divisor), emit
 
 
 @intrinsic

@@ -11,6 +11,8 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
 from polytune.history.store import Store, default_store
@@ -275,7 +277,13 @@ class CallableKernel(TunableKernel):
             signature = signature_of(self._names, values)
         except ArgumentError as error:
             raise self._with_source(error, values) from None
+        if any(type(value) is np.ndarray and 1 in value.shape for value in values):
+            signature = self._with_ones(signature, values)
         return _Accepted(signature, values, at_home)
+
+    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        """The types of a call in which extents are 1, with those that the code must know of."""
+        return signature
 
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, with what else stands in the way if that is known."""

@@ -12,13 +12,15 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.cache_key import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.rules import Thresholds
-from polytune.signature import ArgumentType, ArrayType, ScalarType, Signature
+from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, ArgumentType, ArrayType, ScalarType, Signature
 from polytune.tuner import Budget
 from polytune.version import __version__
 
@@ -113,6 +115,13 @@ class EmbeddedKernel(CallableKernel):
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
         return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
 
+    def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
+        wanted = ((name, kind.ones if isinstance(kind, ArrayType) else ()) for name, kind in self._wanted.arguments)
+        given = zip(wanted, values, strict=True)
+        return signature.with_ones(
+            {(name, axis) for (name, ones), value in given for axis in ones if np.shape(value)[axis : axis + 1] == (1,)}
+        )
+
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):
             if not _accepts(wanted, given):
@@ -130,10 +139,13 @@ def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
             and isinstance(given, ArrayType)
             and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
             and wanted.layout in (given.layout, "A")
+            and wanted.ones == given.ones
         )
     assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
     if wanted.dtype in ("int32", "int64"):
         return given.dtype in ("int32", "int64")
-    if not wanted.dtype.startswith("float"):
-        return given.dtype == wanted.dtype
-    return given.weak or given.dtype == wanted.dtype
+    if given.dtype == wanted.dtype:
+        return True
+    if wanted.dtype in COMPLEX_TYPES:
+        return given.weak
+    return wanted.dtype in FLOAT_TYPES and given.weak and given.dtype not in COMPLEX_TYPES

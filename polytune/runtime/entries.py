@@ -13,9 +13,9 @@ from numba.core import types
 
 from polytune.runtime.compilation import compile_for, is_on_disk
 from polytune.runtime.native.kinds import NotNativeError
-from polytune.runtime.native.translation import address_of, is_at_hand
+from polytune.runtime.native.translation import address_of, is_at_hand, is_translatable
 
-__all__ = ["Entry", "caller", "entry_of", "is_kept"]
+__all__ = ["Entry", "caller", "entry_of", "has_address", "is_kept", "seconds_of"]
 
 
 def entry_of(function: Any, words: int) -> int:
@@ -36,6 +36,29 @@ def entry_of(function: Any, words: int) -> int:
     compile_for(function, signature)
     compiled = function.overloads[signature]
     return int(compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+
+
+def has_address(function: Any) -> bool:
+    """Whether a function could be translated, now if it was not before; else it is Numba's."""
+    try:
+        address_of(function)
+    except NotNativeError:
+        return False
+    return True
+
+
+def seconds_of(function: Any) -> float:
+    """How many seconds it may take to compile a function, by how long it is."""
+    length = len(function.py_func.__code__.co_code)
+    any_function, bytes_a_second = _TRANSLATING if is_translatable(function) else _COMPILING
+    return any_function + length / bytes_a_second
+
+
+# What compiling takes: measured over the versions of stencils, products and loops over points on several processors.
+_COMPILING = 0.07, 7000.0
+"""Seconds of any function, and bytes of Python's bytecode that a second is enough for, by Numba."""
+_TRANSLATING = 0.02, 70000.0
+"""The same without Numba."""
 
 
 def is_kept(function: Any) -> bool:

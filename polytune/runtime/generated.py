@@ -19,7 +19,7 @@ from polytune.runtime.context_memory import ContextMemory, Contexts
 from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.entries import caller, entry_of, is_kept
+from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine
@@ -44,10 +44,6 @@ _FIRST_RATIOS = (0.5, 0.8, 0.2)
 
 _WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
-
-# What compiling takes: measured over the versions of stencils, products and loops over points on several processors.
-_COMPILING_ANY = 0.07  # seconds, of any function
-_BYTES_A_SECOND = 7000.0  # of Python's bytecode
 
 # When a first call runs another version than the first choice.
 _QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
@@ -298,7 +294,7 @@ class GeneratedKernel:
         """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
         loaded."""
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
-        return sum(_COMPILING_ANY + len(f.py_func.__code__.co_code) / _BYTES_A_SECOND for f in missing)
+        return sum(map(seconds_of, missing))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
         """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction

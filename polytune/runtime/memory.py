@@ -80,8 +80,9 @@ def view(typing_context, array, name, names):
     """A view of an array, for use in compiled code only.
 
     Args:
-        array: a NumPy array of integers or floats.  It must outlive the view, which holds no reference: an argument of
-            the function does so by itself, an array made in the function needs ``keep_alive`` after the last access.
+        array: a NumPy array of numbers or truth values.  It must outlive the view, which holds no reference: an
+            argument of the function does so by itself, an array made in the function needs ``keep_alive`` after the
+            last access.
         name: literal string; which of ``names`` this array is.
         names: literal string; the names, separated by blanks, of all arrays that do not overlap with one another.
             Functions that may be inlined into one another must mean the same arrays by the same ``names``.
@@ -91,8 +92,8 @@ def view(typing_context, array, name, names):
     """
     if not isinstance(array, types.Array) or array.ndim == 0:
         raise TypingError(f"view() takes an array of one or more dimensions, not {array}")
-    if not isinstance(array.dtype, types.Integer | types.Float | types.Boolean):
-        raise TypingError(f"view() takes an array of integers or floats, not of {array.dtype}")
+    if not isinstance(array.dtype, types.Number | types.Boolean):
+        raise TypingError(f"view() takes an array of numbers, not of {array.dtype}")
     if not (isinstance(name, types.StringLiteral) and isinstance(names, types.StringLiteral)):
         raise TypingError("view() takes its array's name and the names of all arrays as literal strings")
     scope, scopes = name.literal_value, tuple(names.literal_value.split())
@@ -157,7 +158,8 @@ class _TypeStore(AbstractTemplate):
             return None
         if not view_type.mutable:
             raise TypingError(f"cannot store through {view_type}: its array is read-only")
-        if not isinstance(value, types.Number | types.Boolean) or isinstance(value, types.Complex):
+        loses_part = isinstance(value, types.Complex) and not isinstance(view_type.dtype, types.Complex)
+        if not isinstance(value, types.Number | types.Boolean) or loses_part:
             raise TypingError(f"cannot store {value} through {view_type}")
         return signature(types.none, view_type, index, view_type.dtype)
 

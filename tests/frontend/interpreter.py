@@ -26,6 +26,11 @@ _ARITHMETIC = {
     "//": lambda left, right: left // right,
     "%": lambda left, right: left % right,
     "**": lambda left, right: left**right,
+    "&": lambda left, right: left & right,
+    "|": lambda left, right: left | right,
+    "^": lambda left, right: left ^ right,
+    "<<": lambda left, right: left << right,
+    ">>": lambda left, right: left >> right,
     "min": lambda left, right: right if right < left else left,
     "max": lambda left, right: right if right > left else left,
 }
@@ -215,6 +220,11 @@ class Run:
                 return self._value(then if self._value(condition) else otherwise)
             case ir.Cast(operand):
                 return scalar(self._value(operand))
+            case ir.Call("real" | "imag" as name, (operand,)):
+                return scalar(getattr(self._value(operand), name))
+            case ir.Call("conjugate" | "complex" as function, arguments):
+                values = [self._value(argument) for argument in arguments]
+                return scalar(complex(*values) if function == "complex" else np.conjugate(*values))
             case ir.Call(function, arguments):
                 compute = getattr(np, function) if node.dtype == "float32" else getattr(math, function, None)
                 return scalar((compute or getattr(np, function))(*(self._value(a) for a in arguments)))

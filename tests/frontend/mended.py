@@ -556,20 +556,53 @@ def value_of_a_formatted_string(A, x: float):
     A[0] = x
 
 
-def parts(kernel, z):
-    kernel(z.real, z.imag)
+def complex_numbers() -> tuple[np.ndarray]:
+    return (np.array([1.0 + 2.0j, 3.0 - 1.0j]),)
 
 
-@mended(
-    refused.complex_number,
-    lambda: (np.array([1.0 + 2.0j, 3.0 - 1.0j]),),
-    "compute with real and imaginary parts, in variables and arrays of their own (z.real and z.imag are views)",
-    parts,
-)
-def real_and_imaginary_parts(R, J):
-    r, j = -2.0 * J[0], 2.0 * R[0]
-    R[0] = r
-    J[0] = j
+def complex_numbers_and_room() -> tuple[np.ndarray, np.ndarray]:
+    return (*complex_numbers(), np.zeros(1))
+
+
+@mended(refused.complex_number, complex_numbers, "or a complex array or variable")
+def in_a_complex_array(A):
+    A[0] = A[0] * 2j
+
+
+@mended(refused.complex_number, VECTOR, "use z.real, z.imag or abs(z)", is_error=True)
+def imaginary_part(A):
+    A[0] = (A[0] * 2j).imag
+
+
+@mended(refused.ordered_complex_numbers, complex_numbers_and_room, "compare abs(z), z.real or z.imag")
+def ordered_magnitudes(Z, R):
+    R[0] = 1.0 if abs(Z[0]) < abs(Z[1]) else 0.0
+
+
+@mended(refused.floor_of_a_complex_quotient, complex_numbers, "use /, or the parts z.real and z.imag", is_error=True)
+def floor_of_parts(Z):
+    Z[0] = complex(Z[0].real // 2, Z[0].imag // 2)
+
+
+@mended(refused.floor_of_a_complex_number, complex_numbers, "use abs(z), z.real or z.imag", is_error=True)
+def floor_of_a_part(Z):
+    Z[0] = np.floor(Z[0].real)
+
+
+@mended(refused.greatest_complex_number, complex_numbers_and_room, "use np.abs(Z), Z.real or Z.imag", is_error=True)
+def greatest_magnitude(Z, R):
+    R[0] = np.max(np.abs(Z))
+
+
+@mended(refused.open_grid, VECTOR, "give each a name: i, j = np.ogrid[0:n, 0:m]", is_error=True)
+def open_grid_by_names(A):
+    i, j = np.ogrid[0:4, 0:4]
+    A[:4] = np.sum(i + j)
+
+
+@mended(refused.open_grid, VECTOR, "or use np.mgrid", is_error=True)
+def full_grid(A):
+    A[:4] = np.sum(np.mgrid[0:4, 0:4])
 
 
 @mended(refused.wide_integer, VECTOR, "use a float or a smaller integer")
@@ -577,22 +610,16 @@ def float_for_a_wide_integer(A):
     A[0] = 1e20
 
 
-@mended(refused.shifted, VECTOR, "x * 2 for x << 1")
-def product_for_a_shift(A):
+@mended(refused.bits_of_floats, VECTOR, "convert them: int(x)", is_error=True)
+def bits_of_integers(A):
     for i in range(len(A)):
-        A[i] = i * 2
+        A[i] = int(A[i]) & 1
 
 
-@mended(refused.bits_of_integers, lambda: (np.array([-5, -4, 0, 7, 12, 2]),), "x // 2 for x >> 1, x % 2 for x & 1")
-def quotients_for_bits(A: "int64[::1]"):
+@mended(refused.negative_shift, VECTOR, "shift the other way", is_error=True)
+def shifted_right(A):
     for i in range(len(A)):
-        A[i] = A[i] // 2 + A[i] % 2
-
-
-@mended(refused.inverted, VECTOR, "-x - 1 for ~x")
-def negated(A):
-    for i in range(len(A)):
-        A[i] = -i - 1
+        A[i] = i >> 1
 
 
 @mended(refused.membership, VECTOR, "use == or !=, and spell out each value")

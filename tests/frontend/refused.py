@@ -200,9 +200,34 @@ def formatted_string(A):
     A[0] = f'{A[0]}'  # fmt: skip
 
 
-@refused("a value of type complex", "2j")
+@refused("a complex number where float64 is computed", "A[0] = A[0] * 2j")
 def complex_number(A):
     A[0] = A[0] * 2j
+
+
+@refused("< of complex numbers", "R[0] = 1.0 if Z[0] < Z[1] else 0.0")
+def ordered_complex_numbers(Z: "complex128[::1]", R):
+    R[0] = 1.0 if Z[0] < Z[1] else 0.0
+
+
+@refused("// of complex numbers", "Z[0] = Z[0] // 2")
+def floor_of_a_complex_quotient(Z: "complex128[::1]"):
+    Z[0] = Z[0] // 2
+
+
+@refused("floor of a complex number", "Z[0] = np.floor(Z[0])")
+def floor_of_a_complex_number(Z: "complex128[::1]"):
+    Z[0] = np.floor(Z[0])
+
+
+@refused("np.max of complex numbers, which have no order", "np.max(Z)")
+def greatest_complex_number(Z: "complex128[::1]", R):
+    R[0] = np.max(Z)
+
+
+@refused("np.ogrid[0:4, 0:4] is used as one array", "np.ogrid[0:4, 0:4]")
+def open_grid(A):
+    A[:4] = np.sum(np.ogrid[0:4, 0:4])
 
 
 @refused("an integer of more than 64 bits", "99999999999999999999")
@@ -236,22 +261,16 @@ def matrix_product(A: float, B: float, C):
     C[0] = A @ B
 
 
-@refused("an operation on bits", "i << 1")
-def shifted(A):
+@refused("& of numbers of float64", "A[i] = A[i] & 1")
+def bits_of_floats(A):
     for i in range(len(A)):
-        A[i] = i << 1
+        A[i] = A[i] & 1
 
 
-@refused("an operation on bits", "A[i] >> 1")
-def bits_of_integers(A: "int64[::1]"):
+@refused("<< by a negative number", "A[i] = i << -1")
+def negative_shift(A):
     for i in range(len(A)):
-        A[i] = (A[i] >> 1) + (A[i] & 1)
-
-
-@refused("the operator ~ on bits", "~i")
-def inverted(A):
-    for i in range(len(A)):
-        A[i] = ~i
+        A[i] = i << -1
 
 
 @refused("a comparison by is or in", "i in (1, 2)")

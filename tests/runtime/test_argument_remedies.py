@@ -26,11 +26,11 @@ def increased(x):
 
 
 @kernel
-def increased_parts(real, imaginary):
-    """2 z + 1 of complex numbers."""
-    for i in range(len(real)):
-        real[i] = 2 * real[i] + 1
-        imaginary[i] = 2 * imaginary[i]
+def increased_fields(p, q):
+    """2 x + 1 and 2 x."""
+    for i in range(len(p)):
+        p[i] = 2 * p[i] + 1
+        q[i] = 2 * q[i]
 
 
 @kernel
@@ -121,14 +121,12 @@ def test_objects():
     assert "if its elements are numbers" in refusal(increased, x)
 
 
-@pytest.mark.parametrize("code", ["F", "D", "G"])
+@pytest.mark.parametrize("code", [">c8", ">c16", "G"])
 def test_complex_arrays(code):
     x = np.array([1 + 2j, -3.5j, 4]).astype(code)
-    message = refusal(increased, x)
     wanted = 2 * x + 1
-    follow(message, x, increased_parts)
+    follow(refusal(increased, x), x, increased)
     np.testing.assert_array_equal(x, wanted)
-    assert "real and imaginary parts" in message or "converted.imag" in message
 
 
 def test_fields():
@@ -136,7 +134,7 @@ def test_fields():
     x["p"], x["q"] = [1, 2, 3, 4], [5, 6, 7, 8]
     message = refusal(increased, x)
     assert "pass its fields one by one, x['a'], x['p'], x['q'], views of x" in message
-    increased_parts(x["p"], x["q"])
+    increased_fields(x["p"], x["q"])
     assert (x["p"].tolist(), x["q"].tolist()) == ([3, 5, 7, 9], [10, 12, 14, 16])
 
 
@@ -167,14 +165,11 @@ def test_a_time_that_is_one_number():
     assert x.tolist() == [3.0, 6.0]
 
 
-@pytest.mark.parametrize("a", [2 - 1j, np.complex64(2 - 1j), np.complex128(2 - 1j)])
-def test_complex_numbers(a):
-    message = refusal(scaled, a, np.ones(2))
-    assert "compute with real and imaginary parts, and pass a.real and a.imag" in message
-    x, y = np.ones(2), np.ones(2)
-    scaled(a.real, x)
-    scaled(a.imag, y)
-    assert (x + 1j * y).tolist() == [a, a]
+def test_complex_numbers():
+    a, x = np.clongdouble(2 - 1j), np.ones(2, complex)
+    assert "pass complex(a)" in refusal(scaled, a, x)
+    scaled(complex(a), x)
+    assert x.tolist() == [a, a]
 
 
 def test_fields_of_one_number():
@@ -199,7 +194,7 @@ def test_lists_and_other_containers():
         increased(converted)
         assert converted.tolist() == [2 * value + 1 for value in values]
     assert "pass an array or a number" in refusal(increased, None)
-    assert "pass a NumPy array, an int or a float" in refusal(increased, {1.0})
+    assert "pass a NumPy array, an int, a float or a complex" in refusal(increased, {1.0})
 
 
 def test_masked_arrays():
@@ -322,7 +317,7 @@ def with_a_list(x, y, z):
 
 
 def test_all_obstacles_are_told_at_once():
-    message = refusal(with_a_list, np.zeros(3, np.float16), np.zeros(3, complex), np.float16(1))
+    message = refusal(with_a_list, np.zeros(3, np.float16), np.zeros(3, ">c16"), np.float16(1))
     assert [line for line in message.splitlines() if line.startswith("argument")] == [
         line for line in message.splitlines() if re.match(r"argument '[xyz]': ", line)
     ]

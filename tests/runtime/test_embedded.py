@@ -32,6 +32,11 @@ def double(x: "float64[::1]"):  # noqa: F821
         x[i] *= 2.0
 
 
+@polytune.kernel
+def scale_rows(A: "float64[:, ::1]", factors: "float64[:, 1::1]"):  # noqa: F821
+    A *= factors
+
+
 HALF = np.float32(0.5)
 
 
@@ -54,7 +59,7 @@ def Budgets(x: "float64[::1]"):  # noqa: F821
 @pytest.fixture(scope="module")
 def package(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("built") / "shifts"
-    build([shift, double, drop], folder)
+    build([shift, double, drop, scale_rows], folder)
     spec = importlib.util.spec_from_file_location(
         "shifts", folder / "__init__.py", submodule_search_locations=[str(folder)]
     )
@@ -102,6 +107,14 @@ def test_arrays_of_any_strides_where_built_for_them(embedded) -> None:
         x = np.ones(3)
         embedded(x, given, 2)
         assert np.array_equal(x, 2 + given[:, 0])
+
+
+def test_an_extent_that_is_one_by_its_type_is_stretched_and_any_other_refused(package) -> None:
+    A, factors = np.ones((3, 4)), np.arange(3.0).reshape(3, 1)
+    package.scale_rows(A, factors)
+    assert np.array_equal(A, np.broadcast_to(factors, (3, 4)))
+    with pytest.raises(polytune.ArgumentError, match=r"is float64\[:, ::1\], but .* built for float64\[:, 1::1\]"):
+        package.scale_rows(A, np.ones((3, 4)))
 
 
 def test_array_with_other_strides_than_compiled_in_is_refused(embedded) -> None:

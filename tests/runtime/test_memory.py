@@ -125,7 +125,8 @@ def test_an_array_made_in_the_function_lives_as_long_as_it_is_kept():
 
 REFUSED = {
     "not one of the names": ("view(array, 'B', 'A C')[0]", np.zeros(3)),
-    "integers or floats": ("view(array, 'A', 'A')[0]", np.zeros(3, complex)),
+    "an array of numbers": ("view(array, 'A', 'A')[0]", np.zeros(3, "M8[s]")),
+    "cannot store complex128": ("view(array, 'A', 'A')[0] = 1j", np.zeros(3)),
     "one or more dimensions": ("view(array, 'A', 'A')[0]", 1.5),
     "literal strings": ("view(array, str(1), 'A')[0]", np.zeros(3)),
     "takes 1 integer subscripts": ("view(array, 'A', 'A')[0, 1]", np.zeros(3)),

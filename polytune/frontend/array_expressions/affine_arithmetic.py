@@ -57,6 +57,10 @@ def _extremum(operator: str, left: Expression, right: Expression) -> Expression:
     distance = constant_of(subtract(left, right))
     if distance is not None:
         return left if (distance <= 0) == (operator == "min") else right
+    for side, other in ((left, right), (right, left)):
+        match other:
+            case Binary(same, first, second) if same == operator and side in (first, second):
+                return other
     return Binary(operator, left, right, "int64")
 
 

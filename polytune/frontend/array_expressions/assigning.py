@@ -7,8 +7,10 @@ from collections.abc import Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.calls import Evaluate
+from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
-from polytune.frontend.array_expressions.masks import masked_target, named, store_masked
+from polytune.frontend.array_expressions.gathering import gathered, scatter
+from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
@@ -34,11 +36,22 @@ def assign_part(
         UnsupportedSourceError: the shapes do not fit, or the target is no part of an array.
     """
     items = subscripts_of(target)
-    if len(items) == 1 and not isinstance(items[0], ast.Slice) and mentions_arrays(frame, items[0]):
-        masked = masked_target(frame, target, evaluate)
-        if masked is not None:
-            store_masked(frame, node, masked, value, symbol)
+    if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
+        mask, evaluate = read_index(frame, target, evaluate)
+        if mask is not None:
+            store_masked(frame, node, masked_target(frame, target, mask, evaluate), value, symbol)
             return
+        base = as_array(computed(frame, node, evaluate(frame, target.value)))
+        found = gathered(frame, target, base, items, evaluate, number_reader(evaluate))
+        if found.base is not base:
+            raise frame.source.refusal(
+                target,
+                "an assignment by an array of subscripts to a part of an array",
+                "the numbers in it are tested against the whole array",
+                "assign to the array itself: A[index + 1] = ... for A[1:][index] = ...",
+            )
+        scatter(frame, node, found, value, symbol)
+        return
     readable = ast.copy_location(ast.Subscript(target.value, target.slice, ast.Load()), target)
     part = _part(frame, readable, evaluate)
     if symbol is None:
@@ -95,6 +108,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
             )
     if isinstance(operand, ArrayValue):
         refuse_detached(frame, node, operand, name)
+    if isinstance(operand, ArrayValue):
+        operand = with_captured_subscripts(frame, node, operand)
     wanted = _array_name(frame, name)
     result = settled(frame, node, operand, wanted) if isinstance(operand, Sum) else operand
     assert isinstance(result, ArrayValue)

@@ -7,11 +7,12 @@ from collections.abc import Mapping, Sequence
 
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
 from polytune.frontend.array_expressions.calls import Evaluate
+from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.expression import Iterator, walk
+from polytune.frontend.expression import Element, Iterator, walk
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ViewBinding
 
 
@@ -20,7 +21,7 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
     refuse_detached(frame, node, value)
     if value.region is None:
         value = kept(frame, node, value, "result")
-    return binding_of(frame, value)
+    return binding_of(frame, with_captured_subscripts(frame, node, value))
 
 
 def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
@@ -29,11 +30,11 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
     Raises:
         UnsupportedSourceError: its shape depends on loop variables.
     """
-    if any(isinstance(part, Iterator) for extent in view.shape for part in walk(extent)):
+    if any(isinstance(part, Iterator | Element) for extent in view.shape for part in walk(extent)):
         raise frame.source.refusal(
             node,
-            "an array whose shape depends on a loop is returned",
-            "its size must be known before the loop runs",
+            "an array whose shape depends on a loop or on data is returned",
+            "its size must be known before the kernel runs",
             "return the whole array, and how much of it is meant",
         )
     copy = kept(frame, node, view, "result")

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from polytune.frontend import promotion
+from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.temporaries import kept, settled
@@ -135,7 +135,9 @@ def is_truth(operand: Operand) -> bool:
 
 
 def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Operand:
-    """``left symbol right`` for ``+ - * / // % **``."""
+    """``left symbol right`` for ``+ - * / // % ** & | ^ << >>``."""
+    if symbol in bits.OPERATORS:
+        return elementwise(frame, node, lambda values: bits.bits(symbol, *values), [left, right])
     if is_truth(left) and is_truth(right):
         if symbol in ("+", "*"):
             return logical(frame, node, "or" if symbol == "+" else "and", left, right)
@@ -220,7 +222,7 @@ def _merged(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Oper
     target = left if isinstance(left, Sum) else right
     if any(isinstance(side, Sum) and side.finish is not None for side in (left, right)):
         return None
-    if not isinstance(target, Sum) or (frame.kernel.strict and target.dtype.startswith("float")):
+    if not isinstance(target, Sum) or (frame.kernel.strict and promotion.is_inexact(target.dtype)):
         return None
     negative = symbol == "-"
     if isinstance(left, Sum) and isinstance(right, Sum):
@@ -247,7 +249,7 @@ def _finished(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Op
     total, other = (left, right) if isinstance(left, Sum) else (right, left)
     if not isinstance(total, Sum) or isinstance(other, Sum) or not _may_start(frame, node, total, other):
         return None
-    if symbol == "**" or (symbol == "/" and not total.dtype.startswith("float")):
+    if symbol == "**" or (symbol == "/" and not promotion.is_inexact(total.dtype)):
         return None  # the type may be another one
     fitted = _fitted(frame, node, other, total.shape)
     before, total_is_left = total.finish, total is left

@@ -15,6 +15,7 @@ from polytune.frontend.array_expressions.reductions import Reduced, mean_of, sum
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import permuted
+from polytune.frontend.complex_numbers import conjugated, squared_magnitude
 from polytune.frontend.promotion import Value
 
 
@@ -38,6 +39,10 @@ def _vdot(call: ArrayCall) -> Operand:
     left, right = call.array("a"), call.array("b")
     if left.ndim != 1 or right.ndim != 1:
         raise call.refusal("np.vdot of arrays that are no vectors", "write np.sum(A * B)")
+    if left.dtype in promotion.COMPLEX:
+        conjugate = elementwise(call.frame, call.node, lambda values: conjugated(values[0]), [left])
+        assert isinstance(conjugate, ArrayValue)
+        left = conjugate
     return matrix_product(call.frame, call.node, left, right)
 
 
@@ -147,13 +152,12 @@ def _cov(call: ArrayCall) -> Operand:
 def _norm(call: ArrayCall) -> Operand:
     """The square root of the sum of squares."""
     array = call.array("x")
-    dtype = array.dtype if array.dtype.startswith("float") else "float64"
+    dtype = array.dtype if promotion.is_inexact(array.dtype) else "float64"
 
     def squared(values: list[Value]) -> Value:
-        element = promotion.cast(promotion.number(values[0]), dtype)
-        return promotion.binary("*", element, element)
+        return squared_magnitude(promotion.cast(promotion.number(values[0]), dtype))
 
     squares = elementwise(call.frame, call.node, squared, [array])
     assert isinstance(squares, ArrayValue)
-    totals: Sum = total(Reduced(squares, range(array.ndim), False), sum_type(dtype))
+    totals: Sum = total(Reduced(squares, range(array.ndim), False), sum_type(promotion.part_type(dtype)))
     return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [totals])

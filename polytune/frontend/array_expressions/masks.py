@@ -28,20 +28,24 @@ def _where(call: ArrayCall) -> Operand:
     return chosen(call.frame, call.node, call.value("condition"), call.value("x"), call.value("y"))
 
 
-def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, evaluate: Evaluate) -> Selection:
+def read_index(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> tuple[ArrayValue | None, Evaluate]:
+    """The mask that a subscript is, or None, and what reads expressions without reading the subscript again."""
+    if isinstance(node.slice, ast.Tuple):
+        return None, evaluate
+    index, place = computed(frame, node, evaluate(frame, node.slice)), node.slice
+
+    def again(frame: Frame, node: ast.expr) -> Operand:
+        return index if node is place else evaluate(frame, node)
+
+    return index if isinstance(index, ArrayValue) and index.dtype == "bool" else None, again
+
+
+def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, mask: ArrayValue) -> Selection:
     """``A[mask]``.
 
     Raises:
-        UnsupportedSourceError: the subscript is no array of truth values of the array's shape.
+        UnsupportedSourceError: the mask is not of the array's shape.
     """
-    mask = computed(frame, node, evaluate(frame, node.slice))
-    if not isinstance(mask, ArrayValue) or mask.dtype != "bool":
-        raise frame.source.refusal(
-            node,
-            "elements selected by an array of numbers",
-            "which elements are accessed must be known without running the program",
-            "loop over the subscripts; a mask is an array of truth values",
-        )
     _check_mask(frame, node, base, mask)
     # Within a statement equal texts are equal masks; names for selections are given copies.
     return Selection(base, mask, ast.dump(node.slice))
@@ -76,15 +80,12 @@ class Masked:
     key: str
 
 
-def masked_target(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> Masked | None:
-    """A subscript as such a target; None where the subscript is no array of truth values.
+def masked_target(frame: Frame, node: ast.Subscript, mask: ArrayValue, evaluate: Evaluate) -> Masked:
+    """A subscript as such a target.
 
     Raises:
         UnsupportedSourceError: the mask is not of the array's shape.
     """
-    mask = computed(frame, node, evaluate(frame, node.slice))
-    if not isinstance(mask, ArrayValue) or mask.dtype != "bool":
-        return None
     target = as_array(computed(frame, node, evaluate(frame, node.value)))
     _check_mask(frame, node, target, mask)
     return Masked(target, mask, ast.dump(node.slice))

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import ast
 
+from polytune.frontend import bits
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
-    compared,
-    inverted,
+    elementwise,
     is_truth,
-    logical,
     negated,
 )
 from polytune.frontend.array_expressions.products import matrix_product
 from polytune.frontend.array_expressions.values import Operand
 from polytune.frontend.frame import Frame
-from polytune.frontend.promotion import Value
 
 _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.Add: "+",
@@ -25,6 +23,11 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
     ast.FloorDiv: "//",
     ast.Mod: "%",
     ast.Pow: "**",
+    ast.BitAnd: "&",
+    ast.BitOr: "|",
+    ast.BitXor: "^",
+    ast.LShift: "<<",
+    ast.RShift: ">>",
 }
 
 
@@ -37,19 +40,7 @@ def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand
     symbol = _ARITHMETIC.get(type(operator))
     if symbol is not None:
         return arithmetic(frame, node, symbol, left, right)
-    if isinstance(operator, ast.MatMult):
-        return matrix_product(frame, node, left, right)
-    truths = all(is_truth(side) or (isinstance(side, Value) and side.dtype == "bool") for side in (left, right))
-    if truths and isinstance(operator, ast.BitAnd | ast.BitOr):
-        return logical(frame, node, "and" if isinstance(operator, ast.BitAnd) else "or", left, right)
-    if truths and isinstance(operator, ast.BitXor):
-        return compared(frame, node, "!=", left, right)
-    raise frame.source.refusal(
-        node,
-        "an operation on bits",
-        "of arrays, only truth values are combined by & | ^ ~",
-        "use arithmetic: x * 2 for x << 1, x // 2 for x >> 1, x % 2 for x & 1",
-    )
+    return matrix_product(frame, node, left, right)
 
 
 def unary(frame: Frame, node: ast.UnaryOp, operand: Operand) -> Operand:
@@ -63,12 +54,12 @@ def unary(frame: Frame, node: ast.UnaryOp, operand: Operand) -> Operand:
             return negated(frame, node, operand)
         case ast.UAdd() if not is_truth(operand):
             return operand
-        case ast.Invert() if is_truth(operand):
-            return inverted(frame, node, operand)
+        case ast.Invert():
+            return elementwise(frame, node, lambda values: bits.inverted(values[0]), [operand])
         case ast.Not():
             raise ambiguous(frame, node.operand)
     raise frame.source.refusal(
-        node, "the operator ~ on bits", "of arrays, only truth values are inverted", "use arithmetic: -x - 1 for ~x"
+        node, "+ of an array of truth values", "NumPy raises an error here", "convert it: mask.astype(np.int64)"
     )
 
 

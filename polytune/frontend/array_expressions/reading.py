@@ -19,8 +19,9 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of, matched, method
 from polytune.frontend.array_expressions.elementwise import computed, elementwise
+from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
-from polytune.frontend.array_expressions.masks import selected
+from polytune.frontend.array_expressions.masks import read_index, selected
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
@@ -38,6 +39,8 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
     match node:
         case ast.Name():
             return isinstance(_meaning(frame, node), ArrayBinding | ViewBinding | SelectionBinding)
+        case ast.Subscript(ast.Attribute(_, "mgrid" | "ogrid")):
+            return True
         case ast.Subscript():
             return not is_element(frame, node) and mentions_arrays(frame, node.value)
         case ast.Attribute(value, name):
@@ -123,7 +126,10 @@ def subscripted(
         )
     items = subscripts_of(node)
     if any(mentions_arrays(frame, item) for item in items if not isinstance(item, ast.Slice)):
-        return selected(frame, node, base, evaluate)
+        mask, evaluate = read_index(frame, node, evaluate)
+        if mask is not None:
+            return selected(frame, node, base, mask)
+        return gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
     part = part_of(frame, node, base, items, number_reader(evaluate))
     return part if part.shape else part.at(())
 
@@ -136,9 +142,9 @@ def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
         if isinstance(operand, ArrayValue):
             raise frame.source.refusal(
                 node,
-                f"the array {frame.source.segment(node)} as a subscript",
-                "which elements are accessed must be known without running the program",
-                "loop over its elements; only masks, arrays of truth values, may be subscripts",
+                f"the array {frame.source.segment(node)} as a bound or in a subscript of a single element",
+                "a number is wanted here",
+                "loop over its elements",
             )
         return promotion.number(operand)
 
@@ -157,6 +163,10 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
             return permuted(frame.kernel, owner, tuple(reversed(range(owner.ndim))))
         case "ndim":
             return promotion.constant(owner.ndim)
+        case "real" if owner.dtype not in promotion.COMPLEX:
+            return owner
+        case "real" | "imag":
+            return elementwise(frame, node, lambda values: promotion.part(values[0], node.attr), [owner])
         case "size":
             size: Value = promotion.constant(1)
             for extent in owner.shape:
@@ -165,7 +175,7 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     raise frame.source.refusal(
         node,
         f"the attribute .{node.attr} of an array",
-        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype and .T",
+        "of an array, a kernel may use elements, .shape, .size, .ndim, .dtype, .T, .real and .imag",
         "compute what is needed from these, or outside the kernel",
     )
 

@@ -23,6 +23,7 @@ from polytune.frontend.array_expressions.sizes import lesser, require, shape_tex
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
+from polytune.frontend.complex_numbers import squared_magnitude
 from polytune.frontend.expression import Assign, Branch, Compare, Element, Expression, Iterator, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
@@ -92,7 +93,7 @@ def total(reduced: Reduced, dtype: str) -> Sum:
 
 def sum_type(dtype: str) -> str:
     """The type of sums and products of elements of a type."""
-    return dtype if dtype.startswith("float") else "uint64" if dtype.startswith("uint") else "int64"
+    return dtype if promotion.is_inexact(dtype) else "uint64" if dtype.startswith("uint") else "int64"
 
 
 @compiles(np.sum, *_COMMON)
@@ -120,9 +121,11 @@ def _prod(call: ArrayCall) -> Operand:
     return _folded(call, reduced, dtype, constant(1), step)
 
 
-def _extremum(call: ArrayCall, symbol: str) -> Operand:
+def extremum(call: ArrayCall, symbol: str) -> Operand:
+    """``np.min`` and ``np.max``, by the symbol."""
     is_least = symbol == "min"
     dtype = call.operand_type("a")
+    _refuse_complex(call, dtype)
     if dtype == "bool":
         return _truth(call, _reduced(call), "and" if is_least else "or")
     if dtype.startswith("float"):
@@ -136,6 +139,11 @@ def _extremum(call: ArrayCall, symbol: str) -> Operand:
     return _folded(call, reduced, dtype, neutral, lambda old, element: functions.apply(function, [old, element]))
 
 
+def _refuse_complex(call: ArrayCall, dtype: str) -> None:
+    if dtype in promotion.COMPLEX:
+        raise call.refusal(f"{call.name} of complex numbers, which have no order", "use np.abs(Z), Z.real or Z.imag")
+
+
 def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     shape = shape_text(call.frame.kernel, reduced.array.shape)
     what = f"{call.name} of an array of shape {shape}, which is empty"
@@ -146,12 +154,12 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
 
 @compiles(np.min, "a", "axis", "out", "keepdims")
 def _min(call: ArrayCall) -> Operand:
-    return _extremum(call, "min")
+    return extremum(call, "min")
 
 
 @compiles(np.max, "a", "axis", "out", "keepdims")
 def _max(call: ArrayCall) -> Operand:
-    return _extremum(call, "max")
+    return extremum(call, "max")
 
 
 def _truth(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
@@ -239,7 +247,7 @@ def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operan
 @compiles(np.mean, *_COMMON)
 def _mean(call: ArrayCall) -> Operand:
     reduced = _reduced(call, constant(0))
-    dtype = reduced.array.dtype if reduced.array.dtype.startswith("float") else "float64"
+    dtype = reduced.array.dtype if promotion.is_inexact(reduced.array.dtype) else "float64"
     return mean_of(call.frame, call.node, reduced, call.dtype("dtype", dtype))
 
 
@@ -251,14 +259,15 @@ def _variance(call: ArrayCall) -> Operand:
     if array.is_costly:
         array = kept(frame, node, array)
         reduced = Reduced(array, reduced.axes, reduced.keepdims)
-    dtype = call.dtype("dtype", array.dtype if array.dtype.startswith("float") else "float64")
+    dtype = call.dtype("dtype", array.dtype if promotion.is_inexact(array.dtype) else "float64")
     freedom = call.constant("ddof", 0)
     spread = Reduced(array, reduced.axes, True)
     mean = computed(frame, node, mean_of(frame, node, spread, dtype))
     distance = computed(frame, node, arithmetic(frame, node, "-", cast_array(frame, node, array, dtype), mean))
     assert isinstance(distance, ArrayValue)
-    squares = elementwise(frame, node, lambda values: promotion.binary("*", values[0], values[0]), [distance])
+    squares = elementwise(frame, node, lambda values: squared_magnitude(values[0]), [distance])
     assert isinstance(squares, ArrayValue)
+    dtype = promotion.part_type(dtype)
     totals = total(Reduced(squares, reduced.axes, reduced.keepdims), dtype)
     count = functions.apply(np.maximum, [promotion.binary("-", _count(reduced, dtype), constant(freedom)), constant(0)])
     return arithmetic(frame, node, "/", totals, count)
@@ -284,6 +293,7 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
         raise call.refusal(
             f"{call.name} over several dimensions", "name an axis, or take it of each row and then of the results"
         )
+    _refuse_complex(call, array.dtype)
     if array.dtype == "bool":
         array_of_truths = cast_array(frame, node, array, "int32")
         assert isinstance(array_of_truths, ArrayValue)

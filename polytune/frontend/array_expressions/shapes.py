@@ -6,15 +6,15 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, constant_of
-from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
+from polytune.frontend.array_expressions.sizes import always, are_equal, require, shape_text, size_text
 from polytune.frontend.array_expressions.values import ArrayValue, Shape, Subscripts
-from polytune.frontend.expression import Compare, Expression
-from polytune.frontend.frame import Frame
+from polytune.frontend.expression import Compare, Expression, Extent, ParameterValue
+from polytune.frontend.frame import Frame, Place
 from polytune.frontend.promotion import Value
 
 _REMEDY = (
-    "pass arrays whose shapes fit; an extent of 1 is stretched only where the source shows it: as A[:, None], with "
-    "keepdims=True, or as the row A[0] of an array"
+    "pass arrays whose shapes fit; an extent of 1 is stretched where it is one of an array that is passed, or where "
+    "the source shows it: as A[:, None], with keepdims=True, or as the row A[0] of an array"
 )
 
 
@@ -34,6 +34,7 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
     result: list[Expression] = []
     owners: list[Shape] = []
     for place in range(rank):
+        _require_single(frame, node, [shape[place - rank] for shape in shapes if len(shape) >= rank - place])
         chosen: Expression = ONE
         owner: Shape = ()
         for shape in shapes:
@@ -43,10 +44,36 @@ def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
             if is_one(frame, chosen):
                 chosen, owner = shape[dimension], shape
             else:
+                may_be_stretched(frame, chosen, shape[dimension])
                 agree(frame, node, chosen, shape[dimension], (owner, shape))
         result.append(chosen)
         owners.append(owner)
     return tuple(result)
+
+
+def _require_single(frame: Frame, node: ast.AST, extents: Sequence[Expression]) -> None:
+    """See to it that extents of 0 or 1, as that of A[:1], are 1 where they meet others: only then they stretch."""
+    for extent in extents:
+        others = (other for other in extents if other != extent and not is_one(frame, other))
+        differs = constant_of(extent) is None and any(not are_equal(frame, extent, other) for other in others)
+        if differs and always(frame, Compare("<=", extent, ONE)):
+            what = f"an extent of {size_text(frame.kernel, extent)}, which is 0, meets another one"
+            require(frame, node, Compare(">=", extent, ONE), what, (what,), "pass arrays that are not empty")
+
+
+def may_be_stretched(frame: Frame, left: Expression, right: Expression) -> None:
+    """Record that the meaning depends on which of two extents that meet is 1, where they are those of arguments."""
+    if not are_equal(frame, left, right):
+        places = tuple(filter(None, (_place(frame, extent) for extent in (left, right))))
+        if places:
+            frame.kernel.stretched[places] = None
+
+
+def _place(frame: Frame, extent: Expression) -> Place | None:
+    """The dimension of an argument that an extent is; None for any other."""
+    parameter = frame.kernel.parameters.get(extent.name) if isinstance(extent, ParameterValue) else None
+    source = None if parameter is None else parameter.source
+    return (source.array, source.dimension) if isinstance(source, Extent) else None
 
 
 def agree(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import islpy as isl
 
-from polytune.frontend.affine import as_condition
+from polytune.frontend.affine import NotAffineError, as_condition
 from polytune.frontend.array_expressions.affine_arithmetic import (
     ZERO,
     add,
@@ -25,6 +25,7 @@ from polytune.frontend.expression import (
     Binary,
     Compare,
     Counter,
+    Element,
     Expression,
     Extent,
     Iterator,
@@ -71,7 +72,10 @@ def always(frame: Frame, condition: Expression) -> bool:
     if decided is not None:
         return decided
     context = frame.kernel.affine.context
-    return bool(within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True))
+    try:
+        return bool(within_budget(context, OPERATIONS, lambda: violations(frame, condition).is_empty(), needed=True))
+    except NotAffineError:  # it depends on data
+        return False
 
 
 def _decided(condition: Expression) -> bool | None:
@@ -141,6 +145,13 @@ def require(
     if always(frame, condition):
         return
     kernel = frame.kernel
+    if not kernel.affine.is_condition(as_condition(condition)):
+        raise frame.source.refusal(
+            node,
+            what,
+            "sizes that depend on data must be seen to fit",
+            "slice all of the arrays by the same bounds: A[first:last] and B[first:last]",
+        )
     violated = violations(frame, condition)
     for iterator in (*frame.iterators, *kernel.affine.counters):
         position = violated.find_dim_by_name(isl.dim_type.param, iterator)
@@ -169,6 +180,8 @@ def shape_text(kernel: Kernel, shape: Shape) -> str:
 
 def size_text(kernel: Kernel, expression: Expression) -> str:
     """A number in terms of the source."""
+    if any(isinstance(part, Element) for part in walk(expression)):
+        return "an extent that depends on data"
     match expression:
         case ParameterValue(name):
             parameter = kernel.parameters.get(name)
@@ -199,6 +212,9 @@ def size_text(kernel: Kernel, expression: Expression) -> str:
 def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Expression:
     """A bound of an affine expression over all iterations of the loops around: one that depends on sizes alone."""
     expression = normal(expression)
+    most = frame.kernel.most.get(expression)
+    if most is not None:
+        return ZERO if least else greatest(frame, most)
     match expression:
         case Iterator(name) | Counter(name):
             bounds = next((each for each in frame.ranges if each.iterator == name), None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.array_expressions.affine_arithmetic import (
@@ -12,10 +12,12 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     add,
     constant_of,
     integer,
+    maximum,
     normal,
     quotient,
     subtract,
 )
+from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
@@ -30,7 +32,7 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import Value, cast
 from polytune.frontend.refusals import counted
 
 Number = Callable[[Frame, ast.expr], Value]
@@ -57,13 +59,13 @@ def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[as
     """
     axes: list[Axis] = []
     shape: list[Expression] = []
-    for item in _complete(frame, node, value, items):
+    for item in complete(frame, node, value, items):
         if item is None:
             shape.append(ONE)
             continue
         length = value.shape[len(axes)]
         if isinstance(item, ast.Slice):
-            first, step, count = _sliced(frame, item, length, number)
+            first, step, count = sliced(frame, item, length, number)
             axes.append(Axis(first, len(shape), step))
             shape.append(count)
         else:
@@ -71,7 +73,7 @@ def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[as
     return rearranged(frame.kernel, value, axes, tuple(shape), frame.source.location(node))
 
 
-def _complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr]) -> list[ast.expr | None]:
+def complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr]) -> list[ast.expr | None]:
     """The subscripts with slices for all dimensions that have none; None stands for a new dimension."""
     new = [is_none(item) or (isinstance(item, ast.Attribute) and item.attr == "newaxis") for item in items]
     ellipses = [place for place, item in enumerate(items) if is_ellipsis(item)]
@@ -112,13 +114,16 @@ def affine_number(frame: Frame, node: ast.expr, what: str, number: Number) -> Ex
 
 
 def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, number: Number) -> Expression:
-    """A single subscript; a negative constant counts from the end."""
-    subscript = affine_number(frame, node, "the subscript", number)
+    """A single subscript; a negative constant counts from the end, and so does any that depends on data."""
     length = value.shape[dimension]
+    given = with_products(frame, number(frame, node))
+    if given.is_integer and is_of_data(frame, given.expression) and is_whole(frame, value, dimension):
+        return from_either_end(given, length)
+    subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)
     if known is not None and known < 0:
         subscript = add(length, subscript)
-    if not _is_whole(frame, value, dimension):
+    if not is_whole(frame, value, dimension):
         # Accesses are checked against the array in memory, of which this is only a part.
         text = frame.source.segment(node)
         for condition, how in (
@@ -130,7 +135,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     return subscript
 
 
-def _is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
+def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
     """Whether a dimension is that of an array in memory, from end to end."""
     if value.region is None:
         return False
@@ -141,7 +146,7 @@ def _is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
     return False
 
 
-def _sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -> tuple[Expression, int, Expression]:
+def sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -> tuple[Expression, int, Expression]:
     """The first subscript of a slice, its step, and how many elements it has, as Python counts them."""
     step = 1 if node.step is None else number(frame, node.step).constant
     if not isinstance(step, int) or isinstance(step, bool) or step == 0:
@@ -152,9 +157,12 @@ def _sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -
             "which elements a slice has is affine only if its step is a constant integer, and not zero",
             "use a constant step, or pass the slice as an argument, which is a view",
         )
+    bounds = [None if bound is None or is_none(bound) else bound for bound in (node.lower, node.upper)]
+    of_data = [bound is not None and _data_bound(frame, bound, number) for bound in bounds]
+    if any(of_data):
+        return _sliced_by_data(frame, bounds, step, length, number)
     lower, upper = (
-        None if bound is None or is_none(bound) else _bound(frame, bound, length, number, forwards=step > 0)
-        for bound in (node.lower, node.upper)
+        None if bound is None else _bound(frame, bound, length, number, forwards=step > 0) for bound in bounds
     )
     if step > 0:
         first = ZERO if lower is None else greater(frame, lower, ZERO)
@@ -169,6 +177,28 @@ def _sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -
     count = extent(frame, quotient(add(distance, integer(size - 1)), size))
     # Where there are no elements the first subscript means nothing, and may be any.
     return first, step, count
+
+
+def _data_bound(frame: Frame, node: ast.expr, number: Number) -> bool:
+    value = with_products(frame, number(frame, node))
+    return value.is_integer and is_of_data(frame, value.expression)
+
+
+def _sliced_by_data(
+    frame: Frame, bounds: Sequence[ast.expr | None], step: int, length: Expression, number: Number
+) -> tuple[Expression, int, Expression]:
+    """A slice with bounds that depend on data, which have to lie in the array: its elements are tested one by one."""
+    ends: list[Expression] = [ZERO, length] if step > 0 else [subtract(length, ONE), integer(-1)]
+    for place, bound in enumerate(bounds):
+        if bound is not None and _data_bound(frame, bound, number):
+            value = cast(number(frame, bound), "int64")
+            ends[place] = captured(frame, bound, value.expression)
+        elif bound is not None:
+            ends[place] = _bound(frame, bound, length, number, forwards=step > 0)
+    distance = subtract(ends[1], ends[0]) if step > 0 else subtract(ends[0], ends[1])
+    count = normal(maximum(ZERO, quotient(add(distance, integer(abs(step) - 1)), abs(step))))
+    frame.kernel.most[count] = length
+    return ends[0], step, count
 
 
 def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, forwards: bool) -> Expression:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import islpy as isl
 import numpy as np
 
+from polytune.frontend.affine import NotAffineError
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, negated
-from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
+from polytune.frontend.array_expressions.shapes import agree, is_one, may_be_stretched, stretched
 from polytune.frontend.array_expressions.sizes import OPERATIONS, known
 from polytune.frontend.array_expressions.temporaries import (
     allocate,
@@ -29,7 +30,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import Value
+from polytune.frontend.promotion import Value, is_inexact
 
 
 def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> None:
@@ -84,7 +85,15 @@ def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -
             same = same.intersect(_within(frame, iterators, shape))
         return bool(same.is_empty())
 
-    return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    return _is_proven(frame, question)
+
+
+def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
+    """Whether isl answers a question with yes; of what depends on data nothing is proven."""
+    try:
+        return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    except NotAffineError:
+        return False
 
 
 def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand: Operand) -> None:
@@ -97,7 +106,7 @@ def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand
         isinstance(operand, Sum)
         and operand.finish is None
         and symbol in ("+", "-")
-        and not (frame.kernel.strict and operand.dtype.startswith("float"))
+        and not (frame.kernel.strict and is_inexact(operand.dtype))
     ):
         total = operand
         if symbol == "-":
@@ -155,9 +164,9 @@ def _without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) 
     missing = len(shape) - value.ndim
     for place, extent in enumerate(value.shape):
         if not is_one(frame, extent):
-            agree(
-                frame, node, extent, shape[missing + place], (value.shape, shape), "a value and what it is assigned to,"
-            )
+            wanted = shape[missing + place]
+            may_be_stretched(frame, extent, wanted)
+            agree(frame, node, extent, wanted, (value.shape, shape), "a value and what it is assigned to,")
     return value
 
 
@@ -246,7 +255,7 @@ def _is_affected(
             so_far = so_far.intersect(affine.condition(Compare("==", first, second)))
         return bool(before.is_empty())
 
-    return not within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True)
+    return not _is_proven(frame, question)
 
 
 def _where_equal(frame: Frame, left: Element, right: Element) -> isl.Set:
@@ -333,7 +342,7 @@ def _is_apart(
             same = same.intersect(_within(frame, iterators, bounds))
         return bool(same.is_empty())
 
-    return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
+    return _is_proven(frame, question)
 
 
 def element_target(frame: Frame, node: ast.AST, element: Element) -> ArrayValue:

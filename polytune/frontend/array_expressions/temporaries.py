@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, maximum, normal
 from polytune.frontend.array_expressions.sizes import at_least, greatest, loop_bound
@@ -54,7 +55,17 @@ def emit(frame: Frame, node: ast.AST, nodes: Sequence[Node]) -> None:
             "it is computed by statements that stand before this one and would always run",
             "compute it in a line of its own before, or use an if statement",
         )
-    frame.nodes.extend([_inside_statement(frame, each) for each in nodes] if frame.opaque else nodes)
+    change = _inside_statement if frame.opaque else _with_loops_of_data
+    frame.nodes.extend(change(frame, each) for each in nodes)
+
+
+def _with_loops_of_data(frame: Frame, node: Node) -> Node:
+    """The node with the loops in it that have bounds which depend on data as parts of statements."""
+    if not isinstance(node, For):
+        return node
+    if not frame.kernel.affine.is_function(node.stop):
+        return _inside_statement(frame, node)
+    return replace(node, body=tuple(_with_loops_of_data(frame, each) for each in node.body))
 
 
 def _inside_statement(frame: Frame, node: Node) -> Node:
@@ -63,7 +74,7 @@ def _inside_statement(frame: Frame, node: Node) -> Node:
         return node
     operations = [operation for each in node.body for operation in _operations(_inside_statement(frame, each))]
     counter = frame.kernel.fresh(f"{node.iterator}_inside")
-    frame.kernel.affine.counters[counter] = True
+    frame.kernel.affine.counters[counter] = frame.kernel.affine.is_function(node.stop)
     counted = {Iterator(node.iterator): Counter(counter)}
     body = tuple(moved(frame.kernel, operation, counted) for operation in operations)
     loop = Loop(counter, node.start, moved(frame.kernel, node.stop, counted), node.step, body)
@@ -103,8 +114,13 @@ def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Elem
 
 def assigned(frame: Frame, region: Region, subscripts: Subscripts, value: Value) -> Assign:
     """The assignment of a value to an element of a region."""
-    value = truth(value) if region.dtype == "bool" else number(value)
-    return Assign(element_of(frame.kernel, region, subscripts), convert(value, region.dtype))
+    return assigned_element(element_of(frame.kernel, region, subscripts), value)
+
+
+def assigned_element(element: Element, value: Value) -> Assign:
+    """The assignment of a value to an element."""
+    value = truth(value) if element.dtype == "bool" else number(value)
+    return Assign(element, convert(value, element.dtype))
 
 
 def kept(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "temporary") -> ArrayValue:

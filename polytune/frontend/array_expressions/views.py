@@ -35,8 +35,12 @@ def in_memory(kernel: Kernel, region: Region, shape: Shape, *, is_new: bool = Fa
 
 def element_of(kernel: Kernel, region: Region, subscripts: Subscripts) -> Element:
     """The element of a region at the given subscripts."""
-    indices = tuple(position(axis, subscripts) for axis in region.axes)
-    return kernel.locations.record(Element(region.array, indices, region.dtype), region.location)
+    return element_at(kernel, region, [position(axis, subscripts) for axis in region.axes])
+
+
+def element_at(kernel: Kernel, region: Region, indices: Subscripts) -> Element:
+    """The element of a region's array at subscripts of the array, which stands where the region does."""
+    return kernel.locations.record(Element(region.array, tuple(indices), region.dtype), region.location)
 
 
 def moved(kernel: Kernel, expression: Any, to: Mapping[Iterator, Expression]) -> Any:

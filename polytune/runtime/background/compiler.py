@@ -1,7 +1,9 @@
 """Compiling versions of kernels beside the application, which goes on with the best that there is.
 
-One process compiles, one version after the other, into the disk cache that the application reads.  It is started when a
-version is first wanted, ends when nothing has been wanted for a while, and never outlives the application.
+A thread of the application's translates versions (``polytune.runtime.native``), one after the other and behind the
+application's own threads; LLVM does most of that without Python's lock.  What has to be left to Numba, which holds that
+lock for seconds, is compiled by a process into the disk cache that the application reads.  The process is started when
+such a version is first wanted, ends when nothing has been wanted for a while, and never outlives the application.
 
 What cannot be shared through the disk is compiled in the application itself, and so is everything where such a process
 cannot be started.
@@ -12,18 +14,24 @@ from __future__ import annotations
 import atexit
 import os
 import queue
+import sys
 import threading
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
-from polytune.runtime.entries import is_kept
+from polytune.runtime.entries import has_address, is_kept
+from polytune.runtime.native.translation import is_enabled as translates
 
 __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
 
 _IDLE_SECONDS = 20.0
 """How long the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
+
+_NICENESS = 5
+"""How far the thread that translates stands behind the others, as the process does."""
 
 _ATTEMPTS = 2
 """How often a function may end the process before it is given up: once may be no fault of its own."""
@@ -52,7 +60,7 @@ class BackgroundCompiler:
         self.activity = 0
         self._lock = threading.Lock()
         self._failures: dict[Request, str] = {}  # of all that was asked for; empty where there is none
-        self._waiting: queue.SimpleQueue[tuple[Request, bool]] = queue.SimpleQueue()
+        self._waiting: queue.SimpleQueue[tuple[Any, Request, bool]] = queue.SimpleQueue()
         self._under_way: set[Request] = set()
         self._thread: threading.Thread | None = None
         self._is_usable = True
@@ -85,13 +93,13 @@ class BackgroundCompiler:
                 if request is not None and request not in self._failures:
                     self._failures[request] = ""
                     if not is_kept(function):
-                        self._begin(request, urgent)
+                        self._begin(function, request, urgent)
                 is_provided &= request not in self._under_way
             return is_provided
 
     def expect(self) -> None:
-        """Have the process started, as something will be wanted before long: its imports take half a second."""
-        if self._is_usable and is_enabled():
+        """Have the process started, as something will be wanted of it before long: its imports take half a second."""
+        if self._is_usable and is_enabled() and not translates():
             with self._lock:
                 self._have_thread()
 
@@ -114,13 +122,13 @@ class BackgroundCompiler:
 
     # ---- the thread that talks to the process
 
-    def _begin(self, request: Request, is_urgent: bool) -> None:
+    def _begin(self, function: Any, request: Request, is_urgent: bool) -> None:
         """Have a function compiled; the lock is held."""
         if not self._have_thread():
             return
         self.activity += not self._under_way
         self._under_way.add(request)
-        self._waiting.put((request, is_urgent))
+        self._waiting.put((function, request, is_urgent))
 
     def _have_thread(self) -> bool:
         """Whether there is a thread that talks to the process, started now if need be; the lock is held."""
@@ -135,21 +143,25 @@ class BackgroundCompiler:
 
     def _work(self) -> None:
         """Do what is asked for, until there has been nothing for a while."""
-        try:
-            self._started_process()
-        except WorkerError:
-            self._is_usable = False
+        if not translates():
+            try:
+                self._started_process()
+            except WorkerError:
+                self._is_usable = False
         while True:
             try:
-                request, is_urgent = self._waiting.get(timeout=self._idle_seconds)
+                function, request, is_urgent = self._waiting.get(timeout=self._idle_seconds)
             except queue.Empty:
                 if self._has_rest():
                     return
                 continue
-            failure = self._compile(request, is_urgent)
+            if not is_urgent:
+                _stand_behind()
+            is_translated = has_address(function)
+            failure = "" if is_translated else self._compile(request, is_urgent)
             with self._lock:
                 # A process that has never done anything right is no reason to do without a version.
-                self._is_usable &= self._has_answered
+                self._is_usable &= is_translated or self._has_answered
                 self._failures[request] = failure if self._is_usable else ""
                 self._under_way.discard(request)
                 self.activity += not self._under_way
@@ -166,7 +178,7 @@ class BackgroundCompiler:
         return True
 
     def _compile(self, request: Request, is_urgent: bool) -> str:
-        """Have a function compiled; why it cannot be, or nothing."""
+        """Have a function compiled by the process; why it cannot be, or nothing."""
         failure = ""
         for _ in range(_ATTEMPTS):
             try:
@@ -206,6 +218,13 @@ class BackgroundCompiler:
                 self._process = None
             raise
         return process
+
+
+def _stand_behind() -> None:
+    """Give this thread a lower priority than the application's others, where threads have one each."""
+    if sys.platform.startswith("linux"):
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
 
 
 def is_enabled() -> bool:

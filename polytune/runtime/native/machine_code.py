@@ -2,26 +2,50 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Collection
 from functools import cache
+from typing import Any
 
 from llvmlite import binding, ir
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
 from polytune.runtime.native.kinds import NotNativeError
+from polytune.runtime.native.vector_mathematics import library, with_vector_forms
 
 __all__ = ["host", "load", "object_code"]
 
 _LOCK = threading.RLock()
-"""LLVM's engine, and its reading of text, are one thread's at a time."""
+"""LLVM is one thread's at a time, and nobody's while the process forks: its own locks would be held for ever there."""
+
+
+def _locks() -> list[Any]:
+    """What has to be held while the process forks: this file's lock, and llvmlite's, which is held for each call, also
+    where an object of LLVM's is thrown away."""
+    of_llvmlite = getattr(binding.ffi.lib, "_lock", None)
+    return [_LOCK] if of_llvmlite is None else [_LOCK, of_llvmlite]
+
+
+def _hold() -> None:
+    for lock in _locks():
+        lock.__enter__()
+
+
+def _release() -> None:
+    for lock in reversed(_locks()):
+        lock.__exit__(None, None, None)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
 
 
 @cache
 def host() -> str:
-    """The processor that code is made for, with what it can do."""
-    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {_features()}"
+    """The processor that code is made for, with what it can do, and the library of vector forms that is linked."""
+    return f"{binding.get_process_triple()} {binding.get_host_cpu_name()} {_features()} {library()}"
 
 
 @cache
@@ -65,17 +89,26 @@ def object_code(module: ir.Module, fastmath: Collection[str]) -> bytes:
         machine = _machine()
         module.triple = binding.get_process_triple()
         module.data_layout = str(machine.target_data)
-        try:
-            parsed = binding.parse_assembly(str(module))
-            parsed.verify()
-        except RuntimeError as error:
-            raise NotNativeError(str(error)) from error
+    text = str(module)
+    with _LOCK:
+        if fastmath:
+            text = with_vector_forms(text, _features())
+        return _optimised(text, machine)
+
+
+def _optimised(text: str, machine: binding.TargetMachine) -> bytes:
+    """Object code of a module's text."""
+    try:
+        parsed = binding.parse_assembly(text, binding.create_context())
+        parsed.verify()
+    except RuntimeError as error:
+        raise NotNativeError(str(error)) from error
     _require_symbols(parsed)
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     builder = binding.create_pass_builder(machine, options)
     builder.getModulePassManager().run(parsed, builder)
-    return machine.emit_object(parsed)
+    return bytes(machine.emit_object(parsed))
 
 
 _IMPLIED = ("memcpy", "memmove", "memset")
@@ -113,6 +146,7 @@ def load(code: bytes, symbol: str) -> int:
         NotNativeError: it is not there.
     """
     with _LOCK:
+        library()
         engine = _engine()
         engine.add_object_file(binding.ObjectFileRef.from_data(code))
         engine.finalize_object()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import threading
 import weakref
 from collections.abc import Collection
 from pathlib import Path
@@ -21,7 +22,7 @@ from polytune.runtime.native.machine_code import host, load, object_code
 from polytune.runtime.native.source import lines_of, parsed
 from polytune.version import __version__
 
-__all__ = ["address_of", "is_at_hand", "is_enabled"]
+__all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
 _FORMAT = "1"
 """Changes with the translation, of the same text."""
@@ -48,12 +49,21 @@ class _Function:
         digest = hashlib.sha256("\n".join(facts).encode()).hexdigest()[:32]
         self._symbol = f"polytune_{digest}"
         self._name = f"{plain.__name__[:80]}-{digest}"
+        self._lock = threading.RLock()
+        """Two threads that want the same code make it once."""
         self._address: int | None = None
         self._refusal: NotNativeError | None = None
 
     @property
+    def may_be_translated(self) -> bool:
+        """Whether it has not been refused."""
+        return self._refusal is None
+
+    @property
     def is_kept(self) -> bool:
-        """Whether there is object code on disk."""
+        """Whether there is object code in memory, or on disk."""
+        if self._address is not None:
+            return True
         return self._folder is not None and is_kept(self._folder, self._name)
 
     def address(self) -> int:
@@ -62,16 +72,17 @@ class _Function:
         Raises:
             NotNativeError: it is Numba's.
         """
-        if self._refusal is not None:
-            raise self._refusal
-        if self._address is None:
-            try:
-                with collector_paused():
-                    self._address = self._made()
-            except NotNativeError as refusal:
-                self._refusal = refusal
-                raise
-        return self._address
+        with self._lock:
+            if self._refusal is not None:
+                raise self._refusal
+            if self._address is None:
+                try:
+                    with collector_paused():
+                        self._address = self._made()
+                except NotNativeError as refusal:
+                    self._refusal = refusal
+                    raise
+            return self._address
 
     def _made(self) -> int:
         code = None if self._folder is None else kept(self._folder, self._name)
@@ -98,6 +109,10 @@ def _meant(plain: FunctionType) -> list[str]:
 
 _known: weakref.WeakKeyDictionary[Any, _Function] = weakref.WeakKeyDictionary()
 
+if hasattr(os, "register_at_fork"):
+    # Locks may be held by threads that a forked process does not have.
+    os.register_at_fork(after_in_child=_known.clear)
+
 
 def _described(function: Any) -> _Function:
     if function not in _known:
@@ -117,6 +132,11 @@ def address_of(function: Any) -> int:
     if not is_enabled():
         raise NotNativeError("POLYTUNE_NATIVE is off")
     return _described(function).address()
+
+
+def is_translatable(function: Any) -> bool:
+    """Whether nothing is known that would leave a function to Numba."""
+    return is_enabled() and _described(function).may_be_translated
 
 
 def is_at_hand(function: Any) -> bool:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from polytune.errors import SourceLocation
-from polytune.frontend.expression import Checked, Element, Loop, Operation, walk
+from polytune.frontend.bits import OPERATORS as BITS
+from polytune.frontend.expression import Binary, Checked, Element, Loop, Operation, walk
 from polytune.frontend.scop import Scop
 
 _TYPES = ("int32", "int64", "float32", "float64")
@@ -30,6 +31,8 @@ def _obstacle(operation: Operation) -> str | None:
     for part in walk(operation):
         if isinstance(part, Loop):
             return "a loop whose iterations depend on data"
+        if isinstance(part, Binary) and part.operator in BITS:
+            return "an operation on bits"
         if isinstance(part, Checked):
             return "a subscript that depends on data"
         if isinstance(part, Element) and any(isinstance(s, Element) for each in part.subscripts for s in walk(each)):

@@ -56,6 +56,12 @@ class Processes:
         return "signal 9"
 
 
+@pytest.fixture(autouse=True)
+def left_to_numba(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here nothing is translated, and so all is compiled by processes."""
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")
+
+
 @pytest.fixture
 def processes(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Processes]:
     def make(*answers: Answer | WorkerError) -> Processes:

@@ -1,0 +1,142 @@
+"""Subscripts that are arrays of integers: elements gathered from an array, and scattered to one."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
+from polytune.frontend.array_expressions.data_subscripts import from_either_end
+from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
+from polytune.frontend.array_expressions.shapes import broadcast, stretched
+from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
+from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
+from polytune.frontend.array_expressions.views import element_at
+from polytune.frontend.expression import Element, Expression, Iterator, walk
+from polytune.frontend.frame import Frame
+from polytune.frontend.program import Node
+from polytune.frontend.promotion import INTEGERS, Value
+
+Evaluate = Callable[[Frame, ast.expr], Operand]
+Number = Callable[[Frame, ast.expr], Value]
+
+
+@dataclass(frozen=True)
+class Gathered:
+    """The elements that a subscript with arrays of integers selects.
+
+    Attributes:
+        base: the array that they are elements of.
+        shape: that of the selection.
+        subscripts: those of the base, of subscripts of the selection.
+    """
+
+    base: ArrayValue
+    shape: Shape
+    subscripts: Callable[[Subscripts], list[Expression]]
+
+    def value(self) -> ArrayValue:
+        """The elements as an array."""
+        base = self.base
+        return ArrayValue(self.shape, base.dtype, lambda subscripts: base.at(self.subscripts(subscripts)))
+
+
+def gathered(
+    frame: Frame, node: ast.Subscript, base: ArrayValue, items: list[ast.expr], evaluate: Evaluate, number: Number
+) -> Gathered:
+    """``base[items]``, where some items are arrays of integers.
+
+    As in NumPy, these and single integers are stretched to one shape, the dimensions of which stand in the place of
+    theirs if these are neighbours, and else first.
+
+    Raises:
+        UnsupportedSourceError: an item is an array of anything else.
+    """
+    parts = complete(frame, node, base, items)
+    places: dict[int, ArrayValue] = {}  # the arrays by the dimensions that they select from
+    slices: dict[int, tuple[Expression, int, int]] = {}  # the first subscript, the step, and the number of the result's
+    order: list[tuple[int | None, Expression | None]] = []  # per item the dimension of the base and a slice's extent
+    dimension = 0
+    for item in parts:
+        if item is None:
+            order.append((None, ONE))
+            continue
+        if isinstance(item, ast.Slice):
+            first, step, count = sliced(frame, item, base.shape[dimension], number)
+            slices[dimension] = (first, step, len(order))
+            order.append((dimension, count))
+        else:
+            places[dimension] = _index_array(frame, item, evaluate)
+            order.append((dimension, None))
+        dimension += 1
+    if any(not is_whole(frame, base, place) for place in places):
+        base = kept(frame, node, base)  # numbers are tested against the array in memory
+    own = broadcast(frame, node, [array.shape for array in places.values()])
+    arrays = {place: stretched(frame, array, own) for place, array in places.items()}
+    at = [position for position, (_, count) in enumerate(order) if count is None]
+    together = at == list(range(at[0], at[-1] + 1))
+    before = [position for position in range(len(order)) if position not in at and together and position < at[0]]
+    after = [position for position in range(len(order)) if position not in at and position not in before]
+    extents = [count for _, count in order]
+    shape = tuple(extent for p in before if (extent := extents[p]) is not None)
+    shape += own + tuple(extent for p in after if (extent := extents[p]) is not None)
+    result_of = {position: number for number, position in enumerate(before)}
+    result_of |= {position: len(before) + len(own) + number for number, position in enumerate(after)}
+
+    def subscripts(given: Subscripts) -> list[Expression]:
+        selected = list(given[len(before) : len(before) + len(own)])
+        found: list[Expression] = []
+        for place in range(base.ndim):
+            if place in arrays:
+                found.append(from_either_end(arrays[place].at(selected), base.shape[place]))
+            else:
+                first, step, position = slices[place]
+                found.append(add(first, given[result_of[position]], step))
+        return found
+
+    return Gathered(base, shape, subscripts)
+
+
+def _index_array(frame: Frame, node: ast.expr, evaluate: Evaluate) -> ArrayValue:
+    index = as_array(computed(frame, node, evaluate(frame, node)))
+    if index.dtype not in INTEGERS:
+        raise frame.source.refusal(
+            node,
+            f"elements selected by an array of {index.dtype}",
+            "which elements are accessed is said by integers, or by one mask for all dimensions",
+            "convert it: index.astype(np.int64); for several masks, use np.where or a loop",
+        )
+    return index
+
+
+def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symbol: str | None) -> None:
+    """``A[index] = value``, or with a ``symbol`` ``A[index] symbol= value``: of several values for one element, the
+    last one stays.
+
+    Raises:
+        UnsupportedSourceError: what is subscripted is no array in memory, or the shapes do not fit.
+    """
+    region = target.base.region
+    if region is None:
+        raise frame.source.refusal(
+            node,
+            "an assignment to elements of a result",
+            "what is computed is in no array that could be changed",
+            "give the result a name, and assign to elements of that",
+        )
+    new = computed(frame, node, arithmetic(frame, node, symbol, target.value(), value) if symbol else value)
+    array = as_array(new)
+    broadcast(frame, node, [target.shape, array.shape])
+    probe = [Iterator(frame.kernel.fresh("point")) for _ in array.shape]
+    reads = [part for part in walk(array.at(probe).expression) if isinstance(part, Element)]
+    if any(part.array == region.array for part in reads):
+        array = kept(frame, node, array)  # everything is read before anything is written
+    array = stretched(frame, array, target.shape)
+
+    def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
+        element = element_at(frame.kernel, region, target.subscripts(iterators))
+        return (perform(frame, node, assigned_element(element, array.at(iterators))),)
+
+    emit(frame, node, over(frame, node, target.shape, body))

@@ -1,0 +1,61 @@
+"""Operations on the bits of integers and truth values: ``& | ^ ~ << >>``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from polytune.frontend.expression import Binary, Constant, walk
+from polytune.frontend.promotion import (
+    INTEGERS,
+    Value,
+    binary,
+    compare,
+    constant,
+    logical,
+    negate,
+    negation,
+    number,
+)
+
+OPERATORS = ("&", "|", "^", "<<", ">>")
+
+
+def bits(symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right``; of two truth values ``& | ^`` give one."""
+    if left.dtype == right.dtype == "bool":
+        if symbol == "^":
+            return compare("!=", number(left), number(right))
+        if symbol in ("&", "|"):
+            return logical("and" if symbol == "&" else "or", [left, right])
+    return binary(symbol, number(left), number(right))
+
+
+def inverted(value: Value) -> Value:
+    """``~value``; ``not value`` of a NumPy truth value."""
+    return negation(value) if value.dtype == "bool" else binary("-", negate(value), constant(1))
+
+
+def affine_form(symbol: str, left: Value, right: Value) -> Value | None:
+    """An operation on an integer of 64 bits and a constant as arithmetic, of which affine functions are made: a shift
+    as a product or quotient, the lowest bits as a remainder.  None for any other."""
+    amount = right.constant
+    if left.dtype != "int64" or not isinstance(amount, int) or isinstance(amount, bool):
+        return None
+    if symbol in ("<<", ">>") and 0 <= amount < 62:
+        return binary("*" if symbol == "<<" else "//", left, constant(2**amount))
+    if symbol == "&" and amount > 0 and amount & (amount + 1) == 0:
+        return binary("%", left, constant(amount + 1))
+    return None
+
+
+def obstacle(node: Any) -> tuple[str, str, str] | None:
+    """What is wrong with the first operation on bits of no integers in an expression or operation, why, and what to do;
+    None where there is none."""
+    for part in walk(node):
+        match part:
+            case Binary(operator, _, _, dtype) if operator in OPERATORS and dtype not in INTEGERS:
+                why = "only integers of types that have one in common, and truth values, have bits"
+                return f"{operator} of numbers of {dtype}", why, "convert them: int(x), or A.astype(np.int64)"
+            case Binary("<<" | ">>" as operator, _, Constant(int(amount))) if amount < 0:
+                return f"{operator} by a negative number", "Python raises an error here", "shift the other way"
+    return None
