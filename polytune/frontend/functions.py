@@ -141,6 +141,8 @@ def apply(function: Any, arguments: list[Value]) -> Value:
         raise ArityError(f"takes {wanted}, not {len(arguments)}")
     if function in _OF_TRUTHS and all(argument.dtype == "bool" for argument in arguments):
         return logical(_OF_TRUTHS[function], arguments)
+    if function in (abs, np.abs) and arguments[0].dtype == "bool":
+        return arguments[0]
     keeps_truth = function in (bool, np.bool_, np.invert) or function in _BITS
     value = build([argument if keeps_truth else number(argument) for argument in arguments])
     # Whatever NumPy's functions compute of Python's numbers has a type of NumPy's.

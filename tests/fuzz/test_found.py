@@ -23,7 +23,7 @@ PASSING = {
         (("A", "np.arange(-3, 4, dtype=np.int8)"), ("B", "np.arange(5, dtype=np.uint16)")),
     ),
     "arithmetic of truth values": (
-        "return np.add(A, B), np.multiply(A, B), np.maximum(A, B), np.minimum(A, A[0])",
+        "return np.add(A, B), np.multiply(A, B), np.maximum(A, B), np.minimum(A, A[0]), abs(A), abs(A[1])",
         (("A", "np.arange(5) > 2"), ("B", "np.arange(5) % 2 > 0")),
     ),
     "functions of Python's numbers have NumPy's types": (
