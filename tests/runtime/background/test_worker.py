@@ -203,7 +203,7 @@ until(lambda: background.activity % 2 == 1 and background._process is not None)
 """
 
 
-def run_application(folder: Path, program: str, **environment: str) -> subprocess.CompletedProcess[str]:
+def run_application(folder: Path, program: str) -> subprocess.CompletedProcess[str]:
     """Run an application that is compiling in the background when ``program`` begins."""
     script = folder / "application.py"
     script.write_text(APPLICATION + textwrap.dedent(program))
@@ -212,7 +212,7 @@ def run_application(folder: Path, program: str, **environment: str) -> subproces
         "POLYTUNE_CACHE_DIR": str(folder / "kept"),
         "PYTHONPATH": str(ROOT),
         "NUMBA_NUM_THREADS": "1",  # so that the process has a core, however few there are
-        **environment,
+        "POLYTUNE_NATIVE": "0",  # else there would be no process
     }
     return subprocess.run(
         [sys.executable, str(script)], capture_output=True, text=True, timeout=500, env=surroundings, cwd=folder
@@ -283,7 +283,6 @@ def test_nothing_of_what_is_compiled_beside_it_is_charged_to_a_call(tmp_path):
         functions = {v.name: v.function for v in sweep.generated(3, a, b).module.VERSIONS}
         print(json.dumps([len(functions[name].stats.cache_misses) for name in seen]))
         """,
-        POLYTUNE_NATIVE="0",  # Numba counts what it compiles
     )
     assert ran.stderr == ""
     misses = json.loads(ran.stdout)
