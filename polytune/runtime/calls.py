@@ -161,7 +161,7 @@ class CallableKernel(TunableKernel):
             self._learn(
                 case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
             )
-            if tuner.settled is configuration and not disturbed:
+            if tuner.steady is configuration and not disturbed:
                 self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 

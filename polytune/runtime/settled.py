@@ -1,4 +1,5 @@
-"""Calls whose tuner has settled, of arrays that were seen before: the way from the call to the compiled code is short.
+"""Calls of which it is known what they run, of arrays that were seen before: the way from the call to the compiled code
+is short.  It is known while the tuner has settled, and while it tries nothing.
 
 All checks of a call are functions of its arrays' types, addresses, shapes, strides and flags, and of the values of its
 integers.  Where these are what they were when the checks were passed, they are passed again.
@@ -55,7 +56,7 @@ class _SettledCall:
         """Make the call, unless something is not as it was; whether it was made."""
         tuner, configuration, activity = self._tuner, self._configuration, background.activity
         if (
-            tuner.settled is not configuration
+            tuner.steady is not configuration
             or activity % 2
             or are_arrays_resident()
             or current_threads() != self._threads
@@ -75,8 +76,10 @@ class _SettledCall:
         start = time.perf_counter()
         self._run.run(context)
         seconds = time.perf_counter() - start
-        if background.activity == activity:
+        if background.activity == activity and tuner.settled is configuration:
             tuner.report_settled(configuration, seconds)
+        elif background.activity == activity:
+            tuner.report(configuration, seconds)
         else:
             tuner.report(configuration, seconds, disturbed=True)
         return True
@@ -107,7 +110,7 @@ class SettledCalls:
         threads: int,
     ) -> None:
         """Take in a call that has been made the long way; the second time it is kept."""
-        if tuner.settled is not configuration or not generated.can_bind(configuration) or invocation.residences:
+        if tuner.steady is not configuration or not generated.can_bind(configuration) or invocation.residences:
             return
         values, places = invocation.values, tuple(generated.array_positions)
         if not all(type(values[place]) in (np.ndarray, np.memmap) for place in places) or not can_compare():

@@ -9,6 +9,7 @@ from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Choosing"]
 
+_REST = 16  # calls after which it is asked again whether something may be tried
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 
 
@@ -22,11 +23,14 @@ class Choosing(OnlineState):
             if first is not None:
                 return first
         best = search.best
+        self._resting = None
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
-        elif best is not None and (self._objection() is not None or self._is_to_show_the_slowdown()):
+        elif best is not None and self._objection() is not None:
+            return self._rest(best[0])
+        elif best is not None and self._is_to_show_the_slowdown():
             return self._pause(best[0])
         configuration = self._proposal(is_ready)
         if search.converged:
@@ -38,7 +42,7 @@ class Choosing(OnlineState):
             objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
             if objection is not None and (configuration != best[0] or search.is_racing):
                 self._refused_for_now = objection
-                return self._pause(best[0])
+                return self._rest(best[0])
             if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
                 return configuration  # its turn in a race, or nothing else may be tried for now
             if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
@@ -66,6 +70,13 @@ class Choosing(OnlineState):
         return disturbance.is_on and (
             self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
         )
+
+    def _rest(self, best: Configuration) -> Configuration:
+        """Run the best in the next calls, too: what may not be tried now may not be tried right after it either, and to
+        ask again takes longer than a short call."""
+        if not self._disturbance.is_on:
+            self._resting, self._calls_of_rest = best, _REST
+        return self._pause(best)
 
     def _pause(self, best: Configuration) -> Configuration:
         """Run the best, whatever was asked for."""

@@ -33,6 +33,13 @@ class Learning(OnlineState):
                 self._compare_default(now)
             ledger.compare(None if is_best else seconds, now[1])
 
+    def _rested(self, *, disturbed: bool) -> None:
+        """Count a call in which nothing was asked; something is asked again once what runs is not the best any more."""
+        self._calls_of_rest -= 1
+        best = self._search.best
+        if disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:
+            self._resting = None
+
     def _compare_default(self, best: tuple[Configuration, float]) -> None:
         """Note how many times longer than the best the default takes, as both have been measured now."""
         default = self._search.measurements.get(self._default)

@@ -213,6 +213,8 @@ class OnlineTuner(Choosing, Learning):
                 ledger.compare(None, self._reference)
                 if self._drift.observe(seconds, self._reference):
                     self._reopen()
+            if self._resting is not None:
+                self._rested(disturbed=disturbed)
             self._log.count()
             ledger.calls += 1
             ledger.total_seconds += seconds
@@ -348,6 +350,12 @@ class OnlineTuner(Choosing, Learning):
     def settled(self) -> Configuration | None:
         """The configuration that every call runs; None while the tuner has not settled."""
         return self._settled
+
+    @property
+    def steady(self) -> Configuration | None:
+        """The configuration that the next call runs, whoever asks: the one that the tuner has settled on, or the best
+        one known, while nothing else may be tried; None where that has to be asked."""
+        return self._settled or self._resting
 
     @property
     def converged(self) -> bool:

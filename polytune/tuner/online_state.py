@@ -53,6 +53,8 @@ class OnlineState:
         self._persistence: Persistence | None = None
         self._settled: Configuration | None = None  # what every call runs
         self._reference = 0.0  # what that took when it was settled on
+        self._resting: Configuration | None = None  # what the next calls run, as nothing may be tried for now
+        self._calls_of_rest = 0  # how many of them are left
         self._trial: Configuration | None = None  # that is under way
         self._choices_since_trial = 0
         self._previous: Configuration | None = None  # what the last call ran

@@ -366,3 +366,14 @@ def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
         gather(x, index, y)
     with pytest.raises(AssertionError, match="positive"):
         double(x, y)
+
+
+def test_calls_go_the_short_way_while_nothing_may_be_tried(tmp_path, made):
+    kernel = polytune.Kernel(added, background=False, budget="0.001 %")
+    kernel._store = Store(tmp_path / "history.sqlite")
+    given = arrays()
+    for _ in range(60):
+        check(kernel, *given, 2.0, 2)
+    tuner = kernel.tuner(*given, 2.0, 2)
+    assert tuner.settled is None and tuner.statistics().calls == 60
+    assert made.count(True) >= 40 and made[-20:].count(False) in (1, 2), "it is asked now and then what may be tried"

@@ -323,3 +323,33 @@ def test_calls_of_what_was_settled_on_can_be_reported_the_short_way():
                 break
     assert one.statistics() == other.statistics()
     assert one.statistics().reopened == 1
+
+
+def test_it_says_what_runs_next_while_nothing_may_be_tried():
+    tuner, best = OnlineTuner(SPACE, budget="0.001 %"), None
+    steady = []
+    for _ in range(100):
+        configuration = tuner.choose()
+        best = tuner.best[0] if tuner.best is not None else configuration
+        assert tuner.steady in (None, configuration)
+        steady.append(tuner.steady is not None)
+        tuner.report(configuration, 1e-3 if configuration == best else 2e-3)
+    assert sum(steady) > 80 and tuner.settled is None
+
+
+def test_it_asks_again_after_some_calls():
+    tuner = OnlineTuner(SPACE, budget="0.001 %")
+    tuner.report(tuner.choose(), 1e-3)
+    while tuner.steady is None:
+        configuration = tuner.choose()
+        if tuner.steady is None:
+            tuner.report(configuration, 1e-3)
+    calls, before = 0, tuner.steady
+    while tuner.steady is not None:
+        assert tuner.steady is before
+        tuner.report(before, 1e-3)
+        calls += 1
+    assert 2 <= calls <= 100
+    tuner.choose()
+    tuner.report(before, 1e-3, disturbed=True)
+    assert tuner.steady is None
