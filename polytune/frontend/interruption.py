@@ -5,9 +5,9 @@ hundred thousand of them have taken six seconds.  isl holds Python's lock while 
 stop it.  A timer of the system (``timer_create``, POSIX.1-2017) can: when it expires, the C library calls
 ``isl_ctx_abort`` in a thread of its own, and isl's next operation fails.
 
-The address of isl's context is found in the object of islpy that holds it, and is believed only where isl, asked about
-the context at that address, knows the greatest number of operations that islpy has set.  Where there is no such timer
-(only Linux has one and ``/proc``), or the address is not found, operations alone bound the work.
+The address of isl's context is found in the object of islpy that holds it, and is believed only where the greatest
+number of operations, which islpy sets, is where isl keeps it.  Where there is no such timer (only Linux has one and
+``/proc``), or the address is not found, operations alone bound the work.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _CALL_IN_A_THREAD = 2
 """``SIGEV_THREAD``: the C library calls a function when the timer expires."""
 
 _CONTEXT_BYTES = 1024
-"""How many bytes behind an address have to be memory for it to be isl's context's."""
+"""How many bytes of a context are looked at."""
 
 
 _bounded = threading.local()
@@ -65,10 +65,9 @@ def interrupted_after(context: isl.Context, seconds: float) -> Iterator[None]:
 class _Timers:
     """The system's timers that abort what isl does."""
 
-    def __init__(self, library: ctypes.CDLL, system: ctypes.CDLL):
+    def __init__(self, library: ctypes.CDLL, system: ctypes.CDLL, offset: int):
         self._abort = ctypes.cast(library.isl_ctx_abort, ctypes.c_void_p).value
-        self._operations = library.isl_ctx_get_max_operations
-        self._operations.argtypes, self._operations.restype = (ctypes.c_void_p,), ctypes.c_ulong
+        self._offset = offset
         self._system = system
 
     def start(self, address: int, seconds: float) -> ctypes.c_void_p | None:
@@ -105,6 +104,9 @@ class _Timers:
         try:
             with open("/proc/self/mem", "rb", buffering=0) as memory:
                 inside = _words(memory.fileno(), id(context), type(context).__basicsize__)[2:]
+                # Where what an object stands for is near it, nanobind keeps how far away instead of an address.
+                near = [id(context) + (word + 2**31) % 2**32 - 2**31 for word in inside[:1]]
+                inside = [*inside, *near]
                 for address in (*inside, *(word for each in inside for word in _words(memory.fileno(), each, 8))):
                     if self._is_context(memory.fileno(), address, context):
                         return address
@@ -115,18 +117,44 @@ class _Timers:
         return None
 
     def _is_context(self, memory: int, address: int, context: isl.Context) -> bool:
-        """Whether isl, asked about the context at an address, knows what islpy sets in a context.
+        """Whether what islpy sets in a context stands where it would if the context lay at an address.
 
-        isl reads one word at a fixed place behind the address, which has to be memory.  That the value is somewhere
-        behind the address would not do: the object that holds the context's address may lie just before the context.
+        That it stands somewhere behind the address would not do: the object that holds the context's address may lie
+        just before the context.  Nothing but the system reads at the address, which may be no memory.
         """
-        if len(_bytes(memory, address, _CONTEXT_BYTES)) < _CONTEXT_BYTES:
-            return False
-        for operations in (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9):
+        for operations in _NUMBERS:
             context.set_max_operations(operations)
-            if self._operations(address) != operations:
+            if _words(memory, address + self._offset, 8) != [operations]:
                 return False
         return True
+
+
+_NUMBERS = (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9)
+"""Numbers of operations that nothing else in memory is."""
+
+
+def _offset(library: ctypes.CDLL) -> int | None:
+    """How far behind the address of a context isl keeps its greatest number of operations, as a context that is made
+    for it shows; None where that is not to be seen."""
+    library.isl_ctx_alloc.restype = ctypes.c_void_p
+    library.isl_ctx_free.argtypes = (ctypes.c_void_p,)
+    library.isl_ctx_set_max_operations.argtypes = (ctypes.c_void_p, ctypes.c_ulong)
+    context = library.isl_ctx_alloc()
+    if not context:
+        return None
+    places: set[int] | None = None
+    try:
+        with open("/proc/self/mem", "rb", buffering=0) as memory:
+            for operations in _NUMBERS:
+                library.isl_ctx_set_max_operations(context, operations)
+                words = _words(memory.fileno(), context, _CONTEXT_BYTES)
+                found = {8 * number for number, word in enumerate(words) if word == operations}
+                places = found if places is None else places & found
+    except OSError:
+        return None
+    finally:
+        library.isl_ctx_free(context)
+    return places.pop() if places and len(places) == 1 else None
 
 
 class _Duration(ctypes.Structure):
@@ -164,8 +192,9 @@ def _timers() -> _Timers | None:
             files = {line.split(maxsplit=5)[-1].strip() for line in mapped if "isl" in line and ".so" in line}
         for file in sorted(files):
             library = ctypes.CDLL(file)
-            if hasattr(library, "isl_ctx_get_max_operations") and hasattr(system, "timer_create"):
-                return _Timers(library, system)
+            if hasattr(library, "isl_ctx_abort") and hasattr(system, "timer_create"):
+                offset = _offset(library)
+                return None if offset is None else _Timers(library, system, offset)
     except OSError:
         return None
     return None
