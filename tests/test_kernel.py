@@ -300,16 +300,16 @@ def test_version_that_does_not_compile_is_replaced(monkeypatch: pytest.MonkeyPat
         for i in range(len(A)):
             A[i] = A[i] * 2.0
 
-    compile_for = generated_module.compile_for
+    entry_of = generated_module.entry_of
     tried: list[str] = []
 
-    def failing(function: Any, types: Any) -> None:
+    def failing(function: Any, words: int) -> int:
         tried.append(function.__name__)
         if function.__name__ != "run_source":
             raise CompilationError(f"{function.__name__} is too hard")
-        compile_for(function, types)
+        return entry_of(function, words)
 
-    monkeypatch.setattr(generated_module, "compile_for", failing)
+    monkeypatch.setattr(generated_module, "entry_of", failing)
     values = np.ones(4)
     for call in range(1, 6):
         doubled(values)
@@ -324,10 +324,10 @@ def test_kernel_of_which_no_version_compiles(monkeypatch: pytest.MonkeyPatch) ->
         for i in range(len(A)):
             A[i] = A[i] * 3.0
 
-    def failing(function: Any, types: Any) -> None:
+    def failing(function: Any, words: int) -> int:
         raise CompilationError(f"{function.__name__} is too hard")
 
-    monkeypatch.setattr(generated_module, "compile_for", failing)
+    monkeypatch.setattr(generated_module, "entry_of", failing)
     A = np.ones(4)
     for _ in range(2):
         with pytest.raises(CompilationError):
@@ -377,6 +377,7 @@ print(sum(function.stats.cache_hits.values()), sum(function.stats.cache_misses.v
 
 def test_second_process_neither_analyses_nor_compiles(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path))
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")  # Numba counts what it compiles
     counts = []
     for again in (False, True):
         program = CHILD.format(again=again).replace("polytune.kernel.Kernel", "sys.modules['polytune.kernel'].Kernel")
@@ -428,6 +429,7 @@ def heavy(u: np.ndarray, v: np.ndarray, steps: int) -> None:
 
 def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """And each call is right, whichever version runs it."""
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")  # else everything is quick to compile
     kernel = polytune.Kernel(heavy)
     kernel._store = Store(tmp_path)
     rng = np.random.default_rng(0)
@@ -455,6 +457,7 @@ def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatc
 
 
 def test_calls_with_much_to_do_wait_for_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("POLYTUNE_NATIVE", "0")
     generated = polytune.Kernel(heavy).generated(np.zeros((9, 9)), np.zeros((9, 9)), 1)
     monkeypatch.setattr(generated, "preparation", lambda configuration: None)  # nothing is on disk
     assert generated.opening(generated.space.default(), (300, 300, 50)) is not None

@@ -66,6 +66,11 @@ def convert_expression(expression: isl.AstExpr) -> Expression:
     if kind == isl.ast_expr_type.id:
         return Iterator(expression.id_get_id().get_name())
     operator = _operator(expression)
+    if operator in _LOGIC:
+        return Logical(
+            _LOGIC[operator],
+            tuple(convert_condition(expression.op_get_arg(k)) for k in range(expression.op_get_n_arg())),
+        )
     operands = [convert_expression(expression.op_get_arg(k)) for k in range(expression.op_get_n_arg())]
     if operator in _ARITHMETIC:
         return reduce(lambda left, right: Binary(_ARITHMETIC[operator], left, right, "int64"), operands)
@@ -73,11 +78,16 @@ def convert_expression(expression: isl.AstExpr) -> Expression:
         return Unary("-", operands[0], "int64")
     if operator in _COMPARISONS:
         return Compare(_COMPARISONS[operator], operands[0], operands[1])
-    if operator in _LOGIC:
-        return Logical(_LOGIC[operator], tuple(operands))
     if operator in ("select", "cond"):
-        return Select(operands[0], operands[1], operands[2], "int64")
+        return Select(convert_condition(expression.op_get_arg(0)), operands[1], operands[2], "int64")
     raise AssertionError(f"isl made an AST expression of a kind that is never asked for: {expression.to_C_str()}")
+
+
+def convert_condition(expression: isl.AstExpr) -> Expression:
+    """A condition, which isl writes as a number where it is always so, or never."""
+    if expression.get_type() == isl.ast_expr_type.int:
+        return Constant(bool(expression.int_get_val().to_python()), "bool")
+    return convert_expression(expression)
 
 
 def convert_node(node: isl.AstNode, scop: Scop) -> Node:
@@ -88,7 +98,7 @@ def convert_node(node: isl.AstNode, scop: Scop) -> Node:
         if kind == "for_":
             return _convert_loop(node, convert)
         if kind == "if_":
-            condition = convert_expression(node.if_get_cond())
+            condition = convert_condition(node.if_get_cond())
             otherwise = convert(node.if_get_else_node()) if node.if_has_else_node() else None
             return If(condition, convert(node.if_get_then_node()), otherwise)
         if kind == "block":

@@ -12,7 +12,7 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import add_constant, convert_expression
+from polytune.codegen.ast_conversion import add_constant, convert_condition, convert_expression
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -183,7 +183,7 @@ def _hull(array: str, elements: isl.Set, context: isl.Set, bounding: isl.Set | N
         least = convert_expression(build.expr_from_pw_aff(bounding.dim_min(dimension).gist(known).coalesce()))
         greatest = convert_expression(build.expr_from_pw_aff(bounding.dim_max(dimension).gist(known).coalesce()))
         axes.append(SubscriptRange(least, add_constant(greatest, 1), _stride(bounding, dimension)))
-    return Box(array, convert_expression(condition), tuple(axes))
+    return Box(array, convert_condition(condition), tuple(axes))
 
 
 def _exact(array: str, elements: isl.Set, context: isl.Set, names: WindowNames, scop: Scop) -> Box | Rows:

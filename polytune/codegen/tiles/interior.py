@@ -13,7 +13,7 @@ from functools import reduce
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import convert_expression, convert_node, substitute
+from polytune.codegen.ast_conversion import convert_condition, convert_node, substitute
 from polytune.codegen.loops import Node
 from polytune.codegen.tiles.windows import WindowNames, ast_build, loops_of_schedule
 from polytune.frontend.expression import Expression, Iterator
@@ -71,7 +71,7 @@ def interior_of(
     schedule = schedule.insert_partial_schedule(select_members(band, tuple(order)))
     build = ast_build(interior, names, region.depth, region.outer_depth)
     nest = convert_node(loops_of_schedule(build, schedule), scop)
-    condition = convert_expression(ast_build(context, names, 0).expr_from_set(interior.gist(context).coalesce()))
+    condition = convert_condition(ast_build(context, names, 0).expr_from_set(interior.gist(context).coalesce()))
     return Interior(condition, nest)
 
 

@@ -8,7 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, integer, minimum
+from polytune.frontend.array_expressions.affine_arithmetic import minimum
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.library import Wanted, library_call
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
@@ -210,19 +210,6 @@ def _interp(call: ArrayCall) -> Operand:
     shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
     arguments = [wanted, call.array("xp"), call.array("fp")]
     return _called(call, "numpy.interp *", arguments, (shape, "float64"))[0]
-
-
-@compiles_several(np.histogram, "a", "bins", "range", "density", "weights")
-def _histogram(call: ArrayCall) -> list[ArrayValue | Value]:
-    if call.given("range") or call.given("density"):
-        raise call.refusal("np.histogram with a range or a density", "pass the number of bins and weights alone")
-    arrays, kind = [call.array("a")], "int64"
-    text = "numpy.histogram a=@0 bins=length"
-    if call.given("weights"):
-        arrays.append(call.array("weights"))
-        text, kind = f"{text} weights=@1", arrays[1].dtype
-    bins = call.extent(call.arguments["bins"]) if "bins" in call.arguments else integer(10)
-    return _called(call, text, arrays, ((bins,), kind), ((add(bins, ONE),), "float64"))
 
 
 def _depends_on_data(call: ArrayCall) -> Operand:
