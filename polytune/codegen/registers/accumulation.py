@@ -92,6 +92,8 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
         return None
     if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
         return None
+    if any(_begins_anew(update.target, updates) for update in updates):
+        return None
     if rows is not None and not all(differs(update.target, rows.variable, columns.variable) for update in updates):
         rows = None
     row = None if rows is None else rows.variable
@@ -144,6 +146,13 @@ def _statements(body: Node) -> tuple[Compute, ...] | None:
     found = tuple(part for part in parts if isinstance(part, Compute))
     simple = all(len(part.operations) == 1 and isinstance(part.operations[0], Assign) for part in found)
     return found if found and simple and len(found) == len(parts) else None
+
+
+def _begins_anew(target: Element, updates: Sequence[Assign]) -> bool:
+    """Whether each iteration writes an element before it reads it: then nothing is accumulated there, and nobody may
+    have written it before."""
+    first = next(update for update in updates if update.target == target or target in walk(update.value))
+    return target not in walk(first.value)
 
 
 def assignments_of(body: Node) -> tuple[Assign, ...] | None:
