@@ -46,6 +46,11 @@ PASSING = {
         "t = 1.0 - A[::2]\nfor x, y in zip(A, A):\n    t[1::2] += A[1::2]\nreturn t",
         (("A", "np.ones(1)"),),
     ),
+    "an array of a worker's that each iteration begins anew": (
+        "t = np.empty(9)\nfor i in range(3):\n    for j in range(n):\n        for k in range(1, 5):\n"
+        "            t[k] = A[0, 0] + i\n        for k in range(1, 5):\n            A[i, k] += t[k]",
+        (MATRIX, ("n", "3")),
+    ),
     "loops over rows and parts of arrays": (
         "inner = A[1:-1, ::2]\nt = np.zeros(3)\nfor row in A:\n    for x in row:\n        t[0] += x\n"
         "for i, row in enumerate(inner):\n    for x, y in zip(row, t):\n        t[1] += x * y + i\n"
