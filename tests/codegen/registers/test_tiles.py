@@ -390,7 +390,7 @@ def next_row(n, m, A, C):
     for i in range(1, m):
         for j in range(1, n):
             for k in range(n):
-                C[i, j] = 0.5 * C[i + 1, j] + k
+                C[i, j] = C[i + 1, j] - C[i, j] + k
             for _k in range(n):
                 A[0] += C[i, j]
 
