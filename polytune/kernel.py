@@ -189,7 +189,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             MissingLibraryError: the libraries of the compiler are not installed.
         """
         try:
-            from polytune.codegen.target import Target
+            from polytune.codegen.transform import Target
             from polytune.frontend import infer_signature
             from polytune.pipeline import Stages
         except ModuleNotFoundError as error:

@@ -14,8 +14,8 @@ from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.registers.tiles import PACKED, POINTS, REGISTERS
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.outer import OUTER
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.abreast import ABREAST
 from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
@@ -30,8 +30,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED

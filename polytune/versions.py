@@ -12,15 +12,13 @@ from functools import partial
 from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.programs import generate_program
 from polytune.codegen.source_loops import source_program
-from polytune.codegen.target import BYTES, Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.private_sums import is_scattered, summed_by

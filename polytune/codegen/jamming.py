@@ -25,9 +25,8 @@ from polytune.codegen.loops import (
     perfect_nest,
     walk_nodes,
 )
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import WindowNames
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.scop import Scop
 from polytune.schedule.orders.summed import SUMMED

@@ -9,8 +9,7 @@ from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
-from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.results import result_text
+from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of

@@ -38,8 +38,8 @@ from polytune.codegen.storage import (
     summed_name,
     used_in,
 )
-from polytune.codegen.target import BYTES
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
+from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (

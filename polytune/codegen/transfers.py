@@ -12,7 +12,7 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import add_constant, convert_condition, convert_expression
+from polytune.codegen.ast_conversion import add_constant, convert_condition, convert_expression, scan
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -27,7 +27,6 @@ from polytune.codegen.loops import (
     walk_nodes,
 )
 from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.tiles.windows import WindowNames, constrain, window_context
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk

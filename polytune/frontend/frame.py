@@ -25,8 +25,7 @@ from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
-from polytune.frontend.source import NestedFunction, Source
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import NestedFunction, Source, nodes_inside
 from polytune.signature import Signature
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import nodes_inside
 
 Fresh = Callable[[str], str]
 

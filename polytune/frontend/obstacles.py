@@ -27,7 +27,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import nodes_inside
 
 LowerOne = Callable[[Frame, ast.stmt], None]
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from polytune.frontend.source import Source
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import Source, nodes_inside
 
 _NUMBERS = (bool, int, float, str)
 _PURE_BUILTINS = (abs, all, any, bool, float, int, isinstance, len, max, min, range, repr, round, str, sum, tuple, type)

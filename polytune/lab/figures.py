@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from polytune.lab.amortisation import time_per_call
 from polytune.lab.results import Results, curves
-from polytune.lab.statistics import Comparison
+from polytune.lab.statistics import Comparison, time_per_call
 from polytune.tuner.extras import library
 
 _DPI = 150

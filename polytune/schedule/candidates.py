@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 
 
 def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> Attempted[Candidate]:

@@ -9,9 +9,8 @@ from typing import Any
 from polytune.frontend.expression import Assign, Iterator, walk
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.orders.source import SOURCE
-from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.recipe import RecipePart
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.tiles.early_updates import updates_inside

@@ -11,12 +11,10 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
-from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained
+from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.independence import independent_inside
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.candidate import Candidate
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop

@@ -23,8 +23,7 @@ from polytune.codegen.loops import (
     map_nodes,
     walk_nodes,
 )
-from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     AnyMask,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import polytune
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.errors import (
     ArgumentError,
     CompilationError,

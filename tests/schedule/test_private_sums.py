@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from polytune.codegen.loops import Compute, walk_nodes
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.frontend.expression import Element, walk
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polytune.codegen.loops import Block, Compute, For, Let, Node, PrivateSum, Program, Store, TiledMember, walk_nodes
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import VECTOR, Between, Lanes, Total
 from polytune.frontend.expression import Binary, Constant, Iterator, map_children
 from polytune.pipeline import Stages

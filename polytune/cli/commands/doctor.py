@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.console import print_json, progress, results
-from polytune.cli.finding import Finding, State
-from polytune.cli.findings import examine
+from polytune.cli.findings import Finding, State, examine
 from polytune.cli.options import Debug, Json
 
 _STYLES = {State.OK: "green", State.ABSENT: "yellow", State.BROKEN: "bold red"}

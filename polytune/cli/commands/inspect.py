@@ -10,12 +10,13 @@ import typer
 
 from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
-from polytune.cli.space_picture import write_space
 from polytune.cli.target import load_kernel
 from polytune.signature import ArgumentType, Signature, parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+
+    from polytune.tuner import Space
 
 
 class Stage(StrEnum):
@@ -161,3 +162,25 @@ def _parse_pair(pair: str) -> tuple[str, ArgumentType]:
         return name.strip(), parse_type(kind)
     except ValueError as error:
         raise typer.BadParameter(f"--signature: {error}") from None
+
+
+FORMATS = (".svg", ".dot", ".json")
+"""The endings of files that can be written: a picture, Graphviz text, T1."""
+
+
+def write_space(space: Space, name: str, path: Path) -> None:
+    """Write a space in the format that the file's ending names.
+
+    Raises:
+        typer.BadParameter: the ending is another, or the file cannot be written.
+    """
+    from polytune.tuner.spaces.t1 import to_t1
+
+    if path.suffix not in FORMATS:
+        raise typer.BadParameter(f"--picture: the file must end in {', '.join(FORMATS)}, not {path.suffix!r}")
+    graph = space.graph()
+    text = {".svg": graph.to_svg, ".dot": graph.to_dot, ".json": lambda: to_t1(space, name)}[path.suffix]()
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"--picture: {path} cannot be written: {error.strerror}") from None

@@ -16,8 +16,7 @@ from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.interrupts import Interrupts
-from polytune.cli.options import Debug, Json
-from polytune.cli.value_lists import ValueListCommand
+from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:

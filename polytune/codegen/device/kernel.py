@@ -7,9 +7,8 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
+from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node, scan
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, TiledMember
-from polytune.codegen.scanning import scan
 from polytune.codegen.tiles.windows import (
     WindowNames,
     ast_build,

@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.registers.common_factor import scaled
-from polytune.codegen.target import BYTES
-from polytune.codegen.vectors.lane_access import ContiguousAxis, is_consecutive, is_near, may_be_loaded, pays
-from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.codegen.transform import BYTES
+from polytune.codegen.vectors.lane_access import (
+    ContiguousAxis,
+    is_consecutive,
+    is_near,
+    lane_operands,
+    may_be_loaded,
+    pays,
+)
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]

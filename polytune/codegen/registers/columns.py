@@ -12,10 +12,9 @@ from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Accumulation
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, guarded, largest_shape
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_access import apart_of
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Select, walk
 
 FEW = 8

@@ -9,11 +9,10 @@ from math import inf
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
-from polytune.codegen.target import BYTES
+from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.chains import is_chain
 from polytune.codegen.vectors.expressions import Apart
-from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, moves, pays
-from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
 
 MOST_UNROLLED = 32

@@ -37,10 +37,10 @@ from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
 from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.chains import Link, links_of
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
 
 ACROSS = BlockShape(1, 2)

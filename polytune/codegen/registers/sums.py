@@ -22,7 +22,7 @@ from polytune.codegen.registers.blocks import (
     largest_shape,
     minimum,
 )
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Chosen,
@@ -31,8 +31,7 @@ from polytune.codegen.vectors.expressions import (
     Variable,
     VectorExpression,
 )
-from polytune.codegen.vectors.lane_access import apart_of
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import (
     Binary,
     Compare,

@@ -37,7 +37,7 @@ from polytune.codegen.registers.accumulation import (
     term_of,
 )
 from polytune.codegen.registers.blocks import BlockNames, add_total, after_whole, by_vectors
-from polytune.codegen.target import BYTES, Target
+from polytune.codegen.transform import BYTES, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Chosen,
@@ -46,8 +46,7 @@ from polytune.codegen.vectors.expressions import (
     Variable,
     VectorExpression,
 )
-from polytune.codegen.vectors.lane_access import ContiguousAxis
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, walk
 
 ROWS = (8, 4, 2, 1)

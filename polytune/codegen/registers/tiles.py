@@ -44,9 +44,8 @@ from polytune.codegen.registers.points import block_shape, tile_points
 from polytune.codegen.registers.sums import tile_sums
 from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import WindowNames
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk

@@ -17,8 +17,7 @@ from dataclasses import replace
 
 from polytune.codegen.loops import Program
 from polytune.codegen.registers.tiles import REGISTERS
-from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.scop import Scop
 
 FACTOR = 2

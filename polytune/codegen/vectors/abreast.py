@@ -27,8 +27,7 @@ from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
 from polytune.codegen.registers.blocks import BlockNames, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import Vectors, row_loop_of, vectorise_row
 from polytune.frontend.expression import Compare, Element, Expression, Iterator, Logical, walk

@@ -31,8 +31,7 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.registers.tiles import POINTS, REGISTERS
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.frontend.expression import Element, Iterator, walk

@@ -47,8 +47,7 @@ from polytune.codegen.loops import (
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import BlockNames, by_vectors
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Lanes,
@@ -56,8 +55,7 @@ from polytune.codegen.vectors.expressions import (
     Spread,
     Variable,
 )
-from polytune.codegen.vectors.lane_access import ContiguousAxis
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import REASSOCIATION

@@ -23,10 +23,18 @@ from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store, bl
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, minus
-from polytune.codegen.target import BYTES, Target
+from polytune.codegen.transform import BYTES, Target
 from polytune.codegen.vectors.expressions import VECTOR, Apart, Between, Lanes, Past, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_consecutive, is_near, may_be_loaded, pays
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import (
+    ContiguousAxis,
+    apart_of,
+    in_lanes,
+    is_consecutive,
+    is_near,
+    lane_operands,
+    may_be_loaded,
+    pays,
+)
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Select, walk
 
 

@@ -22,8 +22,7 @@ from polytune.errors import (
     LaunchError,
 )
 from polytune.runtime.devices import nvrtc
-from polytune.runtime.devices.cuda_context import CudaContext, Recycled
-from polytune.runtime.devices.cuda_function import CudaFunction
+from polytune.runtime.devices.cuda_context import CudaContext, CudaFunction, Recycled
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.kernel_cache import kernel_cache, key_of_kernel
 from polytune.runtime.devices.staged import StagedDevice, StagedStream

@@ -15,8 +15,7 @@ from typing import NamedTuple
 from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.runtime.devices import backends
 from polytune.runtime.devices.backends import Found
-from polytune.runtime.devices.device import Device
-from polytune.runtime.devices.warning import warn_of_device
+from polytune.runtime.devices.device import Device, warn_of_device
 
 __all__ = ["Probe", "device", "devices", "probe"]
 

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Event, Stream
-from polytune.runtime.devices.staging import Staging, StagingPool
+from polytune.runtime.devices.staging import Staging, StagingPool, copy
 from polytune.runtime.devices.transfers import Rectangle, check_box, pieces, rectangles, view
 
 __all__ = ["StagedDevice", "StagedStream"]

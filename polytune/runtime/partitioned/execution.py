@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytune.errors import DeviceError, DeviceUnavailableError
-from polytune.runtime.devices.device import Device
-from polytune.runtime.devices.warning import warn_of_device
+from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.partitioned.attempt import Attempt
 from polytune.runtime.partitioned.call import CallPlan, CallReport, SharedCall
 from polytune.runtime.partitioned.description import Partitioned

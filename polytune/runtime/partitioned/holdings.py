@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
+from polytune.runtime.devices.staging import copy
 from polytune.runtime.devices.transfers import box_shape, view
-from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
-from polytune.runtime.partitioned.elements import ElementSet
+from polytune.runtime.partitioned.boxes import ElementSet, contains, is_empty, overlap, remainder
 from polytune.runtime.partitioned.pool import BufferPool, shadows
 
 __all__ = ["Holding", "Holdings"]

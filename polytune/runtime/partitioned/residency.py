@@ -17,10 +17,9 @@ from types import TracebackType
 import numpy as np
 
 from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError
-from polytune.runtime.devices.device import Device
+from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.devices.discovery import device as open_device
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.devices.warning import warn_of_device
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.holdings import Holding, Holdings
 from polytune.runtime.partitioned.pool import pool_of

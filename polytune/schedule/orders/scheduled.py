@@ -8,8 +8,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import REASSOCIATION, Candidate, Known, Need, Order
+from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule
 from polytune.schedule.unions import maps_of
 

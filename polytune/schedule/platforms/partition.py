@@ -14,8 +14,7 @@ import islpy as isl
 
 from polytune.errors import LegalityError
 from polytune.schedule.analysis.bands import open_dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind

@@ -13,9 +13,7 @@ import islpy as isl
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Order
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Attempted, Candidate, Order, PlanOptions
 from polytune.schedule.unions import coalesced, maps_of
 
 OPERATIONS = 4_000_000

@@ -32,8 +32,7 @@ from polytune.schedule.analysis.array_dependences import Precision
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order, Origin
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, Origin
 from polytune.schedule.tiles.interchange import advance, contiguous_axis, jumps, point_order
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined

@@ -17,7 +17,7 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.hierarchy.arms import Order
 from polytune.tuner.hierarchy.leftovers import Remaining, dismissed, why_nothing_is_left
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import Samples
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polytune.tuner.hierarchy.race import DUEL_ROUNDS, FINAL_ROUNDS, Race, contenders, default_if_near, is_noisy
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import (
+    DUEL_ROUNDS,
+    FINAL_ROUNDS,
+    Race,
+    Samples,
+    contenders,
+    default_if_near,
+    is_noisy,
+)
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Standings"]

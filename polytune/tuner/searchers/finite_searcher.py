@@ -1,4 +1,4 @@
-"""What all searches over a finite space share: memory, budget, random rows that are new, and exact states."""
+"""The common part of searches over a finite space: memory, budget, random new rows, checked settings, exact states."""
 
 from __future__ import annotations
 
@@ -192,3 +192,15 @@ class FiniteSearcher(ABC):
         self._left = state["left"]
         self._rng.bit_generator.state = state["rng"]
         self._restore_rule(state["rule"])
+
+
+def check_settings(search: str, low: float, high: float = math.inf, /, **settings: float | None) -> None:
+    """Check that the settings given lie within bounds, both included; None stands for a default.
+
+    Raises:
+        SearchError: one does not.
+    """
+    for name, value in settings.items():
+        if value is not None and not low <= value <= high:
+            bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+            raise SearchError(f"the search {search!r} needs a setting {name} of {bounds}, not {value}")

@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SpaceError
-from polytune.tuner.spaces.assignments import assignments
 from polytune.tuner.spaces.condition import Value, plain_value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
-from polytune.tuner.spaces.counting import count
+from polytune.tuner.spaces.counting import assignments, count
 from polytune.tuner.spaces.graph import SpaceGraph, decompose
 from polytune.tuner.spaces.parameters import Nominal, Ordinal, Parameter, Ratio, is_active, parameter_from_json
 from polytune.tuner.spaces.validation import check_conditions, check_constraints, check_kinds, check_names

@@ -9,12 +9,10 @@ import numpy as np
 
 from polytune.tuner.models.additive import AdditiveModel
 from polytune.tuner.models.fedorov import d_optimal_design
-from polytune.tuner.models.neighbourhood import near_rows
 from polytune.tuner.models.regression import Regression, fit
-from polytune.tuner.models.response import response
+from polytune.tuner.models.surrogate import near_rows, response
 from polytune.tuner.models.terms import Terms
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _CANDIDATES = 2000

@@ -6,12 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from polytune.tuner.models.neighbourhood import candidate_rows
 from polytune.tuner.models.regression import fit
-from polytune.tuner.models.response import response
+from polytune.tuner.models.surrogate import candidate_rows, response
 from polytune.tuner.models.terms import Terms
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _SAMPLE = 2000

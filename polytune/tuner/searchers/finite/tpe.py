@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.tuner.extras import library
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _USER = "the TPE search"
