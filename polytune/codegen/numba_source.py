@@ -43,6 +43,7 @@ from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
+    ArrayPart,
     Assign,
     Branch,
     Break,
@@ -56,7 +57,6 @@ from polytune.frontend.expression import (
     LibraryCall,
     Loop,
     Operation,
-    Part,
     While,
     map_children,
     walk,
@@ -87,7 +87,7 @@ def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _StatementPlace:
     """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy,
     those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
 
@@ -161,7 +161,7 @@ class _VersionWriter:
             self.unpack()
             if self.program.team:
                 writer.line("$base = 0")
-                self.node(self.program.skeleton, _Place())
+                self.node(self.program.skeleton, _StatementPlace())
             else:
                 self.body(self.program.regions[0])
                 self.leave(self.program.regions[0].body)
@@ -246,7 +246,7 @@ class _VersionWriter:
 
     # Loops and statements
 
-    def node(self, node: Node, place: _Place) -> None:
+    def node(self, node: Node, place: _StatementPlace) -> None:
         writer = self.writer
         match node:
             case Block(children):
@@ -280,7 +280,7 @@ class _VersionWriter:
             case _:
                 assert_never(node)
 
-    def scatters(self, variable: str, body: Node, place: _Place) -> bool:
+    def scatters(self, variable: str, body: Node, place: _StatementPlace) -> bool:
         """Whether an innermost loop stores to elements that are not next to one another."""
         parts = list(walk_nodes(body))
         if any(isinstance(part, For) for part in parts):
@@ -303,7 +303,7 @@ class _VersionWriter:
             return element.subscripts[1:]
         return element.subscripts[:-1]
 
-    def operation(self, operation: Operation, place: _Place) -> None:
+    def operation(self, operation: Operation, place: _StatementPlace) -> None:
         match operation:
             case Assign(target, value):
                 self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
@@ -344,7 +344,7 @@ class _VersionWriter:
                 memory += [self.part(part, place) for part in (*results, *arguments)]
                 self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
 
-    def part(self, part: Part, place: _Place) -> str:
+    def part(self, part: ArrayPart, place: _StatementPlace) -> str:
         """Where a part of an array is, for a call of the library: its first element, the next one along each of its
         dimensions, and its extents."""
         ends = [dict.fromkeys(part.counters, 0)]
@@ -399,7 +399,9 @@ class _VersionWriter:
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded, region.summed))
+        self.node(
+            region.body, _StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
+        )
 
     def claim(self, region: RegionCode) -> None:
         """The next ticket; where tiles descend, from the share that has the worker's tiles then."""

@@ -12,6 +12,7 @@ import islpy as isl
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import (
+    ArrayPart,
     Assign,
     Binary,
     Branch,
@@ -26,7 +27,6 @@ from polytune.frontend.expression import (
     Logical,
     Loop,
     Operation,
-    Part,
     Select,
     Unary,
     While,
@@ -150,7 +150,7 @@ class _Collector:
             return guard
         return guard.intersect(iterations(self.affine, Counter(loop.counter), loop.start, loop.stop, loop.step))
 
-    def over(self, guard: isl.Set | None, part: Part) -> isl.Set | None:
+    def over(self, guard: isl.Set | None, part: ArrayPart) -> isl.Set | None:
         """The guard with the ranges of the counters of a part of an array."""
         if self.affine is None or guard is None:
             return guard

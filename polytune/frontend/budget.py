@@ -74,11 +74,6 @@ class ProcessorTime:
         """How much is left of the part that may be used now, in seconds; less than 0 where it has been overdrawn."""
         return self._share * self._whole - self.used
 
-    @property
-    def is_used_up(self) -> bool:
-        """Whether there is none left of the part that may be used now."""
-        return self.left <= 0
-
 
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
 

@@ -33,16 +33,16 @@ from polytune.frontend.expression import (
     counted_from_either_end,
     walk,
 )
-from polytune.frontend.frame import Kernel
+from polytune.frontend.frame import KernelWalk
 from polytune.frontend.generated_names import REPORT
-from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
+from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
 
 Extents = Mapping[tuple[str, int], Expression]
 
 
 def check_subscripts(
-    nodes: Sequence[Node], kernel: Kernel, extents: Extents
+    nodes: Sequence[Node], kernel: KernelWalk, extents: Extents
 ) -> tuple[tuple[Node, ...], tuple[Report, ...]]:
     """The nodes with their operations under tests where subscripts depend on data, and the places of these tests; the
     kernel gets a scalar for their reports."""
@@ -68,7 +68,7 @@ class _Checker:
                 return replace(node, operations=self.operations(operations, location, inside=False))
             case Guard(_, then, otherwise):
                 return replace(node, then=tuple(map(self.node, then)), otherwise=tuple(map(self.node, otherwise)))
-            case For(body=body):
+            case RangeLoop(body=body):
                 return replace(node, body=tuple(map(self.node, body)))
 
     def operations(

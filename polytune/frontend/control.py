@@ -35,7 +35,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.iteration import counted, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
-from polytune.frontend.program import For, Guard, Perform
+from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
@@ -74,7 +74,7 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
     location = frame.source.location(node)
-    frame.nodes.append(For(variable, iterator, first, last, step, tuple(inner.nodes), location))
+    frame.nodes.append(RangeLoop(variable, iterator, first, last, step, tuple(inner.nodes), location))
     _leave(frame, inner, body_names.keys())
     if not changes:
         _keep_variable(frame, node, variable, first, last, step)

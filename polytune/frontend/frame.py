@@ -177,7 +177,7 @@ class CapturedValue:
 
 
 @dataclass
-class Kernel:
+class KernelWalk:
     """The results of one walk over a kernel and all that is inlined into it.
 
     Attributes:
@@ -285,7 +285,7 @@ class Frame:
         exits: what it returns, and where.
     """
 
-    kernel: Kernel
+    kernel: KernelWalk
     source: Source
     bindings: dict[str, Binding]
     nodes: list[Node]

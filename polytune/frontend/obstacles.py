@@ -18,7 +18,7 @@ from polytune.frontend.expressions import evaluate, inlined_call, unknown_call
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
-    Kernel,
+    KernelWalk,
     ObjectBinding,
     Unknown,
     UnknownNameError,
@@ -72,7 +72,7 @@ def read_on(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
             kernel.knowledge.unknown.add(frame.unique(name))
 
 
-def note(kernel: Kernel, obstacles: Iterable[Obstacle]) -> None:
+def note(kernel: KernelWalk, obstacles: Iterable[Obstacle]) -> None:
     """Add obstacles to those of a walk, each once."""
     found = list(obstacles)
     kernel.skipped += len(found)

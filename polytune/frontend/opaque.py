@@ -21,7 +21,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.program import For, Guard, Node, Perform
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 
 
 def operations_of(nodes: Iterable[Node]) -> tuple[Operation, ...]:
@@ -87,7 +87,7 @@ def _extremum(condition: Expression, target: Element, value: Expression) -> Bina
 
 def _contains_loop(nodes: Iterable[Node]) -> bool:
     return any(
-        isinstance(node, For) or (isinstance(node, Guard) and _contains_loop((*node.then, *node.otherwise)))
+        isinstance(node, RangeLoop) or (isinstance(node, Guard) and _contains_loop((*node.then, *node.otherwise)))
         for node in nodes
     )
 
@@ -100,7 +100,7 @@ def performed(nodes: Iterable[Node]) -> Iterable[Perform]:
                 yield node
             case Guard(_, then, otherwise):
                 yield from performed((*then, *otherwise))
-            case For():
+            case RangeLoop():
                 yield from performed(node.body)
 
 
@@ -129,6 +129,6 @@ def _under(condition: Expression, node: Node) -> Node:
                 tuple(_under(condition, child) for child in otherwise),
                 location,
             )
-        case For(variable, iterator, start, stop, step, body, location):
+        case RangeLoop(variable, iterator, start, stop, step, body, location):
             inner = tuple(_under(condition, child) for child in body)
-            return For(variable, iterator, start, stop, step, inner, location)
+            return RangeLoop(variable, iterator, start, stop, step, inner, location)

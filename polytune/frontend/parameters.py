@@ -28,7 +28,7 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
     Frame,
-    Kernel,
+    KernelWalk,
     ScalarBinding,
     Unknown,
     ValueBinding,
@@ -83,7 +83,7 @@ def _conversion(name: str, kind: ArgumentType) -> str:
     return array_conversion(name, dtype) if isinstance(kind, ArrayType) else scalar_conversion(name, dtype)
 
 
-def declare_arguments(kernel: Kernel, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
+def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
     """Make the arrays and parameters of the arguments; what each argument's name is bound to, those included that are
     refused."""
     kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -110,7 +110,7 @@ def declare_arguments(kernel: Kernel, source: Source, refused: Iterable[str] = (
     return bindings
 
 
-def _declare_scalar(kernel: Kernel, source: Source, name: str, kind: ScalarType) -> Binding:
+def _declare_scalar(kernel: KernelWalk, source: Source, name: str, kind: ScalarType) -> Binding:
     argument = Argument(name, kind.dtype)
     if kind.dtype in ("int32", "int64"):
         kernel.parameters[name] = Parameter(name, argument)

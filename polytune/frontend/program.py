@@ -31,7 +31,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class For:
+class RangeLoop:
     """``for iterator in range(start, stop, step)``; ``variable`` is the iterator's name in the source."""
 
     variable: str
@@ -43,7 +43,7 @@ class For:
     location: SourceLocation
 
 
-Node = Perform | Guard | For
+Node = Perform | Guard | RangeLoop
 
 
 class ElementLocations:

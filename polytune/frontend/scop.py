@@ -181,7 +181,7 @@ class IndexCheck:
 
 
 @dataclass(frozen=True)
-class Loop:
+class ReportedLoop:
     """A loop of the source: the statements in it, the dimension it is of their domains, and where it stands."""
 
     variable: str
@@ -220,7 +220,7 @@ class Scop:
     statements: tuple[Statement, ...]
     schedule: isl.Schedule
     nodes: tuple[SourceNode, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[ReportedLoop, ...]
     result: Result | None
     location: SourceLocation
     source: str

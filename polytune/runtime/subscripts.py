@@ -84,41 +84,34 @@ def _address(dtype: str) -> int:
 
 
 @njit(cache=_CACHE, nogil=True)
-def find_outside_int64(context, worker, workers):
-    """A team's work: say whether one of many int64 is out of range."""
-    numbers = attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found")
+def _find_outside(context, worker, workers, numbers):
+    """Say whether one of many numbers is out of range, a block of them as one task."""
     found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
     count, extent = integer(context, _COUNT), integer(context, _EXTENT)
-    tickets = (count + _BLOCK - 1) // _BLOCK
-    ticket = claim(context, worker, workers, 0, tickets)
-    while ticket < tickets:
-        least, greatest = np.int64(0), np.int64(-1)
-        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
+    tasks = (count + _BLOCK - 1) // _BLOCK
+    task = claim(context, worker, workers, 0, tasks)
+    while task < tasks:
+        first = task * _BLOCK
+        least = greatest = numbers[first]
+        for k in range(first + 1, min(first + _BLOCK, count)):
             least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
         if least < -extent or greatest >= extent:
             found[0] = 1
         complete(context)
-        ticket = claim(context, worker, workers, 0, tickets)
-    wait(context, tickets)
+        task = claim(context, worker, workers, 0, tasks)
+    wait(context, tasks)
+
+
+@njit(cache=_CACHE, nogil=True)
+def find_outside_int64(context, worker, workers):
+    """Say, as the work of a team, whether one of many int64 is out of range."""
+    _find_outside(context, worker, workers, attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found"))
 
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int32(context, worker, workers):
-    """A team's work: say whether one of many int32 is out of range."""
-    numbers = attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found")
-    found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
-    count, extent = integer(context, _COUNT), integer(context, _EXTENT)
-    tickets = (count + _BLOCK - 1) // _BLOCK
-    ticket = claim(context, worker, workers, 0, tickets)
-    while ticket < tickets:
-        least, greatest = np.int32(0), np.int32(-1)
-        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
-            least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
-        if least < -extent or greatest >= extent:
-            found[0] = 1
-        complete(context)
-        ticket = claim(context, worker, workers, 0, tickets)
-    wait(context, tickets)
+    """Say, as the work of a team, whether one of many int32 is out of range."""
+    _find_outside(context, worker, workers, attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found"))
 
 
 _FINDERS = {"int64": find_outside_int64, "int32": find_outside_int32}

@@ -7,7 +7,7 @@ from enum import Enum
 
 import islpy as isl
 
-from polytune.schedule.analysis.bands import Obstacle
+from polytune.schedule.analysis.bands import BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.tiles.abreast import Abreast
@@ -95,7 +95,7 @@ class SerialLoop:
     """A loop that all workers run in step, with what keeps it from being parallel."""
 
     statements: tuple[str, ...]
-    obstacles: tuple[Obstacle, ...]
+    obstacles: tuple[BandObstacle, ...]
 
 
 @dataclass(frozen=True)

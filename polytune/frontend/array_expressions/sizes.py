@@ -33,7 +33,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.frame import Frame, Kernel
+from polytune.frontend.frame import Frame, KernelWalk
 from polytune.frontend.scop import SizeCondition
 
 OPERATIONS = 20_000
@@ -172,13 +172,13 @@ def _has_iterator(expression: Expression) -> bool:
     return any(isinstance(part, Iterator | Counter) for part in walk(expression))
 
 
-def shape_text(kernel: Kernel, shape: Shape) -> str:
+def shape_text(kernel: KernelWalk, shape: Shape) -> str:
     """A shape in terms of the source: ``(n, A.shape[1] - 2)``."""
     texts = [size_text(kernel, extent) for extent in shape]
     return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
-def size_text(kernel: Kernel, expression: Expression) -> str:
+def size_text(kernel: KernelWalk, expression: Expression) -> str:
     """A number in terms of the source."""
     if any(isinstance(part, Element) for part in walk(expression)):
         return "an extent that depends on data"

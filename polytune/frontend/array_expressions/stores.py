@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.temporaries import (
     scalar,
     summed,
 )
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Region, Shape, Subscripts, Sum
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, moved
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
@@ -137,7 +137,7 @@ def _assign(frame: Frame, node: ast.AST, target: ArrayValue, value: ArrayValue) 
     emit(frame, node, over(frame, node, target.shape, body))
 
 
-def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> Region:
+def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> ArrayRegion:
     if target.region is None:
         raise frame.source.refusal(
             node,
@@ -170,7 +170,7 @@ def _without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) 
     return value
 
 
-def _unaffected(frame: Frame, node: ast.AST, region: Region, shape: Shape, value: ArrayValue) -> ArrayValue:
+def _unaffected(frame: Frame, node: ast.AST, region: ArrayRegion, shape: Shape, value: ArrayValue) -> ArrayValue:
     """The value, with copies of what the assignment would overwrite before it is read."""
     earlier, later = _iterators(frame, shape), _iterators(frame, shape)
     expression = value.at(later).expression
@@ -226,7 +226,7 @@ def replaced(expression: Any, by: dict[Element, Expression]) -> Any:
 
 def _is_affected(
     frame: Frame,
-    region: Region,
+    region: ArrayRegion,
     shape: Shape,
     earlier: tuple[Iterator, ...],
     later: tuple[Iterator, ...],
@@ -326,7 +326,7 @@ def _reads(value: Value, array: str) -> list[Element]:
 
 def _is_apart(
     frame: Frame,
-    region: Region,
+    region: ArrayRegion,
     shape: Shape,
     earlier: tuple[Iterator, ...],
     later: tuple[Iterator, ...],
@@ -348,5 +348,5 @@ def _is_apart(
 def element_target(frame: Frame, node: ast.AST, element: Element) -> ArrayValue:
     """A single element as an array of no dimensions, which sums can be added up in."""
     axes = tuple(Axis(subscript) for subscript in element.subscripts)
-    region = Region(element.array, element.dtype, axes, frame.source.location(node))
+    region = ArrayRegion(element.array, element.dtype, axes, frame.source.location(node))
     return ArrayValue((), element.dtype, lambda subscripts: Value(element), region)

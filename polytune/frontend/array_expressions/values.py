@@ -29,7 +29,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Region:
+class ArrayRegion:
     """A rectangular part of an array that can be assigned to, with strides, in any order of its dimensions.
 
     Attributes:
@@ -62,7 +62,7 @@ class ArrayValue:
     shape: Shape
     dtype: str
     at: Callable[[Subscripts], Value]
-    region: Region | None = None
+    region: ArrayRegion | None = None
     is_new: bool = False
     is_costly: bool = False
     view_of: str | None = None

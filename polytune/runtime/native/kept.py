@@ -6,12 +6,10 @@ file that is damaged, or that somebody else may have written, is not used; it is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
+from polytune.files import replace_private
 from polytune.runtime.compilation import warn_damaged, warn_untrusted
 from polytune.runtime.trust import UntrustedError, check_folder, read_trusted
 
@@ -55,15 +53,7 @@ def keep(folder: Path, name: str, code: bytes) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_folder(folder, may_be_link=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        replace_private(folder / f"{name}{SUFFIX}", hashlib.sha256(code).hexdigest().encode() + code)
     except (UntrustedError, OSError):
-        return False
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).hexdigest().encode() + code)
-        os.replace(temporary, folder / f"{name}{SUFFIX}")
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         return False
     return True

@@ -16,7 +16,7 @@ from polytune.schedule.unions import maps_of, sets_of, union_of
 
 
 @dataclass(frozen=True)
-class Obstacle:
+class BandObstacle:
     """Why a member is not coincident: a dependence of the named kind through an array, from one statement to
     another."""
 
@@ -50,7 +50,7 @@ class BandAnalysis:
     contained: frozenset[str]
     resident: frozenset[str]
     conflicting: frozenset[str]
-    obstacles: tuple[tuple[Obstacle, ...], ...]
+    obstacles: tuple[tuple[BandObstacle, ...], ...]
 
 
 def analyse_band(
@@ -177,8 +177,8 @@ def _obstacles(
     member: int,
     dependences: Dependences,
     contained: set[str],
-) -> tuple[Obstacle, ...]:
-    found: list[Obstacle] = []
+) -> tuple[BandObstacle, ...]:
+    found: list[BandObstacle] = []
     updates = {"": dependences.reductions} if dependences.relaxed else {}
     for kind, relations in (("flow", dependences.flow), ("order", dependences.all_order), ("reduction", updates)):
         for array, relation in relations.items():
@@ -190,7 +190,7 @@ def _obstacles(
                     source = part.get_tuple_name(isl.dim_type.in_)
                     sink = part.get_tuple_name(isl.dim_type.out)
                     among = "reduction" if single.is_subset(dependences.reductions) else kind
-                    found.append(Obstacle(array, among, source, sink))
+                    found.append(BandObstacle(array, among, source, sink))
     return tuple(dict.fromkeys(found))
 
 

@@ -24,8 +24,8 @@ class FiniteSearcher(ABC):
     Tuner does.  So no row is asked for twice while one is left.  Where the rule has come to its end, or has wanted
     nothing new for a while, rows are drawn at random from those that are left; the rule is not told of these.
 
-    Subclasses say what the rule wants (`_propose`), how it takes the answer (`_learn`), and what it remembers
-    (`_rule_state`, `_restore_rule`); settings of theirs are keyword arguments.
+    Subclasses say what the rule wants (`_propose`).  One that remembers more than the costs also says how it takes an
+    answer (`_learn`) and what it remembers (`_rule_state`, `_restore_rule`).  Settings are keyword arguments.
 
     Args:
         space: what to search.
@@ -51,16 +51,14 @@ class FiniteSearcher(ABC):
     def _propose(self) -> int | None:
         """The row that the rule wants to know the cost of, told or not; None when it has come to its end."""
 
-    @abstractmethod
-    def _learn(self, index: int, cost: float) -> None:
-        """The cost of the row last proposed; infinite if it is infeasible."""
+    def _learn(self, index: int, cost: float) -> None:  # noqa: B027
+        """Take in the cost of the row last proposed, infinite if it is infeasible; `_costs` has it already."""
 
-    @abstractmethod
     def _rule_state(self) -> dict[str, Any]:
-        """What the rule remembers, as JSON keeps it: without the costs and the random generator."""
+        """Return the memory of the rule, as JSON keeps it, without the costs and the random generator."""
+        return {}
 
-    @abstractmethod
-    def _restore_rule(self, state: dict[str, Any]) -> None:
+    def _restore_rule(self, state: dict[str, Any]) -> None:  # noqa: B027
         """Take over what `_rule_state` returned."""
 
     # ---- the protocol

@@ -107,9 +107,6 @@ class GaussianProcess(FiniteSearcher):
         regressor = library("sklearn.gaussian_process", _USER).GaussianProcessRegressor
         return regressor(kernel, alpha=_DIAGONAL, optimizer=optimizer)
 
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the process is conditioned on the costs themselves
-
     def _rule_state(self) -> dict[str, Any]:
         return {"theta": self._theta, "fitted_at": self._fitted_at}
 

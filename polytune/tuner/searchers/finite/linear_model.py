@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from polytune.tuner.models.regression import fit
@@ -61,12 +59,3 @@ class LinearModel(FiniteSearcher):
         candidates = candidate_rows(self.space, self._costs, self._rng, limit=_CANDIDATES)
         predictions = model.predict(self._terms.matrix(rows[candidates]))
         return int(candidates[np.argmin(predictions)])
-
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the model is fitted to the costs themselves
-
-    def _rule_state(self) -> dict[str, Any]:
-        return {}
-
-    def _restore_rule(self, state: dict[str, Any]) -> None:
-        pass

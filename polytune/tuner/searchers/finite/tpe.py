@@ -66,9 +66,6 @@ class TPE(FiniteSearcher):
         drawn = self._draw()
         return drawn if drawn not in self._costs else self._unknown_neighbour(drawn)
 
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the study takes the costs from the memory
-
     def _draw(self) -> int:
         """A configuration drawn by the estimators, made valid."""
         study = self._updated_study()
