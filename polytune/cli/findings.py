@@ -106,7 +106,7 @@ def find_threads() -> Finding:
     import numba
     import numpy
 
-    from polytune.runtime.crew import compile_team
+    from polytune.runtime.helpers import compile_team
     from polytune.runtime.threads import maximum_threads
 
     @numba.njit

@@ -374,22 +374,22 @@ class _VersionWriter:
             self.leave(region.body)
             return
 
-        def tickets(place: Callable[[], None]) -> None:
-            self.tickets(region, place)
+        def tasks(place: Callable[[], None]) -> None:
+            self.tasks(region, place)
 
         def body() -> None:
             self.body(region)
 
-        TileLoops(writer, region, self.is_nested, tickets, body).write()
+        TileLoops(writer, region, self.is_nested, tasks, body).write()
         self.leave(region.body)
 
-    def tickets(self, region: RegionCode, place: Callable[[], None]) -> None:
-        """Claims and completes the tickets of a region, around what places and runs the tile of one."""
+    def tasks(self, region: RegionCode, place: Callable[[], None]) -> None:
+        """Claims and completes the tasks of a region, around what places and runs the tile of one."""
         sums = PrivateSums(self.writer, region.sums, self.scop, self.scopes())
         sums.allocate()
         self.claim(region)
         sums.clear()
-        with self.writer.indented("while $ticket < $base + $total:"):
+        with self.writer.indented("while $task < $base + $total:"):
             place()
             self.writer.line("$claimed += 1" if region.sums else "$complete($context)")
             self.claim(region)
@@ -404,9 +404,9 @@ class _VersionWriter:
         )
 
     def claim(self, region: RegionCode) -> None:
-        """The next ticket; where tiles descend, from the share that has the worker's tiles then."""
+        """The next task; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
-        self.writer.line(f"$ticket = {CLAIM.format(worker, '$total')}")
+        self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
         """After a call of the library that has failed nothing more is computed: each worker sees that when the work is

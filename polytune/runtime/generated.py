@@ -16,10 +16,10 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, Source
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.context_memory import ContextMemory, Contexts
-from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
+from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine

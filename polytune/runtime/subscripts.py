@@ -16,8 +16,8 @@ from polytune.errors import SourceLocation, SubscriptError
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import STATE_LENGTH, attach, integer
 from polytune.runtime.context_memory import ContextMemory
-from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.entries import entry_of
+from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.team import claim, complete, wait
 from polytune.runtime.threads import current_threads
 

@@ -61,7 +61,7 @@ def plan_parallel(
     the order of what is inside is legal.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
-    becomes a wavefront region if asked to: tickets, that is tile coordinates (t0, t1, ...) of the members shared out,
+    becomes a wavefront region if asked to: tasks, that is tile coordinates (t0, t1, ...) of the members shared out,
     are independent if they have equal sums, since all distances are non-negative in each of them.  Otherwise the
     band's first member becomes a loop that all workers run in step, and the search goes on inside it.
 

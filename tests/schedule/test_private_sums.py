@@ -281,7 +281,7 @@ def test_what_is_not_in_a_copy_is_a_race() -> None:
     start = stages.source.index(f"run_{program.name}(")
     stop = stages.source.index("\n\n\n", start)
     body = stages.source[start:stop]
-    claimed = body.index("while ticket")
+    claimed = body.index("while task")
     merged = body.index("if claimed")
     broken = body[:claimed] + body[claimed:merged].replace("(y_sums, ", "(y, ") + body[merged:]
     assert broken != body
