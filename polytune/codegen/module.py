@@ -24,20 +24,20 @@ from polytune.version import __version__
 
 VECTOR_OPERATIONS = (
     "between",
-    "chosen",
     "lane_sum",
     "load",
-    "load_some",
-    "past",
+    "load_masked",
+    "misalignment",
     "prefetch",
+    "select",
     "shifted",
-    "spread",
+    "splat",
     "store",
-    "store_some",
+    "store_masked",
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
-APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart_some")
+APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
 """What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 

@@ -11,11 +11,11 @@ import numpy as np
 from polytune.codegen.vectors.expressions import (
     AnyMask,
     Between,
-    Chosen,
     Lanes,
-    Past,
+    LaneSelect,
+    Misalignment,
     Shifted,
-    Spread,
+    Splat,
     Total,
     Variable,
     VectorExpression,
@@ -109,9 +109,9 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Total() | Past():
+            case Element() | Variable() | Lanes() | Splat() | Total() | Misalignment():
                 return self.element(expression), _ATOM
-            case Between() | AnyMask() | Chosen() | Shifted():
+            case Between() | AnyMask() | LaneSelect() | Shifted():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)

@@ -29,8 +29,8 @@ from polytune.codegen.vectors.expressions import (
     AnyMask,
     Apart,
     Between,
-    Chosen,
     Lanes,
+    LaneSelect,
     Shifted,
     Total,
     Variable,
@@ -269,7 +269,7 @@ VECTORS: dict[str, tuple[Callable[[Program], Program], str]] = {
         "becomes int64",
     ),
     "choice by other lanes": (
-        before_all(lambda load: (Let("m", Between(ONE, ONE, load.lanes + 1)), Let("x", Chosen("m", load, load)))),
+        before_all(lambda load: (Let("m", Between(ONE, ONE, load.lanes + 1)), Let("x", LaneSelect("m", load, load)))),
         "m is no mask of",
     ),
     "shift by too much": (

@@ -13,7 +13,7 @@ from polytune.codegen.registers.accumulation import Accumulation
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, guarded, largest_shape
 from polytune.codegen.transform import Target
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
+from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Select, walk
 
@@ -80,13 +80,13 @@ class _Block:
             start: Any = Lanes(place, self.lanes, self.rows[row].mask, apart)
             if target not in read:
                 # What is only overwritten may not have been written before.
-                start = Spread(Constant(0, place.dtype), self.lanes)
+                start = Splat(Constant(0, place.dtype), self.lanes)
             result: Any = name
             term = terms[target]
             if term is not None and term.factor is not None:
-                factor: Any = Spread(term.factor, self.lanes)
+                factor: Any = Splat(term.factor, self.lanes)
                 result = Binary(term.operator, start, Binary("*", factor, result, VECTOR), VECTOR)
-                start = Spread(Constant(0, place.dtype), self.lanes)
+                start = Splat(Constant(0, place.dtype), self.lanes)
             before.append(Let(name.name, start))
             after.append(Store(place, result, self.rows[row].stored, apart))
         updates: list[Node] = []
@@ -124,7 +124,7 @@ class _Block:
         if isinstance(node, Element) and (node, row, vector) in targets:
             return targets[node, row, vector]
         if not mentions(node, self.accumulation.columns.variable):
-            return self.once("a", Spread(self.at(node, row, vector), self.lanes))
+            return self.once("a", Splat(self.at(node, row, vector), self.lanes))
         if isinstance(node, Element):
             # Lanes of other rows are loaded too, of this row neither used nor stored.
             mask = self.rows[row].mask if self.by_row(node) else self.rows[row].shared

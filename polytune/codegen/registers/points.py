@@ -39,7 +39,7 @@ from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRange
 from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
 from polytune.codegen.transform import Target
 from polytune.codegen.vectors.chains import Link, links_of
-from polytune.codegen.vectors.expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
 
@@ -87,7 +87,7 @@ class _Points:
 
     def code(self) -> Node:
         nodes: list[Node] = []
-        zero = Spread(Constant(0, self.nest.dtype), self.lanes)
+        zero = Splat(Constant(0, self.nest.dtype), self.lanes)
         first = next(assignments_below(self.nest.parts[0]), None)
         for scalar in sorted(self.nest.own):
             for row in range(len(self.rows)):
@@ -255,7 +255,7 @@ class _Points:
             case Element() if mentions(node, self.nest.columns.variable):
                 return self.once("b", self.loaded(node, row, vector), loads)
         if self.is_uniform(node):
-            return self.once("a", Spread(self.at(node, row, vector), self.lanes), loads)
+            return self.once("a", Splat(self.at(node, row, vector), self.lanes), loads)
         operands = lane_operands(node, self.nest.dtype)
         assert operands is not None, "points that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])

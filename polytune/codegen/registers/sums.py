@@ -25,9 +25,9 @@ from polytune.codegen.registers.blocks import (
 from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
-    Chosen,
     Lanes,
-    Spread,
+    LaneSelect,
+    Splat,
     Variable,
     VectorExpression,
 )
@@ -126,7 +126,7 @@ class _Sums:
             for row in range(len(self.rows))
             for column in range(len(self.columns))
         }
-        zero = Spread(Constant(0, accumulation.dtype), self.lanes)
+        zero = Splat(Constant(0, accumulation.dtype), self.lanes)
         before = [Let(name.name, zero) for name in sums.values()]
         vectors = by_vectors(inner.variable, low, high, self.lanes, names, partial(self.step, sums))
         work = block(*before, *vectors, *self.stores(sums))
@@ -142,7 +142,7 @@ class _Sums:
         for (number, row, column), own in sums.items():
             value = self.value(self.term(number).value, self.values(row, column), mask, names)
             added: Any = Binary("+", own, value, VECTOR)  # type: ignore[arg-type]
-            updates.append(Let(own.name, added if mask is None else Chosen(mask, added, own)))
+            updates.append(Let(own.name, added if mask is None else LaneSelect(mask, added, own)))
         return block(*self.loads.values(), *updates)
 
     def term(self, number: int) -> AccumulatedTerm:
@@ -160,7 +160,7 @@ class _Sums:
 
     def value(self, node: Expression, values: dict, mask: str | None, names: BlockNames) -> Any:
         if not mentions(node, self.accumulation.inner.variable):
-            return self.once("a", Spread(substitute(node, values), self.lanes), names)
+            return self.once("a", Splat(substitute(node, values), self.lanes), names)
         if isinstance(node, Element):
             apart = apart_of(node, self.accumulation.inner.variable, self.accumulation.contiguous)
             return self.once("b", Lanes(substitute(node, values), self.lanes, mask, apart), names)

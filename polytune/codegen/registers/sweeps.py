@@ -40,9 +40,9 @@ from polytune.codegen.registers.blocks import BlockNames, add_total, after_whole
 from polytune.codegen.transform import BYTES, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
-    Chosen,
     Lanes,
-    Spread,
+    LaneSelect,
+    Splat,
     Variable,
     VectorExpression,
 )
@@ -159,7 +159,7 @@ class _Rows:
             if term is not None
             for row in range(self.count)
         }
-        zero = Spread(Constant(0, self.sweep.dtype), self.lanes)
+        zero = Splat(Constant(0, self.sweep.dtype), self.lanes)
         code = partial(self.vectors, totals)
         vectors = by_vectors(columns.variable, columns.start, columns.stop, self.lanes, self.names, code)
         body = block(
@@ -192,7 +192,7 @@ class _Rows:
                 if term is not None:
                     own: Any = totals[number, row]
                     more = Binary("+", own, self.value(self.at(term.value, row), mask, loads, computed), VECTOR)
-                    nodes.append(Let(own.name, more if mask is None else Chosen(mask, more, own)))
+                    nodes.append(Let(own.name, more if mask is None else LaneSelect(mask, more, own)))
                     continue
                 target, value = (self.at(part, row) for part in (update.target, update.value))
                 vector = self.value(value, mask, loads, computed)
@@ -221,7 +221,7 @@ class _Rows:
     def value(self, node: Expression, mask: str | None, loads: dict, computed: dict[Element, Variable]) -> Any:
         """An expression as a vector."""
         if not mentions(node, self.sweep.columns.variable):
-            return self.once("a", Spread(node, self.lanes), self.spreads)
+            return self.once("a", Splat(node, self.lanes), self.spreads)
         if isinstance(node, Element):
             return computed[node] if node in computed else self.once("b", Lanes(node, self.lanes, mask), loads)
         operands = lane_operands(node, self.sweep.dtype)

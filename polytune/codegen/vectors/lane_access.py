@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Chosen, VectorExpression
+from polytune.codegen.vectors.expressions import VECTOR, Apart, LaneSelect, VectorExpression
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Power, Select, Unary
 
 
@@ -52,7 +52,7 @@ def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
             return Unary(operator, operands[0], VECTOR)
         case Select(Compare(operator)):
             left, right, then, otherwise = operands
-            return Chosen(Compare(operator, left, right), then, otherwise)
+            return LaneSelect(Compare(operator, left, right), then, otherwise)
     raise AssertionError(f"no operation of vectors: {node!r}")
 
 

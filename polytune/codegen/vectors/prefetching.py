@@ -2,7 +2,7 @@
 
 In an innermost loop such as that of a register tile of a product,
 
-    for k: s += spread(A[i, k]) * load(B, (k, j))
+    for k: s += splat(A[i, k]) * load(B, (k, j))
 
 each iteration loads from another row of B, often from another page of memory: processors foresee which lines follow one
 another, but not across pages.  The code asks for the lines that iterations some way ahead will load.

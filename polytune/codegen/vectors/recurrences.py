@@ -52,7 +52,7 @@ from polytune.codegen.vectors.expressions import (
     VECTOR,
     Lanes,
     Shifted,
-    Spread,
+    Splat,
     Variable,
 )
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
@@ -238,8 +238,8 @@ class _Scan:
         """The loop by vectors; nothing where it has no iterations, in which case nothing is before its first one."""
         loop = self.recurrence.loop
         first, last = Iterator(self.names.new("first_")), Iterator(self.names.new("last_"))
-        before = Spread(substitute(self.recurrence.before, {loop.variable: first}), self.lanes)
-        alone = Shifted(Spread(Constant(0, self.dtype), self.lanes), before, self.lanes - 1)
+        before = Splat(substitute(self.recurrence.before, {loop.variable: first}), self.lanes)
+        alone = Shifted(Splat(Constant(0, self.dtype), self.lanes), before, self.lanes - 1)
         carried = [Variable(self.names.new("s"), VECTOR) for _ in range(self.lanes.bit_length())]
         vectors = by_vectors(loop.variable, first, last, self.lanes, self.names, partial(self.vector, carried))
         starts = [Let(carried[0].name, alone), *(Let(variable.name, carried[0]) for variable in carried[1:])]
@@ -260,7 +260,7 @@ class _Scan:
 
         def add(distance: int, below: Any) -> Variable:
             total = Variable(self.names.new("t"), VECTOR)
-            power: Any = Spread(Constant(factor**distance, self.dtype), self.lanes)
+            power: Any = Splat(Constant(factor**distance, self.dtype), self.lanes)
             longest: Any = sums[-1]
             nodes.append(Let(total.name, Binary("+", longest, Binary("*", power, below, VECTOR), VECTOR)))
             return total
@@ -275,7 +275,7 @@ class _Scan:
     def value(self, node: Expression, mask: str | None) -> Any:
         """An expression as a vector."""
         if not mentions(node, self.recurrence.loop.variable):
-            return Spread(node, self.lanes)
+            return Splat(node, self.lanes)
         if isinstance(node, Element):
             return Lanes(node, self.lanes, mask)
         operands = lane_operands(node, self.dtype)

@@ -24,7 +24,16 @@ from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, minus
 from polytune.codegen.transform import BYTES, Target
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Between, Lanes, Past, Spread, Variable, VectorExpression
+from polytune.codegen.vectors.expressions import (
+    VECTOR,
+    Apart,
+    Between,
+    Lanes,
+    Misalignment,
+    Splat,
+    Variable,
+    VectorExpression,
+)
 from polytune.codegen.vectors.lane_access import (
     ContiguousAxis,
     apart_of,
@@ -115,7 +124,7 @@ def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN
     for assignment in row.assignments:
         for part in _fixed_parts(assignment.value, row):
             if part not in fixed:
-                fixed[part] = Let(names.new("a"), Spread(part, lanes))
+                fixed[part] = Let(names.new("a"), Splat(part, lanes))
 
     def work(box: PointRanges, rows: Sequence[BlockRow], vectors: int, limit: Expression | None) -> Node:
         return _Vectors(row, lanes, rows[0], vectors, fixed).code()
@@ -136,7 +145,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[BlockRow], _Vectors]) 
     columns, own = row.columns, BlockNames()
     column = Iterator(columns.variable)
     first, last, start, end = (Iterator(own.new(kind)) for kind in ("first_", "last_", "from_", "to_"))
-    ahead: Any = Past(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
+    ahead: Any = Misalignment(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
     begin = add_constant(start, lanes)
     mask, piece = own.new("m"), Iterator(own.new("s"))
     pieces = Select(Compare("<", end, last), integer(2), integer(1), "int64")
@@ -213,7 +222,7 @@ class _Vectors:
         if node in self.fixed:
             return Variable(self.fixed[node].name, VECTOR)
         if not mentions(node, self.row.columns.variable):
-            return Spread(node, self.lanes)
+            return Splat(node, self.lanes)
         if isinstance(node, Element):
             place = self.at(node, vector)
             loaded = Lanes(
