@@ -16,9 +16,9 @@ from polytune.codegen.partitioned import PartitionedProgram, generate_partitione
 from polytune.codegen.registers.tiles import PACKED, POINTS, REGISTERS
 from polytune.codegen.tiles.outer import OUTER
 from polytune.codegen.transform import Target
-from polytune.codegen.vectors.abreast import ABREAST
 from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
+from polytune.codegen.vectors.unrolling import UNROLLED
 from polytune.codegen.verify import verified
 from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
@@ -102,7 +102,7 @@ ORDERS = (
 
 TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
-    of_loops=(REGISTERS, PACKED, ABREAST, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
+    of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
 """What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
 

@@ -3,7 +3,7 @@
 The grammar, in ASDL style:
 
     program    = Program(recipe, skeleton, regions, team, tiles, part, outer, shares)
-    region     = RegionCode(index, kind, body, shared, outer, members, windows, private, local, ...)
+    region     = RegionCode(index, kind, shared, ..., body, outer, members, windows, private, local, ...)
 
     skeleton   = Block(skeleton*)
                | For(variable, index, index, step, skeleton)
@@ -43,7 +43,7 @@ from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.recipe import Recipe
-from polytune.schedule.tiles.expansion import Expansion
+from polytune.schedule.regions import RegionTraits
 
 LARGEST_TILE = 4096
 """The greatest size of a tile along one member."""
@@ -224,50 +224,42 @@ class Strip:
     shape: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class RegionCode:
-    """The code of one region.
+@dataclass(frozen=True, kw_only=True)
+class RegionCode(RegionTraits):
+    """The code of one region, with loop variables for members, depths and time.
+
+    Private arrays of an ``expansion`` have, in ``body``, a first subscript more: which of the copies is meant, one for
+    each value of a member of the band in the tile.
 
     Attributes:
-        index: the region's number in its plan.
-        kind: "parallel", "wavefront" or "serial".
-        shared: how many leading members are shared out.
         outer: names of the loop variables around the region.
         members: the ranges of the tiled members; empty for serial work.
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
         independent: variables of loops inside the tiled ones that carry no dependence, as far as that is known.
-        expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
-            for each value of a member of the band in the tile.
         buffers: memory that each worker has for copies of what a tile reads.
         sums: the arrays that each worker adds up in a copy of, which begins with zeros and is added to them at the end.
         nested: names of the loop variables of the band, and of loops inside that are of one permutable band with it.
-        resident: arrays of more than one point whose values never leave one; none of those of which there are copies.
-        strips: memory that each worker has in place of some of them.
+        strips: memory that each worker has in place of some of the resident arrays.
         descends: whether workers go through their tiles from the last to the first.
-        abreast: the variable of a loop of which consecutive iterations may run statement by statement, each of whose
+        unrolling: the variable of a loop of which consecutive iterations may run statement by statement, each of whose
             instances in them then carry no dependence, and how many at most; None where there is no such one.
     """
 
-    index: int
-    kind: str
     body: Node
-    shared: int = 0
     outer: tuple[str, ...] = ()
     members: tuple[TiledMember, ...] = ()
     windows: tuple[tuple[str, str], ...] = ()
     private: frozenset[str] = frozenset()
     local: frozenset[str] = frozenset()
     independent: frozenset[str] = frozenset()
-    expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
     sums: tuple[PrivateSum, ...] = ()
     nested: frozenset[str] = frozenset()
-    resident: frozenset[str] = frozenset()
     strips: tuple[Strip, ...] = ()
     descends: bool = False
-    abreast: tuple[str, int] | None = None
+    unrolling: tuple[str, int] | None = None
 
     @property
     def copies(self) -> frozenset[str]:

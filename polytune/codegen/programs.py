@@ -135,9 +135,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
     if interior is not None:
         body = If(interior.condition, interior.body, body)
     return RegionCode(
-        index=region.index,
-        kind=region.kind.value,
-        shared=region.shared,
+        **region.traits(),
         outer=outer,
         members=members,
         windows=windows,
@@ -145,12 +143,10 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
         private=region.private if region.kind is not RegionKind.SERIAL else region.local,
         local=frozenset(name for name in region.local if scop.array(name).ndim == 0),
         independent=frozenset(names.loop(depth) for depth in region.independent),
-        expansion=region.expansion,
         sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
         descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
-        resident=region.resident,
-        abreast=None if region.abreast is None else (names.loop(region.abreast.depth), region.abreast.most),
+        unrolling=None if region.unrolling is None else (names.loop(region.unrolling.depth), region.unrolling.most),
     )
 
 

@@ -18,7 +18,6 @@ from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
-from polytune.schedule.tiles.abreast import iterations_abreast
 from polytune.schedule.tiles.distribution import distribute_innermost
 from polytune.schedule.tiles.early_updates import early_updates
 from polytune.schedule.tiles.expansion import expand_points
@@ -30,6 +29,7 @@ from polytune.schedule.tiles.interchange import (
     select_members,
 )
 from polytune.schedule.tiles.row_sweeps import RowSweep, distribute_rows, row_sweep_of
+from polytune.schedule.tiles.unrolling import unrollable
 from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
@@ -241,9 +241,9 @@ class _Planner:
 
     def with_points_apart(self, region: Region, node: isl.ScheduleNode, members: int) -> Region:
         """A wavefront with what is known of points that need not wait for one another in its tiles, of so many
-        members: iterations that may be abreast, or updates that may come early."""
+        members: iterations that may be unrolled, or updates that may come early."""
         if node.band_n_member() < members:
-            return replace(region, abreast=iterations_abreast(node, self.candidate.dependences))
+            return replace(region, unrolling=unrollable(node, self.candidate.dependences))
         if self.options.early and self.relaxed is not None:
             updates = early_updates(node, self.candidate.schedule, self.relaxed, _depth(node.root()))
             if updates is not None:

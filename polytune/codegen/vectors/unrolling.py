@@ -1,4 +1,4 @@
-"""Iterations abreast: unroll-and-jam of a loop around loops of each statement's own.
+"""Unrolled iterations: unroll-and-jam of a loop around loops of each statement's own.
 
 In a tile of a time-tiled stencil,
 
@@ -7,11 +7,11 @@ In a tile of a time-tiled stencil,
         for j: for k: A[i - 1, j, k] = ...
 
 a plane of A is loaded three times, and what lies between is more than the first cache keeps.  With two iterations of i
-abreast, vectors of two planes of B are computed from four of A.  Where one of the iterations has not all statements, at
-the ends of the loop over i, each goes by itself, in vectors that all have masks: few points are at the ends, and a
+unrolled, vectors of two planes of B are computed from four of A.  Where one of the iterations has not all statements,
+at the ends of the loop over i, each goes by itself, in vectors that all have masks: few points are at the ends, and a
 compiler takes long for long code.
 
-Why that is right: see ``polytune.schedule.tiles.abreast``.
+Why that is right: see ``polytune.schedule.tiles.unrolling``.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 COUNTS = (4, 2)
-"""How many iterations are abreast, the most first."""
+"""The numbers of iterations that are unrolled, the most first."""
 
 MOST_STREAMS = 16
 """How many rows of arrays an innermost loop may run along.  With more, their addresses take all general registers."""
 
 
-def run_abreast(program: Program, scop: Scop, target: Target) -> Program:
-    """The program with iterations abreast, and vectors along rows."""
+def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:
+    """Return the program with iterations unrolled, and vectors along rows."""
     regions = tuple(_in_region(region, scop, target) for region in program.regions)
     return replace(program, regions=regions)
 
 
-ABREAST = LoopTransform(
-    name="abreast",
+UNROLLED = LoopTransform(
+    name="unrolled",
     meaning="some iterations side by side, each statement in all of them before the next one",
-    rewrite=run_abreast,
+    rewrite=unroll_iterations,
     needs=(VECTOR_TYPES,),
     never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
 )
 
 
 def _in_region(region: RegionCode, scop: Scop, target: Target) -> RegionCode:
-    if region.abreast is None:
+    if region.unrolling is None:
         return region
-    variable, most = region.abreast
+    variable, most = region.unrolling
     arrays = frozenset(array.name for array in scop.arrays if array.role is ArrayRole.ARGUMENT)
     jam = _Jam(variable, most, arrays, contiguous_axis(scop, region.private), target)
     return replace(region, body=jam.visit(region.body))
@@ -88,7 +88,7 @@ class _Jam:
     target: Target
 
     def visit(self, node: Node) -> Node:
-        """The node with the iterations of every loop over the variable abreast."""
+        """The node with every loop over the variable unrolled."""
         if isinstance(node, For) and node.variable == self.variable:
             return self.loop(node)
         return map_nodes(node, self.visit)
@@ -173,7 +173,7 @@ def _holds_between(condition: Expression, variable: str) -> bool:
 
 
 def _streams(parts: Sequence[_Part], variable: str, count: int) -> int:
-    """How many rows of arrays the innermost loop of some part runs along with so many iterations abreast."""
+    """How many rows of arrays the innermost loop of some part runs along with so many iterations unrolled."""
     return max(len(_rows(part, variable, count)) for part in parts)
 
 
