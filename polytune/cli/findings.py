@@ -109,8 +109,8 @@ def find_threads() -> Finding:
     from polytune.runtime.helpers import compile_team
     from polytune.runtime.threads import maximum_threads
 
-    @numba.njit
-    def fill(values):
+    @numba.njit  # type: ignore[untyped-decorator]
+    def fill(values: numpy.ndarray) -> None:
         for index in range(values.size):
             values[index] = index
 

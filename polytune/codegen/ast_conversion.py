@@ -129,7 +129,7 @@ def statement_code(statement: Statement, values: Sequence[Expression]) -> Comput
 def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
     """An operation or expression with its iterators replaced by expressions."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Iterator):
             return values.get(part.name, part)
         part = map_children(part, change)
@@ -139,7 +139,8 @@ def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
                     return add_constant(part.left, int(value) if part.operator == "+" else -int(value))
         return part
 
-    return change(node)
+    substituted: Part = change(node)
+    return substituted
 
 
 def _convert_loop(node: isl.AstNode, convert: Callable[[isl.AstNode], Node]) -> Node:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 from polytune.codegen.affine_range import terms_of
 from polytune.codegen.ast_conversion import add_constant, integer, substitute
@@ -100,7 +101,7 @@ def _streams(nest: list[For], factors: Sequence[int]) -> int:
     *outer, inner = nest
     operations = [part for part in walk_nodes(inner.body) if isinstance(part, Compute)]
     elements = {part for operation in operations for part in walk(operation) if isinstance(part, Element)}
-    rows: set[tuple] = set()
+    rows: set[tuple[Any, ...]] = set()
     for offsets in product(*map(range, factors)):
         moved = {
             loop.variable: add_constant(Iterator(loop.variable), offset)
@@ -152,12 +153,13 @@ def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
 def _shift(node: Node, variable: str, offset: int) -> Node:
     """The node with ``variable + offset`` for a variable."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Iterator) and part.name == variable:
             return add_constant(part, offset)
         return map_children(part, change)
 
-    return node if offset == 0 else change(node)
+    shifted: Node = node if offset == 0 else change(node)
+    return shifted
 
 
 def _mentions(expression: Expression, variable: str) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
@@ -114,7 +114,7 @@ def used_in(node: Node) -> Used:
     """The names that a node and all below it use."""
     elements, arguments, names = set(), set(), set()
     for part in walk_nodes(node):
-        expressions: list = []
+        expressions: list[Any] = []
         match part:
             case For(start=start, stop=stop):
                 expressions = [start, stop]

@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.frontend.bindings import items_of
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
+
+Made = TypeVar("Made", bound=ast.AST)
 
 
 def counted(frame: Frame, node: ast.For) -> ast.For | None:
@@ -193,11 +195,11 @@ class _Maker:
         self.frame.bindings[name] = ObjectBinding(getattr(builtins, function))
         return self.placed(ast.Call(ast.Name(name, ast.Load()), list(arguments), []))
 
-    def placed(self, made: Any) -> Any:
+    def placed(self, made: Made) -> Made:
         return _placed(made, self.node.iter)
 
 
-def _placed(made: Any, place: ast.AST) -> Any:
+def _placed(made: Made, place: ast.AST) -> Made:
     """A new node, and what is new below it, at the place of another one."""
     for node in ast.walk(made):
         if not hasattr(node, "lineno"):

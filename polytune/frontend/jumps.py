@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.frontend.source import nodes_inside
+
+Made = TypeVar("Made", bound=ast.AST)
 
 Fresh = Callable[[str], str]
 
@@ -285,9 +287,10 @@ def _assignment(name: str, value: int, place: ast.AST) -> ast.Assign:
     return _placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), place)
 
 
-def _placed(made: Any, place: ast.AST, *, deep: bool = True) -> Any:
+def _placed(made: Made, place: ast.AST, *, deep: bool = True) -> Made:
     """A new node, and all that is new below it, at the place of another one."""
-    for node in ast.walk(made) if deep else (made, *ast.walk(made.test)):
+    nodes: Iterable[ast.AST] = (made, *ast.walk(made.test)) if isinstance(made, ast.If) and not deep else ast.walk(made)
+    for node in nodes:
         ast.copy_location(node, place)
     return made
 

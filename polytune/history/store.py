@@ -222,7 +222,7 @@ def default_directory() -> Path:
     return Path(platformdirs.user_cache_dir("polytune"))
 
 
-def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
+def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:
     """The records in rows; what is not as `Store.record` writes it, because someone has changed the file, is none."""
     found = []
     for kernel, shape, machine, text, count, best, median, *rest in rows:

@@ -165,7 +165,8 @@ def curves(runs: Iterable[Run]) -> np.ndarray:
 
 def mean_curve(runs: Iterable[Run]) -> np.ndarray:
     """(evaluations,) the mean best slowdown so far; infinite while a run has found nothing that runs."""
-    return curves(runs).mean(axis=0)
+    mean: np.ndarray = curves(runs).mean(axis=0)
+    return mean
 
 
 def _finite(value: float) -> float | None:

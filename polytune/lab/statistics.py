@@ -160,7 +160,8 @@ def calls_to_pay(run: Run, untuned: float) -> float:
         return math.inf
     saved = np.cumsum(untuned - _costs(run, untuned))
     if saved[-1] <= 0:
-        return run.evaluations + math.floor(-saved[-1] / (untuned - run.slowdown)) + 1
+        calls: float = run.evaluations + math.floor(-saved[-1] / (untuned - run.slowdown)) + 1
+        return calls
     behind = np.flatnonzero(saved <= 0)
     return int(behind[-1]) + 2 if behind.size else 1
 

@@ -100,7 +100,7 @@ class GeneratedKernel:
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
-        space = self.module.space()
+        space: Space = self.module.space()
         if self._partitioned is None or not any(part.device for part in self._partitioned.parts):
             return space
         self._devices = devices()
@@ -536,7 +536,10 @@ class GeneratedKernel:
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:
             return ()
-        return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
+        scratch: tuple[np.ndarray, ...] = self.module.scratch(
+            *invocation.values, *[invocation.parameters[k] for k in self._extra]
+        )
+        return scratch
 
 
 class BoundRun:

@@ -124,7 +124,8 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
         if function is None:
             return None
         code = function.__code__
-        return function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
+        count: int | None = function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
+        return count
 
     found: dict[str, float | Fraction] = {}
     for name in ("compute", "memory"):

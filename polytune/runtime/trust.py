@@ -14,7 +14,7 @@ import contextlib
 import functools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["UntrustedError", "check_folder", "check_folders", "keep_private", "make_folders", "read_trusted"]
@@ -117,7 +117,7 @@ def _opened(path: Path, flags: int, *, may_be_link: bool = False) -> Iterator[in
         os.close(descriptor)
 
 
-def _check(path: Path, descriptor: int, is_kind, kind: str) -> None:
+def _check(path: Path, descriptor: int, is_kind: Callable[[int], bool], kind: str) -> None:
     """Raise unless what was opened is of a kind, and nobody else can have written it."""
     facts = os.fstat(descriptor)
     if not is_kind(facts.st_mode):

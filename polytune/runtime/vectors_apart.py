@@ -92,7 +92,7 @@ class _Wide:
         annotate(self.builder.module, stored, self.view)
 
 
-def _addresses(context, builder, view: View, value, first, place: tuple[int, int], lanes: int) -> list[ir.Value]:
+def _addresses(context, builder, view: View, value, first, place: tuple[int, ...], lanes: int) -> list[ir.Value]:
     """Where lanes far apart lie; at those that a mask leaves out there need be no element."""
     axis, step = place
     if axis in view.dynamic_axes:

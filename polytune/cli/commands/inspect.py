@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -122,7 +122,7 @@ def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
     return found
 
 
-def complete_signature(function: Callable, text: str) -> Signature:
+def complete_signature(function: Callable[..., Any], text: str) -> Signature:
     """The signature of a function: the types that ``text`` gives, and for the other arguments those inferred.
 
     Args:
@@ -179,7 +179,12 @@ def write_space(space: Space, name: str, path: Path) -> None:
     if path.suffix not in FORMATS:
         raise typer.BadParameter(f"--picture: the file must end in {', '.join(FORMATS)}, not {path.suffix!r}")
     graph = space.graph()
-    text = {".svg": graph.to_svg, ".dot": graph.to_dot, ".json": lambda: to_t1(space, name)}[path.suffix]()
+    writers: dict[str, Callable[[], str]] = {
+        ".svg": graph.to_svg,
+        ".dot": graph.to_dot,
+        ".json": lambda: to_t1(space, name),
+    }
+    text = writers[path.suffix]()
     try:
         path.write_text(text, encoding="utf-8")
     except OSError as error:

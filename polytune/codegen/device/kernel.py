@@ -201,7 +201,8 @@ def _redirect(
     def change(part: Expression | Operation) -> Expression | Operation:
         if isinstance(part, Element) and part in places:
             return places[part]
-        return map_below(part, change)
+        changed: Expression | Operation = map_below(part, change)
+        return changed
 
     changed = tuple(change(operation) for operation in statement.operations)
     return replace(statement, operations=(_position(_mapped_values(statement, mapping)), *changed))  # type: ignore[arg-type]

@@ -119,7 +119,7 @@ class _Block:
         values[column] = add_constant(Iterator(column), vector * self.lanes)
         return substitute(node, values)
 
-    def value(self, node: Expression, row: int, vector: int, targets: dict) -> Any:
+    def value(self, node: Expression, row: int, vector: int, targets: dict[Any, Any]) -> Any:
         """An expression as a vector; what is the same for several rows or vectors is computed once."""
         if isinstance(node, Element) and (node, row, vector) in targets:
             return targets[node, row, vector]

@@ -166,7 +166,8 @@ def _iterations(node: Node) -> float:
     inside = max((_iterations(child) for child in children_of(node.body)), default=1)
     if not (isinstance(node.start, Constant) and isinstance(node.stop, Constant)):
         return inf
-    return max(0, node.stop.value - node.start.value) * inside
+    instances: float = max(0, node.stop.value - node.start.value) * inside
+    return instances
 
 
 def children_of(body: Node) -> tuple[Node, ...]:

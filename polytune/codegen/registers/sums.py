@@ -158,7 +158,7 @@ class _Sums:
             values[self.accumulation.rows.variable] = self.rows[row]
         return values
 
-    def value(self, node: Expression, values: dict, mask: str | None, names: BlockNames) -> Any:
+    def value(self, node: Expression, values: dict[Any, Any], mask: str | None, names: BlockNames) -> Any:
         if not mentions(node, self.accumulation.inner.variable):
             return self.once("a", Splat(substitute(node, values), self.lanes), names)
         if isinstance(node, Element):

@@ -218,7 +218,9 @@ class _Rows:
         rows = self.sweep.rows.variable
         return substitute(node, {rows: add_constant(Iterator(rows), row)})
 
-    def value(self, node: Expression, mask: str | None, loads: dict, computed: dict[Element, Variable]) -> Any:
+    def value(
+        self, node: Expression, mask: str | None, loads: dict[Any, Any], computed: dict[Element, Variable]
+    ) -> Any:
         """An expression as a vector."""
         if not mentions(node, self.sweep.columns.variable):
             return self.once("a", Splat(node, self.lanes), self.spreads)

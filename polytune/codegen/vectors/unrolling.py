@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
 from polytune.codegen.ast_conversion import add_constant, substitute
@@ -177,10 +178,10 @@ def _streams(parts: Sequence[_Part], variable: str, count: int) -> int:
     return max(len(_rows(part, variable, count)) for part in parts)
 
 
-def _rows(part: _Part, variable: str, count: int) -> set[tuple]:
+def _rows(part: _Part, variable: str, count: int) -> set[tuple[Any, ...]]:
     column = part.columns.variable
     elements = {each for statement in part.statements() for each in walk(statement) if isinstance(each, Element)}
-    rows: set[tuple] = set()
+    rows: set[tuple[Any, ...]] = set()
     for offset, element in product(range(count), elements):
         if mentions(element, column):
             moved = {variable: add_constant(Iterator(variable), offset)}

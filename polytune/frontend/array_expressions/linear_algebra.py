@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import string
+from collections.abc import Callable
 
 import numpy as np
 
@@ -63,7 +64,7 @@ def _outer(call: ArrayCall) -> Operand:
     return outer_product(call.frame, call.node, left, right)
 
 
-def outer_method(ufunc: np.ufunc):
+def outer_method(ufunc: np.ufunc) -> Callable[[ArrayCall], Operand]:
     """What compiles ``ufunc.outer``."""
 
     def handler(call: ArrayCall) -> Operand:

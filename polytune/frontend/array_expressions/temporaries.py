@@ -162,7 +162,11 @@ def summed(
             nodes.append(perform(frame, node, increased(element, first)))
         for term in operand.terms:
 
-            def add_up(inner: tuple[Iterator, ...], value=term.value, negative=term.is_negative) -> Sequence[Node]:
+            def add_up(
+                inner: tuple[Iterator, ...],
+                value: Callable[..., Value] = term.value,
+                negative: bool = term.is_negative,
+            ) -> Sequence[Node]:
                 return (perform(frame, node, increased(target(iterators), value(iterators, inner), negative)),)
 
             nodes += over(frame, node, term.extents, add_up)

@@ -57,7 +57,8 @@ def chosen_compiler(driver: int) -> CudaCompiler:
     module, _, attribute = named.partition(":")
     try:
         found: Any = importlib.import_module(module)
-        return getattr(found, attribute) if attribute else found
+        compiler: CudaCompiler = getattr(found, attribute) if attribute else found
+        return compiler
     except (ImportError, AttributeError) as error:
         raise DeviceUnavailableError(
             f"POLYTUNE_CUDA_COMPILER={named!r} cannot be used ({error}): "
@@ -175,11 +176,11 @@ class CudaDevice(StagedDevice):
     def seconds(self, first: Event, last: Event) -> float:
         with self._context("read the time of an event on"):
             last.handle.raw.synchronize()
-            return first.handle.raw.time_till(last.handle.raw) * 1e-3
+            return float(first.handle.raw.time_till(last.handle.raw) * 1e-3)
 
     def has_passed(self, event: Event) -> bool:
         with self._context("look at an event on"):
-            return event.handle.raw.query()
+            return bool(event.handle.raw.query())
 
     def wait_for(self, event: Event) -> None:
         with self._context("wait for the work of"):
@@ -192,7 +193,7 @@ class CudaDevice(StagedDevice):
     def memory_free(self) -> int:
         with self._context("ask for the free memory of"):
             free, _ = self._cuda.mem_get_info()
-        return free
+        return int(free)
 
     def close(self) -> None:
         self.staging.clear()

@@ -192,13 +192,13 @@ class OpenCLDevice(StagedDevice):
     def seconds(self, first: Event, last: Event) -> float:
         self.wait_for(last)
         with self._translated("read the time of an event on"):
-            return (last.handle.profile.end - first.handle.profile.end) * 1e-9
+            return float((last.handle.profile.end - first.handle.profile.end) * 1e-9)
 
     def has_passed(self, event: Event) -> bool:
         with self._translated("look at an event on"):
             status = event.handle.command_execution_status
         # A negative status is that of work that failed: whoever waits for it is told.
-        return status <= self._cl.command_execution_status.COMPLETE
+        return bool(status <= self._cl.command_execution_status.COMPLETE)
 
     def wait_for(self, event: Event) -> None:
         with self._translated("wait for"):

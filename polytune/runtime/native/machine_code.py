@@ -50,7 +50,7 @@ def host() -> str:
 
 @cache
 def _features() -> str:
-    return binding.get_host_cpu_features().flatten()
+    return str(binding.get_host_cpu_features().flatten())
 
 
 def _machine() -> binding.TargetMachine:

@@ -319,7 +319,7 @@ class Attempt:
 
     def _threads(self, partition: int) -> int:
         """How many threads a partition has on the processor; 0 where the configuration says nothing."""
-        return self._call.plan.configuration.get(f"threads_{partition}", 0)
+        return int(self._call.plan.configuration.get(f"threads_{partition}", 0))
 
     def _on(self, device: Device) -> _OnDevice:
         found = self._devices.get(device.identity)

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import islpy as isl
 
@@ -281,9 +282,10 @@ def _union(access: Access) -> isl.UnionMap:
 def _replaced(node: Expression, elements: Mapping[Element, Element]) -> Expression:
     """An expression with some of its elements replaced."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Element):
             return elements.get(part, part)
         return map_children(part, change)
 
-    return change(node)
+    replaced: Expression = change(node)
+    return replaced

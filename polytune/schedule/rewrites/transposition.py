@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import islpy as isl
 
@@ -216,7 +217,7 @@ class _Copies:
     def redirected(self, statement: Statement) -> Statement:
         """A statement that works on copies."""
 
-        def change(part):
+        def change(part: Any) -> Any:
             part = map_children(part, change)
             return self.element(part) if isinstance(part, Element) and part.array in self.copies else part
 

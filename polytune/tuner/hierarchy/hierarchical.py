@@ -26,6 +26,8 @@ from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
 
+__all__ = ["HierarchicalTuner", "Order", "Reject"]
+
 Reject = Callable[[Configuration], str | None]
 """Says why a configuration is not worth measuring, or None."""
 

@@ -128,6 +128,7 @@ def _only_class(module: str) -> type[FiniteSearcher]:
         for name, member in vars(importlib.import_module(module)).items()
         if _is_search(member) and member.__module__ == module and not name.startswith("_")
     ]
+    kind: type[FiniteSearcher]
     (kind,) = found
     return kind
 
@@ -136,7 +137,7 @@ def _loaded(entry: EntryPoint) -> type[FiniteSearcher]:
     """The search of an entry point."""
     load: Callable[[], Any] = entry.load
     try:
-        kind = load()
+        kind: type[FiniteSearcher] = load()
     except PolytuneError:
         raise
     except Exception as error:

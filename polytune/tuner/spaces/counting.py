@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.constraint import Constraint
@@ -43,7 +44,7 @@ def _count_tied(parameters: Sequence[Parameter], constraints: Sequence[Constrain
     others = [parameter for parameter in parameters if parameter.name not in looked_at]
     # Of a parameter that no constraint looks at, one value stands for all that conditions do not tell apart.
     counts = {p.name: distinguished(p, conditions) for p in deciding if p.name not in constrained}
-    known: dict[tuple, int] = {}
+    known: dict[tuple[Any, ...], int] = {}
 
     def listed(parameter: Parameter) -> Iterable[Value]:
         return counts.get(parameter.name) or _levels(parameter)
@@ -65,7 +66,7 @@ def _group_size(
     constraints: Sequence[Constraint],
     chosen: Mapping[str, Value],
     walk: Walk,
-    known: dict[tuple, int],
+    known: dict[tuple[Any, ...], int],
 ) -> int:
     names = {parameter.name for parameter in group}
     tied = [constraint for constraint in constraints if constraint.names & names]

@@ -203,7 +203,7 @@ class FiniteSpace:
 
     @cached_property
     def _python_weights(self) -> list[int]:
-        return self.weights.tolist()
+        return [int(weight) for weight in self.weights]
 
     # ---- neighbourhoods
 
@@ -308,7 +308,8 @@ def _neighbours(space: FiniteSpace, index: int, hamming: int, adjacent: bool) ->
 
 def _is_absence(space: FiniteSpace, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
     absent = np.array([-1 if level is None else level for level in space.inactive])
-    return levels == absent[columns]
+    is_absent: np.ndarray = levels == absent[columns]
+    return is_absent
 
 
 def _scan(space: FiniteSpace, row: np.ndarray, hamming: int, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:

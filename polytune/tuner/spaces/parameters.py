@@ -238,7 +238,8 @@ class Ratio:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + share * (self.high - self.low)
-        return min(max(value, self.low), self.high)
+        within: float = min(max(value, self.low), self.high)
+        return within
 
     def grid(self, levels: int) -> tuple[float, ...]:
         """`levels` values, evenly spaced from low to high."""
@@ -311,6 +312,7 @@ def parameter_from_json(document: Mapping[str, Any]) -> Parameter:
     if "when" in fields:
         fields["when"] = condition_from_json(fields["when"])
     try:
-        return _KINDS[kind](**fields)
+        parameter: Parameter = _KINDS[kind](**fields)
+        return parameter
     except TypeError as error:
         raise SpaceError(f"not a parameter: {dict(document)!r}: {error}") from None

@@ -97,7 +97,8 @@ def _evaluate(
     for number, combination in enumerate(combinations.tolist()):
         chosen = {names[column]: values[column][level] for column, level in zip(columns, combination, strict=True)}
         answers[number] = predicate({name: value for name, value in chosen.items() if value is not None})
-    return answers[row_of]
+    per_row: np.ndarray = answers[row_of]
+    return per_row
 
 
 def distinct_rows(rows: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

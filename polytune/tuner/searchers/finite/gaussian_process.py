@@ -98,7 +98,7 @@ class GaussianProcess(FiniteSearcher):
             process.fit(features, targets)
         return [float(value) for value in process.kernel_.theta]
 
-    def _process(self, theta: list[float] | None, columns: int, optimizer: Callable | None = None) -> Any:
+    def _process(self, theta: list[float] | None, columns: int, optimizer: Callable[..., Any] | None = None) -> Any:
         kernels = library("sklearn.gaussian_process.kernels", _USER)
         matern = kernels.Matern(np.ones(max(columns, 1)), (0.05, 20.0), nu=2.5)
         kernel = kernels.ConstantKernel(1.0, (0.05, 50.0)) * matern + kernels.WhiteKernel(1e-2, (1e-5, 0.5))
@@ -114,7 +114,7 @@ class GaussianProcess(FiniteSearcher):
         self._theta, self._fitted_at = state["theta"], state["fitted_at"]
 
 
-def _climb(objective: Callable, start: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, float]:
+def _climb(objective: Callable[..., Any], start: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, float]:
     """A few steps towards the most likely parameters; the next fit goes on from here."""
     minimize = library("scipy.optimize", _USER).minimize
     found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxfun": _FIT_STEPS})

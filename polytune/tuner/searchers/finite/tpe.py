@@ -134,7 +134,7 @@ def _sampler_of(distributions: dict[str, Any]) -> type[Any]:
     """
     optuna = library("optuna", _USER)
 
-    class Sampler(optuna.samplers.TPESampler):  # type: ignore[name-defined]
+    class Sampler(optuna.samplers.TPESampler):  # type: ignore[name-defined, misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
             return distributions
 
