@@ -1,4 +1,4 @@
-"""Which configurations of a kernel are verified."""
+"""The configurations of a kernel that are verified."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def _initial(
 
 
 def _arguments(kernel: Kernel[..., Any], digest: str, tuned: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """What an embedded kernel is made from."""
+    """Return what an embedded kernel is made from."""
     yield f"_{kernel.__name__}"
     yield f'"{digest}"'
     if kernel.__doc__:

@@ -161,7 +161,7 @@ class Stages:
     @cached_property
     @_timed()
     def dependences(self) -> Dependences:
-        """What must come before what."""
+        """Return what must come before what."""
         return compute_dependences(self.scop)
 
     @cached_property
@@ -171,7 +171,7 @@ class Stages:
 
     @cached_property
     def plans(self) -> tuple[Plan, ...]:
-        """How each candidate is shared out among workers, the most promising first."""
+        """Return how each candidate is shared out among workers, the most promising first."""
         return order_plans(self._planned.made)
 
     @cached_property

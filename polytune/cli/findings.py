@@ -1,4 +1,4 @@
-"""What can be found out about a machine: one small function for each thing, in the order of the report."""
+"""Findings about a machine: one small function for each thing, in the order of the report."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ REQUIRED_PACKAGES = {
 
 
 def find_package(module: str) -> Finding:
-    """Whether a required module imports, and its version."""
+    """Return whether a required module imports, and its version."""
     distribution = REQUIRED_PACKAGES[module]
     try:
         importlib.import_module(module)
@@ -141,7 +141,7 @@ def find_processor_caches() -> Finding:
 
 
 def find_disk_cache() -> Finding:
-    """Whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
+    """Return whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
     from polytune.history.store import default_directory
     from polytune.runtime.trust import UntrustedError, make_folders
 

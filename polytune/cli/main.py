@@ -72,8 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """What to tell a person of an error; anything but polytune's own, the operating system's and a lack of memory
-    is a defect."""
+    """Return what to tell a person of an error; anything but polytune's own, the operating system's and a lack of
+    memory is a defect."""
     if isinstance(error, PolytuneError):
         return str(error)
     if isinstance(error, MemoryError):

@@ -32,7 +32,7 @@ _DRAWS = 50
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was written.
+    """A report of what was written.
 
     Attributes:
         size: how many configurations the space has, with the values that numbers take in recordings.

@@ -28,7 +28,7 @@ REPETITIONS = 7
 
 @dataclass(frozen=True)
 class TuningLimits:
-    """When to stop: after so many calls or so many seconds, whichever is first, or once converged."""
+    """The end of tuning: after so many calls or so many seconds, whichever is first, or once converged."""
 
     calls: int
     seconds: float
@@ -36,7 +36,7 @@ class TuningLimits:
 
 @dataclass(frozen=True)
 class TuningOutcome:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
         ranking: the default and the best configurations found, with the median seconds of a call, the fastest first.
@@ -58,7 +58,7 @@ class TuningOutcome:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as the default the best is; at least 1, for the default may be the best."""
+        """Return how many times as fast as the default the best is; at least 1, for the default may be the best."""
         return self.default_seconds / self.ranking[0][1]
 
     def as_dict(self) -> dict[str, Any]:

@@ -88,8 +88,8 @@ def _jam_nest(nest: list[For], outermost: For) -> Node:
 
 
 def _factors(nest: list[For]) -> tuple[int, ...]:
-    """How many iterations of each loop but the innermost are jammed: what FACTORS says, halved from the outermost loop
-    on as long as there are too many streams."""
+    """Return how many iterations of each loop but the innermost are jammed: what FACTORS says, halved from the
+    outermost loop on as long as there are too many streams."""
     factors = list(FACTORS[len(FACTORS) + 1 - len(nest) :])
     while _streams(nest, factors) > MOST_STREAMS and max(factors) > 1:
         factors[factors.index(max(factors))] //= 2
@@ -97,7 +97,8 @@ def _factors(nest: list[For]) -> tuple[int, ...]:
 
 
 def _streams(nest: list[For], factors: Sequence[int]) -> int:
-    """How many rows of arrays the innermost loop runs along when so many iterations of each other one are jammed."""
+    """Return how many rows of arrays the innermost loop runs along when so many iterations of each other one are
+    jammed."""
     *outer, inner = nest
     operations = [part for part in walk_nodes(inner.body) if isinstance(part, Compute)]
     elements = {part for operation in operations for part in walk(operation) if isinstance(part, Element)}

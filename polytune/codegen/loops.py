@@ -101,7 +101,7 @@ class Store:
 
     @property
     def is_vector(self) -> bool:
-        """Whether several elements are stored, the given one first: neighbours in memory, or along an axis."""
+        """Return whether several elements are stored, the given one first: neighbours in memory, or along an axis."""
         return self.value.dtype == VECTOR
 
 
@@ -165,7 +165,7 @@ def walk_nodes(node: Node) -> Iteration[Node]:
 
 
 def is_innermost(loop: For) -> bool:
-    """Whether there are no loops in a loop."""
+    """Return whether there are no loops in a loop."""
     return not any(isinstance(part, For) for part in walk_nodes(loop.body))
 
 
@@ -312,24 +312,24 @@ class Program:
 
     @property
     def has_sums(self) -> bool:
-        """Whether workers have copies to add up in."""
+        """Return whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
 
     @property
     def has_vectors(self) -> bool:
-        """Whether anything in it is computed in vectors."""
+        """Return whether anything in it is computed in vectors."""
         return any(_has_vectors(region.body) for region in self.regions)
 
     @property
     def has_vectors_apart(self) -> bool:
-        """Whether lanes of some vectors do not lie next to one another in memory."""
+        """Return whether lanes of some vectors do not lie next to one another in memory."""
         nodes = (node for region in self.regions for node in walk_nodes(region.body))
         values = (part for node in nodes if isinstance(node, Let | Store) for part in walk(node))
         return any(isinstance(part, Apart) for part in values)
 
     @property
     def has_other_tiles(self) -> bool:
-        """Whether some tiles of a region are computed in vectors, and others are not."""
+        """Return whether some tiles of a region are computed in vectors, and others are not."""
         bodies = [region.body for region in self.regions]
         choices = [body for body in bodies if isinstance(body, If) and body.otherwise is not None]
         return any(_has_vectors(body.then) and not _has_vectors(body.otherwise) for body in choices if body.otherwise)

@@ -100,7 +100,7 @@ def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
 
 
 def _arithmetic(scop: Scop) -> list[str]:
-    """What versions use of ``polytune.runtime.arithmetic``."""
+    """Return what versions use of ``polytune.runtime.arithmetic``."""
     names = ["greatest", "least", "quotient", "remainder"]
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
@@ -184,7 +184,7 @@ def _imported(namespace: Namespace, *names: str) -> str:
 
 
 def _as(name: str, namespace: Namespace, wanted: str) -> str:
-    """What an import statement has for a name, under the spelling that it has in the module."""
+    """Return what an import statement has for a name, under the spelling that it has in the module."""
     spelling = namespace.spelling(generated(wanted))
     return name if spelling == name else f"{name} as {spelling}"
 
@@ -260,7 +260,7 @@ def _allocation(array: Array) -> str:
 
 
 def _write_words(writer: SourceWriter, scop: Scop) -> None:
-    """What a context holds of arrays and scalars, see ``polytune.runtime.context``."""
+    """Write what a context holds of arrays and scalars, see ``polytune.runtime.context``."""
     storage = storage_of(scop)
     words = []
     for name, kind in array_types(storage, scop).items():
@@ -295,7 +295,7 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
 
 def _write_verification(writer: SourceWriter, scop: Scop) -> None:
-    """What raises the error of a subscript that was out of range while the kernel ran."""
+    """Write what raises the error of a subscript that was out of range while the kernel ran."""
     if not any(array.role is ArrayRole.REPORT for array in scop.arrays):
         return
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
@@ -320,13 +320,13 @@ def _write_verification(writer: SourceWriter, scop: Scop) -> None:
 
 
 def calls_library(scop: Scop) -> bool:
-    """Whether statements call NumPy."""
+    """Return whether statements call NumPy."""
     operations = (operation for statement in scop.statements for operation in statement.operations)
     return any(isinstance(part, LibraryCall) for operation in operations for part in walk(operation))
 
 
 def _memory_name(scop: Scop, name: str) -> str:
-    """What an array is called beside a call's arguments."""
+    """Return what an array is called beside a call's arguments."""
     return name if scop.array(name).role is ArrayRole.ARGUMENT else scratch_name(name)
 
 

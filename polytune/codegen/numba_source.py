@@ -88,8 +88,8 @@ def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
 
 @dataclass(frozen=True)
 class _StatementPlace:
-    """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy,
-    those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
+    """The ways in which code at some place refers to memory: scalars that are variables there, arrays of which it uses
+    a copy, those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
 
     local: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
@@ -281,7 +281,7 @@ class _VersionWriter:
                 assert_never(node)
 
     def scatters(self, variable: str, body: Node, place: _StatementPlace) -> bool:
-        """Whether an innermost loop stores to elements that are not next to one another."""
+        """Return whether an innermost loop stores to elements that are not next to one another."""
         parts = list(walk_nodes(body))
         if any(isinstance(part, For) for part in parts):
             return False
@@ -345,8 +345,8 @@ class _VersionWriter:
                 self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
 
     def part(self, part: ArrayPart, place: _StatementPlace) -> str:
-        """Where a part of an array is, for a call of the library: its first element, the next one along each of its
-        dimensions, and its extents."""
+        """Return where a part of an array is, for a call of the library: its first element, the next one along each of
+        its dimensions, and its extents."""
         ends = [dict.fromkeys(part.counters, 0)]
         ends += [{counter: int(counter is each) for counter in part.counters} for each in part.counters]
         places = []

@@ -81,7 +81,7 @@ class PartitionedProgram:
 
     @property
     def part_words(self) -> int:
-        """How many integers say at most which part of a region is meant."""
+        """Return how many integers say at most which part of a region is meant."""
         return max((len(part.program.part) for part in self.parts), default=0)
 
 

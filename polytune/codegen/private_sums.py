@@ -43,8 +43,8 @@ class PrivateSums:
             self.writer.line("$claimed = 0")
 
     def clear(self) -> None:
-        """What adds nothing in all copies, if there is a task: zeros, or what any other number is less, or greater,
-        than."""
+        """Write what puts into all copies what adds nothing, if there is a task: zeros, or what any other number is
+        less, or greater, than."""
         if not self.sums:
             return
         with self.writer.indented("if $task < $base + $total:"):

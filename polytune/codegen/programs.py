@@ -79,7 +79,7 @@ def _heaviest(plan: Plan, member: int) -> Region | None:
 
 
 def _skeleton(plan: Plan, scop: Scop, names: WindowNames) -> Node:
-    """What is around the regions: the plan's schedule with every execution of a region as a single instance.
+    """Return what is around the regions: the plan's schedule with every execution of a region as a single instance.
 
     Without that isl would be free to generate the statements of a region apart, and with them several calls of it.
     """
@@ -151,8 +151,8 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
 
 
 def descends(region: Region, plan: Plan) -> bool:
-    """Whether workers go through the tiles of a region from the last to the first: if in the region before it that
-    accesses the same matrices they went the other way.
+    """Return whether workers go through the tiles of a region from the last to the first: if in the region before it
+    that accesses the same matrices they went the other way.
 
     What they accessed last then is still in a cache, where of a matrix that is larger than the cache nothing would be
     that they accessed first.  The tiles of a parallel region may run in any order.

@@ -1,4 +1,4 @@
-"""Where each array and scalar of a program lives, and the order in which everything is passed."""
+"""The places of the arrays and scalars of a program, and the order in which everything is passed."""
 
 from __future__ import annotations
 
@@ -103,7 +103,8 @@ def storage_of(scop: Scop) -> Storage:
 
 @dataclass(frozen=True)
 class Used:
-    """What a piece of code refers to: memory (arrays and scalars), scalar arguments, parameters, other names."""
+    """The names that a piece of code refers to: memory (arrays and scalars), scalar arguments, parameters, other
+    names."""
 
     elements: frozenset[str]
     arguments: frozenset[str]
@@ -184,7 +185,7 @@ def dynamic_axes(kind: ArrayType) -> range:
 
 
 def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict[str, int]:
-    """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under
+    """Return where everything lies in the context of a call, in words behind the team's state; the tile sizes under
     ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
     ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.

@@ -29,7 +29,7 @@ class Target:
     vector_registers: int = 32
 
     def lanes(self, dtype: str) -> int:
-        """How many numbers fit in a register."""
+        """Return how many numbers fit in a register."""
         return self.vector_bytes // BYTES[dtype]
 
 
@@ -60,7 +60,7 @@ class LoopTransform(RecipePart):
     is_of_loops: bool = True
 
     def follows(self, recipe: Recipe) -> bool:
-        """Whether it may come next in a recipe."""
+        """Return whether it may come next in a recipe."""
         if recipe.has(*self.never_after) or (self.after and not recipe.has(*self.after)):
             return False
         last = recipe.parts[-1]

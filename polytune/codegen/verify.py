@@ -98,7 +98,7 @@ TRUTH = Kind("bool")
 
 
 def is_asked_for() -> bool:
-    """Whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
+    """Return whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
     return os.environ.get("POLYTUNE_VERIFY", "0") not in ("", "0")
 
 
@@ -171,7 +171,7 @@ class _ProgramVerifier:
             self.region(region)
 
     def region(self, region: RegionCode) -> None:
-        """What surrounds the body of a region, and the body."""
+        """Check what surrounds the body of a region, and the body."""
         about = f"region {region.index}"
         members, shared = len(region.members), region.shared
         self.hold(region.kind in ("parallel", "wavefront", "serial"), f"{about} is of no kind: {region.kind}")
@@ -214,7 +214,7 @@ class _ProgramVerifier:
 
 @dataclass
 class _NodeVerifier(ABC):
-    """What holds of nodes wherever they are.
+    """The rules that hold of nodes wherever they are.
 
     ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
     ``is_in_loop`` says whether an operation is in a loop of its statement.

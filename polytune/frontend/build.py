@@ -18,7 +18,8 @@ from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 @dataclass(frozen=True)
 class _Enclosing:
-    """What holds where a node stands: the iterators of the loops around, and their values, a set in parameter space."""
+    """The facts that hold where a node stands: the iterators of the loops around, and their values, a set in parameter
+    space."""
 
     domain: isl.Set
     iterators: tuple[str, ...] = ()

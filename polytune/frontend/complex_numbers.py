@@ -69,8 +69,8 @@ def _call(function: str, dtype: str, *arguments: Value) -> Call:
 
 
 def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
-    """What is wrong with the first operation in an expression or operation that complex numbers do not have, why, and
-    what to do; None where there is none."""
+    """Return what is wrong with the first operation in an expression or operation that complex numbers do not have,
+    why, and what to do; None where there is none."""
     for found in walk(node):
         match found:
             case Cast(operand, dtype) if operand.dtype in COMPLEX and dtype not in (*COMPLEX, "bool"):

@@ -246,7 +246,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
 
 
 def _affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
-    """What a condition says of sizes and loop variables, where it holds."""
+    """Return what a condition says of sizes and loop variables, where it holds."""
     affine, _ = _split(frame, test.expression, False)
     return () if affine is None else (as_condition(affine),)
 
@@ -269,7 +269,7 @@ def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression |
 
 
 def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: Binding | None) -> Binding | None:
-    """What a name means after a branch, from its meanings at the end of both sides."""
+    """Return what a name means after a branch, from its meanings at the end of both sides."""
     if then == otherwise:
         return then
     if isinstance(then, Unknown) or isinstance(otherwise, Unknown):
@@ -328,7 +328,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
 
 
 def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
-    """Whether the first statement with a name in it assigns the name, and does not read it."""
+    """Return whether the first statement with a name in it assigns the name, and does not read it."""
     for statement in body:
         found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
         if found:

@@ -103,7 +103,7 @@ class ArityError(Exception):
 
 
 def is_known(function: Any) -> bool:
-    """Whether a Python object is a function of the table."""
+    """Return whether a Python object is a function of the table."""
     try:
         return function in _TABLE
     except TypeError:  # not hashable

@@ -25,7 +25,7 @@ REPORT = generated("failed", "subscript")
 
 
 def is_generated(name: str) -> bool:
-    """Whether a name is marked."""
+    """Return whether a name is marked."""
     return name.startswith(MARK)
 
 

@@ -73,7 +73,7 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
 
 
 def _is_range(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
+    """Return whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
     function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
     module = getattr(function, "__module__", None) or ""
     is_prange = module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == "prange"
@@ -115,7 +115,7 @@ class _Maker:
         return [self.assignment(target, self.element(source, self.name(count)))]
 
     def length(self, source: ast.expr) -> ast.expr:
-        """How many elements there are."""
+        """Return how many elements there are."""
         if isinstance(source, ast.Call) and _is_range(self.frame, source):
             start, stop, step = self.range_of(source)
             if step == 1:

@@ -131,7 +131,7 @@ class _Structurer:
         return [_assignment(broken, 0, node), loop, _branch_on(broken, "==", node.orelse, node.orelse[0])]
 
     def after_loop(self, loop: ast.stmt, rest: Sequence[ast.stmt], around: _Around) -> list[ast.stmt]:
-        """What follows a loop that may have returned."""
+        """Return what follows a loop that may have returned."""
         assert self.returned is not None
         if around.kind == "sequential":
             leave = _branch_on(self.returned, "!=", [ast.copy_location(ast.Break(), loop)], loop)
@@ -144,11 +144,11 @@ class _Structurer:
         return [*made, self.unless(self.returned, rest, around)] if rest else made
 
     def unless(self, flag: str, rest: Sequence[ast.stmt], around: _Around) -> ast.stmt:
-        """What follows, where a flag is not set."""
+        """Return what follows, where a flag is not set."""
         return _branch_on(flag, "==", self.block(rest, around)[0], rest[0])
 
     def may_leave(self, statement: ast.stmt, around: _Around) -> bool:
-        """Whether a statement holds a jump out of the block it stands in."""
+        """Return whether a statement holds a jump out of the block it stands in."""
         if _jumps([statement], ast.Return):
             return True
         return bool(around.kind) and bool(own_jumps([statement]))
@@ -208,13 +208,14 @@ class _Structurer:
 
 
 def _ends_early(node: ast.For | ast.While) -> bool:
-    """Whether a loop has a ``break`` of its own, or a ``return`` inside."""
+    """Return whether a loop has a ``break`` of its own, or a ``return`` inside."""
     own = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
     return own or bool(_jumps(node.body, ast.Return))
 
 
 def _is_sequential(node: ast.For) -> bool:
-    """Whether all counted loops inside may end early too, and it is not over values that are seen in the source."""
+    """Return whether all counted loops inside may end early too, and it is not over values that are seen in the
+    source."""
     if isinstance(node.iter, ast.Tuple | ast.List):
         return False
     loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]

@@ -101,7 +101,7 @@ def _look_for_unknown(frame: Frame, statement: ast.stmt | ast.expr) -> None:
 
 
 def _is_from_outside(frame: Frame, call: ast.Call) -> bool:
-    """Whether what is called has a name of the module's, as ``np.sort``."""
+    """Return whether what is called has a name of the module's, as ``np.sort``."""
     owner = call.func
     while isinstance(owner, ast.Attribute):
         owner = owner.value

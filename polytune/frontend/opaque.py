@@ -105,7 +105,7 @@ def performed(nodes: Iterable[Node]) -> Iterable[Perform]:
 
 
 def may_change_outcome(condition: Expression, nodes: Sequence[Node]) -> bool:
-    """Whether there are loops in the nodes, and what they write may change the outcome of a condition."""
+    """Return whether there are loops in the nodes, and what they write may change the outcome of a condition."""
     if not _contains_loop(nodes):
         return False
     read = {node.array for node in walk(condition) if isinstance(node, Element)}

@@ -73,7 +73,7 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:
-    """What to pass in place of an argument of a type that is not compiled."""
+    """Return what to pass in place of an argument of a type that is not compiled."""
     if isinstance(kind, ArrayType) and kind.ndim == 0:
         return f"pass {name}[()], its value, or {name}.reshape(1), a view that has one dimension"
     try:

@@ -1,4 +1,4 @@
-"""How powers are computed: as products where the exponent is a constant integer, and else by C's library.
+"""The computation of powers: as products where the exponent is a constant integer, and else by C's library.
 
 The products round differently from the library, which alone gives the bits of Python and NumPy.  So strict kernels have
 products of integers only, where they are exact: overflow wraps round in both.

@@ -74,7 +74,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_test(statement: ast.stmt) -> bool:
-    """Whether a statement does nothing but raise exceptions, or not."""
+    """Return whether a statement does nothing but raise exceptions, or not."""
     match statement:
         case ast.Assert() | ast.Raise():
             return True

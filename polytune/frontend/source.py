@@ -70,7 +70,7 @@ class Source:
         return Obstacle(self.location(node), what, reason, remedy)
 
     def resolve(self, name: str) -> Any:
-        """What a name that is not local means: from the closure, the module, or the builtins.
+        """Return what a name that is not local means: from the closure, the module, or the builtins.
 
         Raises:
             KeyError: no such name.

@@ -100,7 +100,7 @@ class Database:
         )
 
     def _move_aside(self, error: sqlite3.Error) -> bool:
-        """Whether the damaged file is out of the way, moved by this process or by another."""
+        """Return whether the damaged file is out of the way, moved by this process or by another."""
         if _identity(self.path) != self._file:
             return True
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")

@@ -65,7 +65,7 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance alone hardly explains the difference."""
+        """Return whether chance alone hardly explains the difference."""
         return self.p < SIGNIFICANCE
 
     def to_json(self) -> dict[str, Any]:
@@ -167,5 +167,5 @@ def calls_to_pay(run: Run, untuned: float) -> float:
 
 
 def _costs(run: Run, untuned: float) -> np.ndarray:
-    """What the call of each evaluation takes."""
+    """Return what the call of each evaluation takes."""
     return np.array([slowdown if math.isfinite(slowdown) else untuned for slowdown in run.slowdowns])

@@ -60,13 +60,13 @@ _PAUSES_BEFORE_SLEEP = 20_000  # from half a millisecond to one
 
 @register_jitable
 def _asleep(number):
-    """Where a mailbox says by 1 that a helper sleeps or is about to; helpers are numbered from 1."""
+    """Return where a mailbox says by 1 that a helper sleeps or is about to; helpers are numbered from 1."""
     return (2 + number) * _LINE
 
 
 @register_jitable
 def event(number):
-    """Where a mailbox has the address of a helper's event."""
+    """Return where a mailbox has the address of a helper's event."""
     return (2 + number) * _LINE + 1
 
 
@@ -161,7 +161,7 @@ def _wake(mailbox, number):
 
 @register_jitable
 def _is_needed(mailbox, number, served):
-    """Whether a helper has something to do that it has not done yet: work, or to end."""
+    """Return whether a helper has something to do that it has not done yet: work, or to end."""
     if _load_in_order(mailbox, _STOPPED) != 0:
         return True
     word = _load_in_order(mailbox, _ADMISSION)
@@ -204,7 +204,7 @@ def lead(mailbox, function, context, workers):
 
 @njit(nogil=True, cache=keeps_code(__file__))
 def inside(mailbox):
-    """How many helpers are inside; what they wrote before they left is seen."""
+    """Return how many helpers are inside; what they wrote before they left is seen."""
     return load_acquire(mailbox, _ADMISSION) & _INSIDE
 
 

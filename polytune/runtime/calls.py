@@ -245,7 +245,7 @@ class CallableKernel(TunableKernel):
 
     @property
     def budget(self) -> Budget:
-        """What tuning may cost, for each class of calls that is tuned together.
+        """Return what tuning may cost, for each class of calls that is tuned together.
 
         It may be set at any time, to what ``polytune.kernel`` takes, and then holds for what has been called before
         too.

@@ -112,7 +112,7 @@ class GeneratedKernel:
 
     @property
     def has_lost_devices(self) -> bool:
-        """Whether the space names a device that no longer answers."""
+        """Return whether the space names a device that no longer answers."""
         return any(device.lost for device in self._devices)
 
     def space_for(self, invocation: Invocation) -> Space:
@@ -269,7 +269,7 @@ class GeneratedKernel:
         return ready
 
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler.
+        """Return whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
@@ -282,8 +282,8 @@ class GeneratedKernel:
         return background.provides(missing, urgent=is_first)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
-        """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
-        where its functions are loaded, a little where their machine code is on disk, None where they have to be
+        """Return how many seconds a call of a configuration would wait before it can run, without a compiler beside it:
+        0 where its functions are loaded, a little where their machine code is on disk, None where they have to be
         compiled, or a device's kernels may have to be."""
         if configuration["version"] == PARTITIONED:
             return None
@@ -291,15 +291,15 @@ class GeneratedKernel:
         return len(missing) * _LOADING if all(map(is_kept, missing)) else None
 
     def compilation(self, configuration: Mapping[str, Any]) -> float:
-        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
-        loaded."""
+        """Return how many seconds it may take to compile a configuration, by how long its functions are; 0 where all
+        are loaded."""
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return sum(map(seconds_of, missing))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
-        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
-        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
-        do would take long with any other.
+        """Return what calls can run while the first choice is compiled beside them: a version that is compiled in a
+        fraction of the time; None where the first choice is quick to compile or on disk already, or where calls with so
+        much to do would take long with any other.
 
         Args:
             first: the first choice.
@@ -322,7 +322,8 @@ class GeneratedKernel:
         return opening
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
-        """How many times longer than the best a configuration may take, as far as that is known before it is run.
+        """Return how many times longer than the best a configuration may take, as far as that is known before it is
+        run.
 
         Versions come in the order of what they promise: the first ones are near each other, and each after them may be
         slower by as much as the default takes.  One that keeps to the order of the source has one core at work beside
@@ -424,9 +425,9 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether nothing but a context is needed to run a configuration: it runs on the processor, and there are
-        neither local arrays nor a result, nor anything to be tested each time: numbers in index arrays, and what the
-        kernel asserts."""
+        """Return whether nothing but a context is needed to run a configuration: it runs on the processor, and there
+        are neither local arrays nor a result, nor anything to be tested each time: numbers in index arrays, and what
+        the kernel asserts."""
         name, module = configuration["version"], self.module
         has_more = module.SCRATCH or module.INDEXES or self._require is not None or self._result is not None
         return name != PARTITIONED and name in self._addresses and not has_more
@@ -443,7 +444,7 @@ class GeneratedKernel:
 
     @property
     def array_positions(self) -> Sequence[int]:
-        """Which of the arguments are arrays."""
+        """Return which of the arguments are arrays."""
         return self._array_positions
 
     @functools.cached_property
@@ -460,7 +461,8 @@ class GeneratedKernel:
 
     @functools.cached_property
     def scalar_offsets(self) -> Mapping[int, int]:
-        """Where the arguments that are no integers, nor arrays, are in a context, in bytes, by their positions."""
+        """Return where the arguments that are no integers, nor arrays, are in a context, in bytes, by their
+        positions."""
         module = self.module
         return {
             module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
@@ -518,7 +520,7 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
-        """What the kernel returns.
+        """Return what the kernel returns.
 
         Raises:
             SubscriptError: a subscript was out of range while it ran.
@@ -572,5 +574,6 @@ class BoundRun:
 
 
 def _words(team: bool) -> int:
-    """How many int64 a function takes: a context's address, and in a team a worker's number and how many there are."""
+    """Return how many int64 a function takes: a context's address, and in a team a worker's number and how many there
+    are."""
     return 3 if team else 1

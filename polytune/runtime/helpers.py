@@ -52,7 +52,7 @@ class Helpers:
 
     @property
     def is_free(self) -> bool:
-        """Whether no helper is still inside of an earlier call."""
+        """Return whether no helper is still inside of an earlier call."""
         if self._left_behind is not None:
             if inside(self._memory.address):
                 return False

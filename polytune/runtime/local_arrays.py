@@ -48,7 +48,7 @@ class LocalArrays:
 
     @property
     def kept(self) -> int:
-        """How many bytes wait."""
+        """Return how many bytes wait."""
         with self._lock:
             return sum(block.nbytes for block in self._waiting)
 

@@ -32,7 +32,7 @@ Refused = dict[str, dict[Any, str]]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What the rules compare counts with.
+    """The thresholds that the rules compare counts with.
 
     Attributes:
         rho: the fewest statement instances for which a device may pay.
@@ -52,7 +52,7 @@ PUBLISHED = Thresholds(rho=150e6, alpha=2.0)
 
 @dataclass(frozen=True)
 class Rule:
-    """When values of a nominal parameter are rejected.
+    """A condition on which values of a nominal parameter are rejected.
 
     Attributes:
         name: as in the paper.
@@ -71,7 +71,7 @@ class Rule:
     counts_transfers: bool = True
 
     def reason(self, numbers: Mapping[str, Any]) -> str | None:
-        """Why the rule rejects a call with these numbers; None where it does not."""
+        """Return why the rule rejects a call with these numbers; None where it does not."""
         condition = Constraint(self.rejects)
         if not condition.names <= numbers.keys() or not condition.holds(numbers):
             return None

@@ -55,7 +55,7 @@ def require_range(
 
 
 def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
-    """Whether a number is out of range, found by NumPy."""
+    """Return whether a number is out of range, found by NumPy."""
     if indexes.ndim == 1:
         blocks = [indexes[start : start + _BLOCK] for start in range(0, len(indexes), _BLOCK)]
     else:
@@ -65,7 +65,7 @@ def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
 
 
 def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
-    """Whether a number is out of range, found by as many threads as calls of this thread have."""
+    """Return whether a number is out of range, found by as many threads as calls of this thread have."""
     found = np.zeros(1, np.int64)
     context = ContextMemory(8 * (_FOUND + 1), (indexes, found))
     words = np.frombuffer(context.memory, np.int64)

@@ -149,12 +149,12 @@ def require_words(array: types.Type) -> None:
 
 
 def completed_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value) -> ir.Value:
-    """Where the number of completed tasks stands in a state."""
+    """Return where the number of completed tasks stands in a state."""
     return _word_address(context, builder, state_type, state, _WORD(_COMPLETED))
 
 
 def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value, piece: ir.Value) -> ir.Value:
-    """Where it stands in a state whether a worker is in a piece."""
+    """Return where it stands in a state whether a worker is in a piece."""
     line = builder.mul(builder.add(piece, _WORD(1)), _WORD(_LINE))
     return _word_address(context, builder, state_type, state, builder.add(line, _WORD(_LINE // 2)))
 

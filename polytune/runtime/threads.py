@@ -1,4 +1,4 @@
-"""How many threads work for a kernel, and what others say about that."""
+"""The number of threads that work for a kernel, and what others say about that."""
 
 from __future__ import annotations
 

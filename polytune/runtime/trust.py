@@ -1,4 +1,4 @@
-"""Whether files may be run as one's own: those that nobody else can have written.
+"""A test that files may be run as one's own: those that nobody else can have written.
 
 What is kept on disk between processes is code, and is run.  So a file is read, and a folder used, only where it belongs
 to this process's user, or to root, who can do everything anyway, and where nobody else may write to it, as OpenSSH asks
@@ -134,7 +134,7 @@ def _check(path: Path, descriptor: int, is_kind: Callable[[int], bool], kind: st
 
 @functools.cache
 def _is_own_group(group: int) -> bool:
-    """Whether a group is that of this user alone, by the system's lists of users and groups."""
+    """Return whether a group is that of this user alone, by the system's lists of users and groups."""
     import grp
     import pwd
 

@@ -155,7 +155,7 @@ def load_masked(typing_context, view, lanes, index, mask):
 
 @intrinsic(prefer_literal=True)
 def misalignment(typing_context, view, lanes, index):
-    """How many elements an element lies past the last multiple, in memory, of the size of a vector.
+    """Return how many elements an element lies past the last multiple, in memory, of the size of a vector.
 
     A vector that begins so many elements before it touches one line of a cache, where vectors are no longer than
     that and elements lie at multiples of their own size.

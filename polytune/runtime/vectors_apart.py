@@ -54,7 +54,7 @@ class _Wide:
         self.suffix = f"v{self.width}{kind}{vector.dtype.bitwidth}.p0"
 
     def place(self, lane: int) -> int:
-        """Where in the wide vector a lane is."""
+        """Return where in the wide vector a lane is."""
         return (self.lanes - 1 - lane if self.backwards else lane) * self.step
 
     def address(self, first: ir.Value) -> ir.Value:
@@ -93,7 +93,7 @@ class _Wide:
 
 
 def _addresses(context, builder, view: View, value, first, place: tuple[int, ...], lanes: int) -> list[ir.Value]:
-    """Where lanes far apart lie; at those that a mask leaves out there need be no element."""
+    """Return where lanes far apart lie; at those that a mask leaves out there need be no element."""
     axis, step = place
     if axis in view.dynamic_axes:
         source = context.make_helper(builder, view, value=value)

@@ -16,7 +16,7 @@ from polytune.schedule.recipe import RecipePart
 
 @dataclass(frozen=True, kw_only=True)
 class PlanOptions:
-    """What a planner looks for; an order says where it begins, and each transform of a plan changes it.
+    """The goals of a planner; an order says where it begins, and each transform of a plan changes it.
 
     Attributes:
         team: share work out at all; the whole is one piece of serial work else.
@@ -48,7 +48,7 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Attempted(Generic[Result]):
-    """What a phase could make, and the names of what it left out because isl gave up."""
+    """The results that a phase could make, and the names of what it left out because isl gave up."""
 
     made: tuple[Result, ...]
     given_up: tuple[str, ...]
@@ -56,7 +56,7 @@ class Attempted(Generic[Result]):
 
 @dataclass(frozen=True)
 class Origin:
-    """How the instances of a rewritten kernel stand for those of the one that it was made of.
+    """The correspondence of the instances of a rewritten kernel and those of the one that it was made of.
 
     Attributes:
         source: the kernel as it was.
@@ -91,7 +91,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Need:
-    """What a kernel must have for an order or a transform to be tried.
+    """A property that a kernel must have for an order or a transform to be tried.
 
     Attributes:
         what: the end of a sentence that begins with "It needs".
@@ -110,7 +110,7 @@ REASSOCIATION = Need("sums that may be reassociated", lambda dependences: not de
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a kernel when an order is looked for.
+    """The knowledge of a kernel when an order is looked for.
 
     Attributes:
         dependences: the kernel's.

@@ -31,7 +31,7 @@ def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> At
 
 
 def _with(candidate: Candidate, known: Known) -> Known:
-    """What is known with one more candidate, if it is another one."""
+    """Return what is known with one more candidate, if it is another one."""
     if not known.found or candidate.order.may_repeat:
         return known.with_found(*known.found, candidate)
     source, *others = known.found

@@ -35,7 +35,7 @@ class PlanTransform(RecipePart):
 
 
 def options_of(candidate: Candidate, transforms: Sequence[PlanTransform]) -> PlanOptions:
-    """How a candidate's plan is made with some transforms."""
+    """Return how a candidate's plan is made with some transforms."""
     options = candidate.order.options
     for transform in transforms:
         options = transform.change(options)
@@ -51,7 +51,7 @@ def _is_source(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 
 def _is_scheduled(candidate: Candidate) -> bool:
-    """Whether a candidate is not the source order, nor one for sums of the workers' own."""
+    """Return whether a candidate is not the source order, nor one for sums of the workers' own."""
     return candidate.order != SOURCE and not candidate.order.options.sums
 
 
@@ -61,7 +61,7 @@ def _source_of(candidate: Candidate) -> Scop:
 
 
 def accumulates(statement: Statement) -> bool:
-    """Whether several instances of a statement update one element: only then can anything stay in registers."""
+    """Return whether several instances of a statement update one element: only then can anything stay in registers."""
     return any(
         isinstance(operation, Assign)
         and operation.target in walk(operation.value)
@@ -93,7 +93,7 @@ def _has_updates_inside(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 
 def has_updates_inside(region: Region, scop: Scop) -> bool:
-    """Whether points of a wavefront have a loop inside that updates elements."""
+    """Return whether points of a wavefront have a loop inside that updates elements."""
     names = {part.get_tuple_name() for part in sets_of(region.domain)}
     return region.kind is RegionKind.WAVEFRONT and updates_inside(scop, names, region.depth) is not None
 

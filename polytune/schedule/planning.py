@@ -285,15 +285,15 @@ class _Planner:
         return node
 
     def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
-        """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
-        variables of their own, of which each would then need a copy."""
+        """Return whether that pays and is possible: all innermost loops carry dependences, and the points of a tile
+        have no variables of their own, of which each would then need a copy."""
         if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
         accessed = node.get_domain().apply(_all_accesses(self.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
     def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
-        """Whether anything in a subtree can be shared out."""
+        """Return whether anything in a subtree can be shared out."""
         if self.is_serial(node):
             return False
         if node.get_type() == isl.schedule_node_type.band:
@@ -309,7 +309,7 @@ class _Planner:
         return any(self.has_parallel_band(node.child(position)) for position in range(node.n_children()))
 
     def is_serial(self, node: isl.ScheduleNode) -> bool:
-        """Whether a subtree has none but statements that are too little work to be shared out."""
+        """Return whether a subtree has none but statements that are too little work to be shared out."""
         return bool(self.candidate.serial) and self.candidate.serial.issuperset(statements_of(node))
 
     def contained_in(self, node: isl.ScheduleNode) -> frozenset[str]:
@@ -320,7 +320,7 @@ class _Planner:
         return self.mark(node, self.region(node, RegionKind.SERIAL, private=contained, local=contained))
 
     def region(self, node: isl.ScheduleNode, kind: RegionKind, **about: Any) -> Region:
-        """What is known of the region of a node, beside what is told of it; not yet one of the plan's."""
+        """Return what is known of the region of a node, beside what is told of it; not yet one of the plan's."""
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
         inside = independent_inside(node, self.candidate.dependences) if self.options.look_inside else frozenset()
         return Region(
@@ -352,7 +352,7 @@ def _all_accesses(scop: Scop) -> isl.UnionMap:
 
 
 def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> bool:
-    """Whether the last member of every innermost band carries a dependence."""
+    """Return whether the last member of every innermost band carries a dependence."""
     if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))

@@ -91,17 +91,17 @@ class Region(RegionTraits):
 
     @property
     def outer_depth(self) -> int:
-        """How many serial loops are around it."""
+        """Return how many serial loops are around it."""
         return 0 if self.prefix is None else self.prefix.dim(isl.dim_type.set)
 
     @property
     def depth(self) -> int:
-        """How many members are tiled."""
+        """Return how many members are tiled."""
         return 0 if self.band is None else self.band.dim(isl.dim_type.set)
 
     @property
     def statement_depth(self) -> int:
-        """How many loops of the source are around its innermost statement."""
+        """Return how many loops of the source are around its innermost statement."""
         return max((part.dim(isl.dim_type.set) for part in sets_of(self.domain)), default=0)
 
 
@@ -137,22 +137,22 @@ class Plan:
 
     @property
     def expands(self) -> bool:
-        """Whether the points of some region's tiles each have their own copy of an array."""
+        """Return whether the points of some region's tiles each have their own copy of an array."""
         return any(region.expansion is not None for region in self.regions)
 
     @property
     def sums(self) -> bool:
-        """Whether workers have copies to add up in."""
+        """Return whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
 
     @property
     def begins_early(self) -> bool:
-        """Whether some updates come first in each row of some region's tiles."""
+        """Return whether some updates come first in each row of some region's tiles."""
         return any(region.early is not None for region in self.regions)
 
     @property
     def team(self) -> bool:
-        """Whether there is anything to share out."""
+        """Return whether there is anything to share out."""
         return any(region.kind is not RegionKind.SERIAL for region in self.regions)
 
     @property

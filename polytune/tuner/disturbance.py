@@ -39,7 +39,8 @@ class Disturbance:
 
     @property
     def slowdown(self) -> float | None:
-        """How many times longer calls are; None while that is not known, or too much to tell one from another."""
+        """Return how many times longer calls are; None while that is not known, or too much to tell one from
+        another."""
         if len(self._ratios) < _FEWEST_SAMPLES:
             return None
         ratio = sorted(self._ratios)[(len(self._ratios) - 1) // 2]

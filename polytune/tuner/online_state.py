@@ -1,4 +1,4 @@
-"""What an online tuner holds between two calls."""
+"""The state of an online tuner between two calls."""
 
 from __future__ import annotations
 

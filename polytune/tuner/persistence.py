@@ -25,7 +25,7 @@ _STATE_VERSION = 7
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What an online tuner knows at one moment.
+    """The knowledge of an online tuner at one moment.
 
     Attributes:
         state: the search, as JSON keeps it.
@@ -103,7 +103,7 @@ class Persistence:
         return [(configuration, record) for configuration, record in records if record.code == self._code]
 
     def _records(self) -> list[tuple[Configuration, RememberedMeasurement]]:
-        """What is known under the key of configurations of the space."""
+        """Return what is known under the key of configurations of the space."""
         records = [record for record in self._store.all(*self._key) if self._space.contains(record.configuration)]
         return [(self._space.configuration(**record.configuration), record) for record in records]
 
@@ -220,7 +220,7 @@ _FARTHEST = math.log(64)  # beyond, what was best says little
 
 
 def distance(first: str, second: str) -> float:
-    """How far two classes of inputs are apart: the Euclidean distance of the logarithms of their sizes.
+    """Return how far two classes of inputs are apart: the Euclidean distance of the logarithms of their sizes.
 
     Args:
         first, second: texts with sizes in the form ``name=number``, as kernels are remembered under.

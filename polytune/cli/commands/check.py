@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class CheckedFunction:
-    """What was found of one function.
+    """The findings of one function.
 
     Attributes:
         types: those of its arguments that it was read with; empty where none could be found.
@@ -119,7 +119,7 @@ def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, st
 
 
 def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) -> tuple[Obstacle, ...]:
-    """What stands in the way of a function for arguments of some types."""
+    """Return what stands in the way of a function for arguments of some types."""
     from polytune.pipeline import Stages
 
     try:

@@ -29,7 +29,7 @@ def doctor(
 
 
 def is_healthy(findings: tuple[Finding, ...]) -> bool:
-    """Whether kernels can be compiled for the CPU and run."""
+    """Return whether kernels can be compiled for the CPU and run."""
     return all(finding.state is not State.BROKEN for finding in findings)
 
 

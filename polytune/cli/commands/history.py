@@ -23,7 +23,7 @@ from polytune.history.exchange import merged, read_measurements, write_measureme
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """What is known of one kernel, for arguments of one shape, on one machine.
+    """The knowledge of one kernel, for arguments of one shape, on one machine.
 
     Attributes:
         kernel, shape, machine: which.
@@ -48,7 +48,7 @@ class HistoryEntry:
 
     @property
     def failed(self) -> int:
-        """How many configurations failed when they were last tried."""
+        """Return how many configurations failed when they were last tried."""
         return sum(measurement.status == "failed" for measurement in self.measurements)
 
     @property

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Stage(StrEnum):
-    """What can be shown, in the order in which it is made."""
+    """The stages that can be shown, in the order in which they are made."""
 
     SCOP = "scop"
     DEPENDENCES = "deps"

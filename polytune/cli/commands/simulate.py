@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Counters(StrEnum):
-    """Where the search ``profile`` has the counters of configurations from that it has not profiled."""
+    """The source from which the search ``profile`` has the counters of configurations that it has not profiled."""
 
     EXACT = "exact"
     TREES = "trees"
@@ -163,7 +163,7 @@ def _bar() -> Progress:
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

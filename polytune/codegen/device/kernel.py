@@ -104,7 +104,7 @@ class DeviceKernel:
 
     @property
     def axes(self) -> int:
-        """How many members are mapped to blocks and threads."""
+        """Return how many members are mapped to blocks and threads."""
         return len(self.mapped)
 
 

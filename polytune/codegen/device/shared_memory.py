@@ -1,4 +1,4 @@
-"""How much shared memory a block needs, by the extents of its tile: known before a kernel is compiled."""
+"""The shared memory that a block needs, by the extents of its tile: known before a kernel is compiled."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def tile_columns(accumulation: Accumulation, target: Target) -> Node:
 
 
 def _compares(node: Expression) -> bool:
-    """Whether a value is the result of a comparison, beside that of products and sums."""
+    """Return whether a value is the result of a comparison, beside that of products and sums."""
     return any(isinstance(part, Select) or getattr(part, "operator", "") in ("min", "max") for part in walk(node))
 
 
@@ -107,7 +107,7 @@ class _Block:
         return work if always else If(Compare("<", low, high), work)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart."""
+        """Return how far consecutive columns of an element are apart."""
         return apart_of(element, self.accumulation.columns.variable, self.accumulation.contiguous)
 
     def at(self, node: Part, row: int, vector: int) -> Part:
@@ -134,7 +134,7 @@ class _Block:
         return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])
 
     def by_row(self, node: Expression) -> bool:
-        """Whether an expression differs from row to row."""
+        """Return whether an expression differs from row to row."""
         return self.accumulation.rows is not None and mentions(node, self.accumulation.rows.variable)
 
     def once(self, kind: str, value: VectorExpression) -> Variable:

@@ -95,7 +95,7 @@ def pack(
 
 
 def walk_elements(body: Node) -> list[Element]:
-    """What the statements of an innermost loop read from or write to."""
+    """Return what the statements of an innermost loop read from or write to."""
     assignments = assignments_of(body) or ()
     return [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
 
@@ -160,5 +160,5 @@ def _copy(source: Element, target: Element, columns: For, inner: For, contiguous
 
 
 def buffer_names(region: int) -> str:
-    """What the names of a region's buffers begin with."""
+    """Return what the names of a region's buffers begin with."""
     return generated(f"packed_{region}_")

@@ -43,12 +43,12 @@ class PointNest:
     strips: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart; None where they are neighbours."""
+        """Return how far consecutive columns of an element are apart; None where they are neighbours."""
         return apart_of(element, self.columns.variable, self.contiguous)
 
     @property
     def is_across(self) -> bool:
-        """Whether lanes lie in rows of their own."""
+        """Return whether lanes lie in rows of their own."""
         moving = (part for part in self.elements if mentions(part, self.columns.variable))
         return any(not is_near(part, self.columns.variable, self.contiguous) for part in moving)
 
@@ -126,7 +126,7 @@ def point_nest_of(
 
 
 def _may_be_gathered(loop: For, nest: PointNest) -> bool:
-    """Whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
+    """Return whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
     column, row = nest.columns.variable, None if nest.rows is None else nest.rows.variable
     often = [assignment for assignment in assignments_below(loop.body) if assignment is not None]
     targets = [each.target for each in often if mentions(each.target, column)]
@@ -144,8 +144,8 @@ def _some() -> Range:
 
 
 def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
-    """Whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are the
-    same for all points."""
+    """Return whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are
+    the same for all points."""
     if loop.step != 1 or mentions(loop.start, column) or mentions(loop.stop, column):
         return False
     return all(
@@ -160,7 +160,7 @@ def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
 
 
 def _iterations(node: Node) -> float:
-    """How many iterations a loop and those inside have together; infinitely many where that is no constant."""
+    """Return how many iterations a loop and those inside have together; infinitely many where that is no constant."""
     if not isinstance(node, For):
         return 1
     inside = max((_iterations(child) for child in children_of(node.body)), default=1)
@@ -199,14 +199,14 @@ def assignments_below(node: Node) -> Iteration[Assign | None]:
 
 @dataclass(frozen=True)
 class Judge:
-    """What can be computed for consecutive columns as a vector."""
+    """The work that can be computed for consecutive columns as a vector."""
 
     column: str
     own: frozenset[str]
     dtype: str
 
     def is_uniform(self, node: Expression) -> bool:
-        """Whether an expression has the same value for all columns."""
+        """Return whether an expression has the same value for all columns."""
         return not mentions(node, self.column) and not any(
             isinstance(part, Element) and part.array in self.own for part in walk(node)
         )

@@ -60,7 +60,7 @@ def tile_points(nest: PointNest, target: Target) -> Node:
 
 
 def block_shape(nest: PointNest, target: Target) -> BlockShape:
-    """How many rows and vectors of columns a block has."""
+    """Return how many rows and vectors of columns a block has."""
     used = {part.array for part in nest.elements}
     if nest.is_across and nest.rows is None:
         return ACROSS
@@ -162,7 +162,7 @@ class _Points:
         return Store(self.at(target, row, vector), value, self.rows[row].stored, self.nest.apart(target))
 
     def in_strip(self, target: Element, row: int, vector: int) -> Element:
-        """Where a strip has the first lane of a vector."""
+        """Return where a strip has the first lane of a vector."""
         axis, name = self.nest.strips[target.array]
         others = self.at(target, row, vector).subscripts
         return Element(name, (*others[:axis], *others[axis + 1 :], integer(vector * self.lanes)), target.dtype)
@@ -273,7 +273,7 @@ class _Points:
 
 @dataclass(frozen=True)
 class _Loads:
-    """What an iteration has loaded before anything else, but from arrays that it stores to."""
+    """The values that an iteration has loaded before anything else, but from arrays that it stores to."""
 
     changing: frozenset[str]
     known: dict[VectorExpression, Let] = field(default_factory=dict)

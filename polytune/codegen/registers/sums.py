@@ -146,13 +146,13 @@ class _Sums:
         return block(*self.loads.values(), *updates)
 
     def term(self, number: int) -> AccumulatedTerm:
-        """What an update adds."""
+        """Return what an update adds."""
         term = self.accumulation.terms[number]
         assert term is not None, "lanes are partial sums only of what is added"
         return term
 
     def values(self, row: int, column: int) -> dict[str, Expression]:
-        """What the loop variables are at a point of the block."""
+        """Return what the loop variables are at a point of the block."""
         values = {self.accumulation.columns.variable: self.columns[column]}
         if self.accumulation.rows is not None:
             values[self.accumulation.rows.variable] = self.rows[row]
@@ -185,7 +185,7 @@ class _Sums:
         return nodes
 
     def there(self, row: int, column: int, values: dict[str, Expression]) -> list[Expression]:
-        """What says that a point of the block is one of the nest."""
+        """Return what says that a point of the block is one of the nest."""
         rows, columns = self.accumulation.rows, self.accumulation.columns
         by_row = () if rows is None else (rows.variable,)
         conditions: list[Expression] = []

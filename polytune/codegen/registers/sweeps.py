@@ -111,7 +111,7 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
 
 
 def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:
-    """What an update adds to an element of its row that nothing else uses; None where it does something else.
+    """Return what an update adds to an element of its row that nothing else uses; None where it does something else.
 
     ``updates`` are those that update one element in all columns.
     """
@@ -205,7 +205,7 @@ class _Rows:
         return block(*loads.values(), *nodes)
 
     def reads_first(self, target: Element) -> bool:
-        """Whether a row reads an element before it assigns it."""
+        """Return whether a row reads an element before it assigns it."""
         for update in self.sweep.updates:
             if target in walk(update.value):
                 return True

@@ -138,7 +138,7 @@ def _written_in(body: Node) -> frozenset[str]:
 
 
 def elements_of(node: Node) -> list[Element]:
-    """What a statement reads and writes."""
+    """Return what a statement reads and writes."""
     operations = node.operations if isinstance(node, Compute) else ()
     return [part for operation in operations for part in walk(operation) if isinstance(part, Element)]
 
@@ -170,7 +170,7 @@ class _Tiler:
 
     @cached_property
     def coincident(self) -> bool:
-        """Whether all points of a tile are independent of one another."""
+        """Return whether all points of a tile are independent of one another."""
         region = self.region
         return region.kind == "parallel" and region.shared == len(region.members) and not region.sums
 

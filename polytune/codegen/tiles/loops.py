@@ -141,7 +141,7 @@ class TileLoops:
             self.inner_tiles(number + 1)
 
     def size(self, number: int) -> str:
-        """How many iterations of a member a task has."""
+        """Return how many iterations of a member a task has."""
         return f"$outer_{number}" if self.is_nested else f"$tile_{number}"
 
     def start(self, number: int) -> str:

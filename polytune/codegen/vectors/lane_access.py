@@ -19,7 +19,8 @@ from polytune.frontend.expression import Assign, Binary, Compare, Element, Expre
 
 
 def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None:
-    """What an operation computes its lanes from, all of one type; None where vectors of that type have no such one.
+    """Return what an operation computes its lanes from, all of one type; None where vectors of that type have no such
+    one.
 
     Sums, differences and products of integers wrap round in vectors as they do in NumPy; quotients of integers and the
     magnitude of the least of them are left to scalars.
@@ -68,13 +69,13 @@ rows share it."""
 
 
 def is_consecutive(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether consecutive values of a loop variable mean elements next to one another."""
+    """Return whether consecutive values of a loop variable mean elements next to one another."""
     axis = contiguous(element)
     return axis is not None and moves(element, variable) == (axis, 1)
 
 
 def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apart | None:
-    """How far lanes along a loop variable are apart; None where they are consecutive.
+    """Return how far lanes along a loop variable are apart; None where they are consecutive.
 
     Raises:
         ValueError: they are nothing that vectors can do.
@@ -86,13 +87,13 @@ def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apa
 
 
 def may_be_loaded(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array of
-    known layout."""
+    """Return whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array
+    of known layout."""
     return contiguous(element) is not None and moves(element, variable) is not None
 
 
 def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
+    """Return whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
     moving = moves(element, variable)
     return moving is not None and moving[0] == contiguous(element) and abs(moving[1]) <= NEAR
 
@@ -100,7 +101,7 @@ def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool
 def pays(
     assignments: Sequence[Assign], variable: str, contiguous: ContiguousAxis, dtype: str, rows: str | None = None
 ) -> bool:
-    """Whether lanes along a loop variable save more than the loads cost that vectors cannot do.
+    """Return whether lanes along a loop variable save more than the loads cost that vectors cannot do.
 
     ``rows`` is the variable of a loop several iterations of which share what is loaded for all of them.
     """

@@ -90,7 +90,7 @@ def _with_prefetches(loop: For, arrays: Set[str], contiguous: ContiguousAxis) ->
 
 
 def _walks_down(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether the variable chooses the row of an element, and not its place in there."""
+    """Return whether the variable chooses the row of an element, and not its place in there."""
     axis = contiguous(element)
     moving = [place for place, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
     return axis is not None and bool(moving) and axis not in moving

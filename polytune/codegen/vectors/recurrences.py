@@ -148,7 +148,7 @@ def recurrence_of(loop: For, contiguous: ContiguousAxis, target: Target) -> Recu
 
 
 def _is_old(element: Element, target: Element, contiguous: ContiguousAxis) -> bool:
-    """Whether no iteration reads, as ``element``, what an earlier one has written as ``target``.
+    """Return whether no iteration reads, as ``element``, what an earlier one has written as ``target``.
 
     Each axis tells them apart by a constant, or tells nothing: where they differ along another axis they never meet;
     else the elements read are to lie where the loop has yet to come.
@@ -199,7 +199,7 @@ def _without(node: Expression, element: Element) -> _Linear | None:
 
 
 def _is_same(node: Expression, element: Element) -> bool:
-    """Whether an expression is the element, however its subscripts are written."""
+    """Return whether an expression is the element, however its subscripts are written."""
     return (
         isinstance(node, Element)
         and node.array == element.array

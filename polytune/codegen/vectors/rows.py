@@ -67,7 +67,8 @@ class RowLoop:
     independent: bool = False
 
     def is_fixed(self, node: Expression) -> bool:
-        """Whether an expression has one value all through the loop, which no assignment can change on the way."""
+        """Return whether an expression has one value all through the loop, which no assignment can change on the
+        way."""
         if mentions(node, self.columns.variable):
             return False
         stored = {assignment.target.array for assignment in self.assignments}
@@ -105,7 +106,7 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
 
 
 class Vectors(Enum):
-    """Where the vectors of a row begin.
+    """The places where the vectors of a row begin.
 
     At its first column, the last one with a mask; with masks in all of them, which is little code; or where vectors
     begin in the memory of the first assignment's target, so that storing one never touches two lines of a cache.
@@ -171,7 +172,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[BlockRow], _Vectors]) 
 
 
 def _is_single(loop: For) -> bool:
-    """Whether a loop has one iteration."""
+    """Return whether a loop has one iteration."""
     return loop.stop in (Binary("+", loop.start, integer(1), "int64"), add_constant(loop.start, 1))
 
 
@@ -209,7 +210,7 @@ class _Vectors:
         return block(*nodes, *loads.values(), *stores)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart."""
+        """Return how far consecutive columns of an element are apart."""
         return apart_of(element, self.row.columns.variable, self.row.contiguous)
 
     def at(self, node: Part, vector: int) -> Part:

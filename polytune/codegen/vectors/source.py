@@ -24,7 +24,7 @@ from polytune.frontend.generated_names import MARK
 
 
 class StoredPlace(Protocol):
-    """How code at some place refers to memory."""
+    """The ways in which code at some place refers to memory."""
 
     def text(self, node: Element | VectorExpression, /) -> str:
         """An element, or a node of vectors."""
@@ -93,5 +93,6 @@ def _steps(apart: Apart | None) -> str:
 
 
 def _kind(apart: Apart | None, mask: str | None) -> str:
-    """What the operations for lanes that are apart, and those that take a mask, have at the end of their names."""
+    """Return what the operations for lanes that are apart, and those that take a mask, have at the end of their
+    names."""
     return f"{'' if apart is None else '_apart'}{'' if mask is None else '_masked'}"

@@ -106,8 +106,8 @@ class _Jam:
         return loop if len(known) < len(pieces) else replace(loop, step=count, body=block(*known))
 
     def part(self, part: _Part, loop: For, count: int) -> Node | None:
-        """What a part does in some iterations, together where all of them have it; None where that is nothing that
-        vectors can do."""
+        """Return what a part does in some iterations, together where all of them have it; None where that is nothing
+        that vectors can do."""
         index, alone = Iterator(loop.variable), Iterator(BlockNames().new("r"))
         together = self.nest(part, [add_constant(index, offset) for offset in range(count)], aligned=True)
         single = self.nest(part, [alone], aligned=False)
@@ -164,7 +164,7 @@ def _parts(node: Node, variable: str, conditions: tuple[Expression, ...]) -> Ite
 
 
 def _holds_between(condition: Expression, variable: str) -> bool:
-    """Whether a condition that holds for two values of a variable holds for all between them."""
+    """Return whether a condition that holds for two values of a variable holds for all between them."""
     match condition:
         case Logical("and", operands):
             return all(_holds_between(operand, variable) for operand in operands)
@@ -174,7 +174,7 @@ def _holds_between(condition: Expression, variable: str) -> bool:
 
 
 def _streams(parts: Sequence[_Part], variable: str, count: int) -> int:
-    """How many rows of arrays the innermost loop of some part runs along with so many iterations unrolled."""
+    """Return how many rows of arrays the innermost loop of some part runs along with so many iterations unrolled."""
     return max(len(_rows(part, variable, count)) for part in parts)
 
 

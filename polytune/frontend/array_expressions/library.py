@@ -73,7 +73,7 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
 
 
 def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[ArrayRegion, Shape]:
-    """Where an argument is; what is not in memory is computed into a new local array."""
+    """Return where an argument is; what is not in memory is computed into a new local array."""
     if isinstance(argument, ArrayValue) and argument.shape:
         array = argument if argument.region is not None else kept(frame, node, argument)
         assert array.region is not None
@@ -96,7 +96,7 @@ def _part(frame: Frame, region: ArrayRegion, shape: Shape) -> ArrayPart:
 
 
 def _state(frame: Frame, node: ast.AST, name: str) -> ArrayRegion:
-    """What stands for a state: an array of one element, from the start of the kernel to its end."""
+    """Return what stands for a state: an array of one element, from the start of the kernel to its end."""
     kernel = frame.kernel
     if name not in kernel.states:
         array = kernel.fresh(name)

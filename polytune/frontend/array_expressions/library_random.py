@@ -30,7 +30,7 @@ def _shape(call: ArrayCall) -> Shape:
 
 
 def _distribution(*parameters: str, dtype: str = "float64") -> Callable[[ArrayCall], Operand]:
-    """What compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
+    """Return what compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
 
     def handler(call: ArrayCall) -> Operand:
         given = [name for name in parameters if call.given(name)]

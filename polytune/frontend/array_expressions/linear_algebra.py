@@ -65,7 +65,7 @@ def _outer(call: ArrayCall) -> Operand:
 
 
 def outer_method(ufunc: np.ufunc) -> Callable[[ArrayCall], Operand]:
-    """What compiles ``ufunc.outer``."""
+    """Return what compiles ``ufunc.outer``."""
 
     def handler(call: ArrayCall) -> Operand:
         return outer_product(

@@ -206,7 +206,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
 
 
 def _size(frame: Frame, shape: Sequence[Expression]) -> Expression:
-    """How many elements a shape has, as a parameter where that is a product of several."""
+    """Return how many elements a shape has, as a parameter where that is a product of several."""
     size: Expression = ONE
     for extent_of_one in shape:
         size = _product(size, extent_of_one)

@@ -1,4 +1,4 @@
-"""What is known of sizes and loop variables at a place, and what a call must be checked for because it is not."""
+"""Knowledge of sizes and loop variables at a place, and what a call must be checked for where that is not enough."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def violations(frame: Frame, condition: Expression) -> isl.Set:
 
 
 def always(frame: Frame, condition: Expression) -> bool:
-    """Whether a condition is proven to hold wherever the frame is."""
+    """Return whether a condition is proven to hold wherever the frame is."""
     decided = _decided(condition)
     if decided is not None:
         return decided
@@ -79,7 +79,7 @@ def always(frame: Frame, condition: Expression) -> bool:
 
 
 def _decided(condition: Expression) -> bool | None:
-    """Whether a comparison of numbers whose distance is known holds."""
+    """Return whether a comparison of numbers whose distance is known holds."""
     if not isinstance(condition, Compare):
         return None
     distance = constant_of(subtract(condition.left, condition.right))
@@ -90,7 +90,7 @@ def _decided(condition: Expression) -> bool | None:
 
 
 def at_least(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Whether ``left >= right`` is proven."""
+    """Return whether ``left >= right`` is proven."""
     return always(frame, Compare(">=", left, right))
 
 
@@ -125,7 +125,7 @@ def greater(frame: Frame, left: Expression, right: Expression) -> Expression:
 
 
 def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Whether two numbers are proven to be equal."""
+    """Return whether two numbers are proven to be equal."""
     return normal(left) == normal(right) or always(frame, Compare("==", left, right))
 
 

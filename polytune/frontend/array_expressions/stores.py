@@ -71,7 +71,7 @@ def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], ope
 
 
 def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -> bool:
-    """Whether no element belongs to both of two parts of arrays."""
+    """Return whether no element belongs to both of two parts of arrays."""
     if left.region is None or right.region is None:
         return False
     if left.region.array != right.region.array:
@@ -89,7 +89,7 @@ def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -
 
 
 def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
-    """Whether isl answers a question with yes; of what depends on data nothing is proven."""
+    """Return whether isl answers a question with yes; of what depends on data nothing is proven."""
     try:
         return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
     except NotAffineError:
@@ -232,7 +232,7 @@ def _is_affected(
     later: tuple[Iterator, ...],
     element: Element,
 ) -> bool:
-    """Whether some iteration may read what an iteration before it has written.
+    """Return whether some iteration may read what an iteration before it has written.
 
     Iterations follow one another in the order of their subscripts.  An element that is read where it is written is
     read first.
@@ -259,7 +259,7 @@ def _is_affected(
 
 
 def _where_equal(frame: Frame, left: Element, right: Element) -> isl.Set:
-    """Where two elements of an array may be the same: subscripts that depend on data may be any."""
+    """Return where two elements of an array may be the same: subscripts that depend on data may be any."""
     affine = frame.kernel.affine
     found = affine.universe()
     for one, other in zip(left.subscripts, right.subscripts, strict=True):
@@ -316,7 +316,7 @@ def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum,
 
 
 def _count_of(element: Element, value: Value) -> int:
-    """How often an element occurs in a value."""
+    """Return how often an element occurs in a value."""
     return sum(part == element for part in walk(value.expression))
 
 
@@ -334,7 +334,7 @@ def _is_apart(
     inner: tuple[Iterator, ...],
     extents: Shape,
 ) -> bool:
-    """Whether an element that a term reads is none that is written."""
+    """Return whether an element that a term reads is none that is written."""
 
     def question() -> bool:
         same = _where_equal(frame, element_of(frame.kernel, region, earlier), element).intersect(known(frame))

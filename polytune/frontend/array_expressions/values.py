@@ -1,4 +1,4 @@
-"""What an expression may be beside a number: an array with a symbolic shape, or sums that are still to be computed."""
+"""The values of expressions beside numbers: an array with a symbolic shape, or sums that are still to be computed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up: ``value``, a function of the subscripts of the result and of those over ``extents``."""
+    """A term that is added up: ``value``, a function of the subscripts of the result and of those over ``extents``."""
 
     extents: Shape
     value: Callable[[Subscripts, Subscripts], Value]

@@ -33,7 +33,7 @@ __all__ = ["CudaCompiler", "CudaDevice", "chosen_compiler"]
 
 
 class CudaCompiler(Protocol):
-    """What makes machine code of CUDA text: ``nvrtc.ForDriver``, or whatever has the same two functions."""
+    """A compiler of CUDA text to machine code: ``nvrtc.ForDriver``, or whatever has the same two functions."""
 
     def compile(self, source: str, arch: str, options: Sequence[str]) -> bytes:
         """A cubin, or what else the driver loads; raises ``DeviceCompilationError``."""

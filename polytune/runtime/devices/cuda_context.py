@@ -70,7 +70,7 @@ class CudaContext:
                 self.raw.detach()
 
     def error(self, what: str, error: Exception) -> DeviceError:
-        """What pycuda has raised, as an error that says what could not be done; the context is current."""
+        """Return what pycuda has raised, as an error that says what could not be done; the context is current."""
         text = f"cannot {what} {self.device}: {error}"
         if isinstance(error, self.cuda.MemoryError):
             return DeviceMemoryError(text)

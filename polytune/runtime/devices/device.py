@@ -1,4 +1,4 @@
-"""What a device is to the rest of the run time: memory, streams, kernels and exact copies of boxes of arrays.
+"""The interface of a device to the rest of the run time: memory, streams, kernels and exact copies of boxes of arrays.
 
 Work is ordered within a stream.  A stream is used by one thread at a time; a device by as many as like.  Whatever a
 driver raises arrives as a ``DeviceError``; a device that no longer answers is ``lost`` and is not offered again.
@@ -27,7 +27,7 @@ Box = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What a device can hold.
+    """The limits of what a device can hold.
 
     Attributes:
         threads_per_block: the most threads that a block may have.

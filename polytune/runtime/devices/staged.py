@@ -107,7 +107,7 @@ class StagedDevice(Device):
 
     @abstractmethod
     def has_passed(self, event: Event) -> bool:
-        """Whether all the work before an event is done."""
+        """Return whether all the work before an event is done."""
 
     @abstractmethod
     def wait_for(self, event: Event) -> None:

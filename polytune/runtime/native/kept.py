@@ -21,13 +21,13 @@ _DIGEST = 64
 
 
 def is_kept(folder: Path, name: str) -> bool:
-    """Whether there is a file; what it is worth is seen when it is read."""
+    """Return whether there is a file; what it is worth is seen when it is read."""
     return (folder / f"{name}{SUFFIX}").exists()
 
 
 def kept(folder: Path, name: str) -> bytes | None:
-    """What was kept under a name; None where nothing was, or nothing that can be used, of which a ``CacheWarning``
-    tells.
+    """Return what was kept under a name; None where nothing was, or nothing that can be used, of which a
+    ``CacheWarning`` tells.
 
     Args:
         folder: where Numba keeps the machine code of the module's functions.

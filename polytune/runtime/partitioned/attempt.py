@@ -231,7 +231,7 @@ class Attempt:
             self._wrote(None, partial.array, partial.boxes)
 
     def _wrote(self, writer: str | None, name: str, boxes: list[Box]) -> None:
-        """What devices hold of boxes is no longer the newest, but for the device that wrote them, if one did."""
+        """Mark what devices hold of boxes as no longer the newest, but for the device that wrote them, if one did."""
         for identity, on in self._devices.items():
             if identity != writer:
                 on.holdings.host_wrote(name, boxes)
@@ -318,7 +318,7 @@ class Attempt:
                 residence.send_back(name)
 
     def _threads(self, partition: int) -> int:
-        """How many threads a partition has on the processor; 0 where the configuration says nothing."""
+        """Return how many threads a partition has on the processor; 0 where the configuration says nothing."""
         return int(self._call.plan.configuration.get(f"threads_{partition}", 0))
 
     def _on(self, device: Device) -> _OnDevice:

@@ -18,17 +18,17 @@ def whole(shape: tuple[int, ...]) -> Box:
 
 
 def is_empty(box: Box) -> bool:
-    """Whether a box has no elements."""
+    """Return whether a box has no elements."""
     return any(stop <= start for start, stop, _ in box)
 
 
 def overlap(first: Box, second: Box) -> bool:
-    """Whether two boxes may have an element in common; exact where no steps are involved."""
+    """Return whether two boxes may have an element in common; exact where no steps are involved."""
     return all(a[0] < b[1] and b[0] < a[1] for a, b in zip(first, second, strict=True))
 
 
 def contains(outer: Box, inner: Box) -> bool:
-    """Whether every element of a box that is not empty is one of another."""
+    """Return whether every element of a box that is not empty is one of another."""
     return all(starmap(_contains_axis, zip(outer, inner, strict=True)))
 
 
@@ -99,7 +99,8 @@ class ElementSet:
             self._boxes = []
 
     def meets(self, boxes: Iterable[Box]) -> bool:
-        """Whether any element of boxes is in the set; where boxes have steps, maybe yes where the answer is no."""
+        """Return whether any element of boxes is in the set; where boxes have steps, maybe yes where the answer is
+        no."""
         if self._mask is not None:
             return any(bool(self._mask[_slices(box)].any()) for box in boxes)
         return any(overlap(box, held) for box in boxes for held in self._boxes)

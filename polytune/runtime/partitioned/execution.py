@@ -52,7 +52,7 @@ class Execution:
         self._lock = threading.Lock()
 
     def prepare(self, configuration: Mapping[str, Any]) -> CallPlan:
-        """What a configuration needs, compiled where it has not been yet.
+        """Return what a configuration needs, compiled where it has not been yet.
 
         Raises:
             DeviceUnavailableError: a device no longer answers.

@@ -1,4 +1,4 @@
-"""What the platforms have to do for one region of a call."""
+"""The work that the platforms have to do for one region of a call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ __all__ = ["Partial", "Work", "combine", "neutral_copy", "works_of"]
 
 @dataclass(frozen=True)
 class Partial:
-    """What a piece adds up in a copy of an array.
+    """The sums that a piece adds up in a copy of an array.
 
     Attributes:
         name: under which devices hold the copy.

@@ -17,7 +17,7 @@ from polytune.schedule.unions import maps_of, sets_of, union_of
 
 @dataclass(frozen=True)
 class BandObstacle:
-    """Why a member is not coincident: a dependence of the named kind through an array, from one statement to
+    """The reason why a member is not coincident: a dependence of the named kind through an array, from one statement to
     another."""
 
     array: str
@@ -136,7 +136,7 @@ def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
 
 
 def stays(distance: isl.Set | None, member: int) -> bool:
-    """Whether all distances are zero in a member."""
+    """Return whether all distances are zero in a member."""
     if distance is None:
         return True
     one = isl.Val.one(distance.get_ctx())
@@ -146,7 +146,7 @@ def stays(distance: isl.Set | None, member: int) -> bool:
 
 
 def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
-    """Whether no distance is negative in a member."""
+    """Return whether no distance is negative in a member."""
     if distance is None:
         return True
     minus_one = isl.Val.one(distance.get_ctx()).neg()
@@ -154,7 +154,8 @@ def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
 
 
 def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
-    """Whether every flow that touches the node's instances is open there: none enters or leaves one execution of it."""
+    """Return whether every flow that touches the node's instances is open there: none enters or leaves one execution of
+    it."""
     domain = node.get_domain()
     touching = flow.intersect_domain(domain).union(flow.intersect_range(domain))
     return touching.is_subset(open_dependences(flow, node))
@@ -163,8 +164,8 @@ def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
 def _conflicts(
     order: isl.UnionMap | None, node: isl.ScheduleNode, schedule: isl.UnionMap, coincident: tuple[bool, ...]
 ) -> bool:
-    """Whether an array's false dependences that are open at a band lead from one point of the coincident members to
-    another."""
+    """Return whether an array's false dependences that are open at a band lead from one point of the coincident members
+    to another."""
     if order is None:
         return False
     between = distances(open_dependences(order, node), schedule)
@@ -208,7 +209,7 @@ def independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> froz
 
 
 def _depths(band: isl.ScheduleNode) -> range:
-    """How many loops are around each member of a band."""
+    """Return how many loops are around each member of a band."""
     return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
 
 

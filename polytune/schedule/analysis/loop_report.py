@@ -1,4 +1,4 @@
-"""Which loops of the source are parallel, and what keeps the others from being so."""
+"""The loops of the source that are parallel, and what keeps the others from being so."""
 
 from __future__ import annotations
 

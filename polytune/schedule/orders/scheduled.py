@@ -17,13 +17,14 @@ OPERATIONS = 4_000_000
 
 
 def has_reductions(dependences: Dependences) -> bool:
-    """Whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
+    """Return whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
     context = dependences.scop.context.get_ctx()
     return not within_budget(context, OPERATIONS, dependences.reductions.is_empty)
 
 
 def is_strongly_connected(dependences: Dependences) -> bool:
-    """Whether every statement depends on every other, directly or not, so that all of them have to share a loop."""
+    """Return whether every statement depends on every other, directly or not, so that all of them have to share a
+    loop."""
     follows: dict[str, set[str]] = {statement.name: set() for statement in dependences.scop.statements}
 
     for relation in (*dependences.flow.values(), *dependences.order.values()):

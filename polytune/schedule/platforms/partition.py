@@ -170,7 +170,7 @@ def _binding(plan: Plan, region: Region, node: isl.ScheduleNode) -> isl.UnionMap
 
 
 def _crossing(relation: isl.UnionMap, first: isl.UnionSet, second: isl.UnionSet) -> isl.UnionMap:
-    """What leads from either of two parts to the other."""
+    """Return what leads from either of two parts to the other."""
     there = relation.intersect_domain(first).intersect_range(second)
     return there.union(relation.intersect_domain(second).intersect_range(first))
 

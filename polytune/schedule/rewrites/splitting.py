@@ -138,8 +138,8 @@ def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Aff | None
 
 
 def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Aff]:
-    """Where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one kind that
-    the loop carries lead to, or come from."""
+    """Return where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one
+    kind that the loop carries lead to, or come from."""
     loop = node.band_get_partial_schedule_union_map()
     prefix = node.get_prefix_schedule_union_map()
     carried = open_dependences(dependences.forced, node)

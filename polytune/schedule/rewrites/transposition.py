@@ -164,7 +164,7 @@ def _read_from_outside(dependences: Dependences, arrays: Iterable[str]) -> dict[
 
 @dataclass(frozen=True)
 class _TransposedCopy:
-    """How an array and its copy correspond: its axes in the order in which they are those of the copy."""
+    """The correspondence of an array and its copy: its axes in the order in which they are those of the copy."""
 
     name: str
     order: tuple[int, ...]

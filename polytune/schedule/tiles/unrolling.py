@@ -38,7 +38,7 @@ class Unrolling:
 
 
 def unrollable(node: isl.ScheduleNode, dependences: Dependences) -> Unrolling | None:
-    """How many iterations of a band's last member may run statement by statement; None where that are no two.
+    """Return how many iterations of a band's last member may run statement by statement; None where that are no two.
 
     Args:
         node: a band above a sequence of loops of each statement's own.

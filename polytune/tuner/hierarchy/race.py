@@ -114,8 +114,8 @@ class Race:
         return self._running[self._turn]
 
     def tell(self, configuration: Configuration, seconds: float) -> bool:
-        """What a call took; False, with nothing learned, where it was another's turn, or nobody has asked for one since
-        the race was interrupted."""
+        """Take in what a call took; return False, with nothing learned, where it was another's turn, or nobody has
+        asked for one since the race was interrupted."""
         if self.is_over or self._is_paused or configuration != self._running[self._turn]:
             return False
         if self._calls:
@@ -136,12 +136,12 @@ class Race:
 
     @property
     def is_between_rounds(self) -> bool:
-        """Whether nothing has been measured yet in this round."""
+        """Return whether nothing has been measured yet in this round."""
         return self._turn == self._calls == 0
 
     @property
     def turns(self) -> Sequence[Configuration]:
-        """Who is measured in a round, once for each of the calls that it gets."""
+        """Return who is measured in a round, once for each of the calls that it gets."""
         return [each for each in self._running for _ in range(_CALLS)]
 
     def _end_round(self) -> None:
@@ -184,7 +184,7 @@ class Race:
 
     @property
     def is_over(self) -> bool:
-        """Whether one contender at most is left, or the rounds are over."""
+        """Return whether one contender at most is left, or the rounds are over."""
         return len(self._running) < 2 or self._round == self._rounds
 
     @property
@@ -203,8 +203,8 @@ class Race:
 
     @property
     def samples(self) -> Mapping[Configuration, Samples]:
-        """What was measured of the contenders, of those that have left too, but for those that have failed: as it would
-        have been measured in the last round."""
+        """Return what was measured of the contenders, of those that have left too, but for those that have failed: as
+        it would have been measured in the last round."""
         if self._slowdown == 1.0:
             return self._samples
         return {
@@ -239,13 +239,13 @@ class Race:
 
 
 def _may_be_as_fast(samples: Samples, fastest: Samples, doubt: float) -> bool:
-    """Whether noise can explain by how much a median is above the smallest one."""
+    """Return whether noise can explain by how much a median is above the smallest one."""
     allowed = doubt / math.sqrt(len(fastest)) * (samples.spread + fastest.spread) / 2
     return samples.estimate <= fastest.estimate * (1 + allowed)
 
 
 def is_noisy(samples: Sequence[Samples]) -> bool:
-    """Whether measurements of one configuration have differed; where none have, there is nothing to doubt."""
+    """Return whether measurements of one configuration have differed; where none have, there is nothing to doubt."""
     return any(each.spread > 0 for each in samples)
 
 
@@ -255,7 +255,7 @@ def contenders(
     default: Configuration,
     group_of: Callable[[Configuration], int | None],
 ) -> list[Configuration]:
-    """What may be the best of all that has been measured, the best so far first.
+    """Return what may be the best of all that has been measured, the best so far first.
 
     After it the default, then the cheapest of each group, so that groups compare, and then the cheapest of all; but
     nothing that seems far off.

@@ -64,7 +64,7 @@ class Surrogate:
         return np.column_stack([self._space.encode(rows), *(twos[rows[:, column]] for column, twos in self._twos)])
 
     def _selection(self, count: int, limit: int) -> np.ndarray:
-        """Which of `count` ranked observations are learned from: all, or the best and a sample of the others."""
+        """Return which of `count` ranked observations are learned from: all, or the best and a sample of the others."""
         if count <= limit:
             return np.arange(count)
         best = limit // 2
@@ -82,7 +82,7 @@ class Surrogate:
         return np.setdiff1d(found, ranked)
 
     def state(self) -> dict[str, Any]:
-        """What the model has learned besides the costs, as JSON keeps it."""
+        """Return what the model has learned besides the costs, as JSON keeps it."""
         return self._model.state()
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _twos(space: FiniteSpace) -> list[tuple[int, np.ndarray]]:
 
 
 def _response(costs: np.ndarray) -> np.ndarray:
-    """What is modelled: the logarithms of the costs, cut off above and standardised."""
+    """Return what is modelled: the logarithms of the costs, cut off above and standardised."""
     feasible = np.isfinite(costs)
     tiny = np.finfo(float).tiny
     logarithms = np.log(np.maximum(costs, tiny, where=feasible, out=np.ones_like(costs)))

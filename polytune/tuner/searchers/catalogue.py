@@ -1,4 +1,4 @@
-"""Which searches of a finite space there are: found in packages and by entry points, never listed."""
+"""The searches of a finite space that there are: found in packages and by entry points, never listed."""
 
 from __future__ import annotations
 
@@ -157,6 +157,6 @@ def _is_search(member: Any) -> bool:
 
 
 def _place(entry: EntryPoint) -> str:
-    """Where an entry point leads to, and whose it is."""
+    """Return where an entry point leads to, and whose it is."""
     package = entry.dist.name if entry.dist is not None else ""
     return f"{entry.value}{f' (package {package})' if package else ''}"

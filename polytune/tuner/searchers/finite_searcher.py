@@ -121,7 +121,7 @@ class FiniteSearcher(ABC):
 
     @property
     def converged(self) -> bool:
-        """Whether every row has been told, or as many as the budget has."""
+        """Return whether every row has been told, or as many as the budget has."""
         told = len(self._costs)
         return told == len(self.space) or (self.budget is not None and told >= self.budget)
 

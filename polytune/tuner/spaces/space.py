@@ -106,7 +106,7 @@ class Space:
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the space has finitely many configurations."""
+        """Return whether the space has finitely many configurations."""
         return all(parameter.discrete for parameter in self.parameters)
 
     def active_numeric(self, values: Mapping[str, Value]) -> tuple[Parameter, ...]:
@@ -199,7 +199,7 @@ class Space:
             raise SpaceError(f"{dict(configuration)} breaks the constraint {broken}")
 
     def contains(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether the configuration is a member of the space."""
+        """Return whether the configuration is a member of the space."""
         try:
             self.validate(configuration)
         except SpaceError:
@@ -207,7 +207,7 @@ class Space:
         return True
 
     def satisfies_constraints(self, values: Mapping[str, Value]) -> bool:
-        """Whether values that are each valid for themselves are valid together."""
+        """Return whether values that are each valid for themselves are valid together."""
         return self._broken_constraint(values) is None
 
     # ---- all configurations

@@ -91,7 +91,7 @@ def _evaluate(
     values: Sequence[tuple[Any, ...]],
     predicate: Callable[[Mapping[str, Value]], bool],
 ) -> np.ndarray:
-    """What the predicate says of each row, given the values of the columns that are active there."""
+    """Return what the predicate says of each row, given the values of the columns that are active there."""
     combinations, row_of = distinct_rows(table[:, columns], [len(values[column]) for column in columns])
     answers = np.empty(len(combinations), bool)
     for number, combination in enumerate(combinations.tolist()):

@@ -106,11 +106,12 @@ class DLMT(FiniteSearcher):
         return np.flatnonzero(inside)
 
     def _runs(self, terms: Terms) -> int:
-        """How many measurements a stage needs, those it finds already made included."""
+        """Return how many measurements a stage needs, those it finds already made included."""
         return math.ceil(self._runs_per_term * len(terms))
 
     def _affordable(self) -> int:
-        """How many measurements a stage may have: what exists in this part, and most of the budget that is left."""
+        """Return how many measurements a stage may have: what exists in this part, and most of the budget that is
+        left."""
         known = sum(self._inside(index) for index in self._costs)
         if self.budget is None:
             return len(self.space)

@@ -142,7 +142,7 @@ def _sampler_of(distributions: dict[str, Any]) -> type[Any]:
 
 
 def _distributions(space: FiniteSpace) -> dict[str, Any]:
-    """What optuna draws each parameter's level from: whole numbers where the levels have an order."""
+    """Return what optuna draws each parameter's level from: whole numbers where the levels have an order."""
     distributions = library("optuna.distributions", _USER)
     found: dict[str, Any] = {}
     for name, levels, ordered, absence in zip(space.names, space.levels, space.ordered, space.inactive, strict=True):
