@@ -24,7 +24,7 @@ from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
-from polytune.runtime.rules_of_calls import refused_values
+from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
@@ -245,7 +245,7 @@ class CallableKernel(TunableKernel):
 
     @property
     def budget(self) -> Budget:
-        """What tuning may cost, for each class of calls that is tuned together.
+        """Return what tuning may cost, for each class of calls that is tuned together.
 
         It may be set at any time, to what ``polytune.kernel`` takes, and then holds for what has been called before
         too.

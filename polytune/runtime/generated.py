@@ -16,10 +16,10 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, Source
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.context_memory import ContextMemory, Contexts
-from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
+from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.machine import machine
@@ -106,7 +106,7 @@ class GeneratedKernel:
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
-        space = self.module.space()
+        space: Space = self.module.space()
         if self._partitioned is None or not any(part.device for part in self._partitioned.parts):
             return space
         self._devices = devices()
@@ -118,7 +118,7 @@ class GeneratedKernel:
 
     @property
     def has_lost_devices(self) -> bool:
-        """Whether the space names a device that no longer answers."""
+        """Return whether the space names a device that no longer answers."""
         return any(device.lost for device in self._devices)
 
     def space_for(self, invocation: Invocation) -> Space:
@@ -275,7 +275,7 @@ class GeneratedKernel:
         return ready
 
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler.
+        """Return whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
@@ -287,8 +287,8 @@ class GeneratedKernel:
         return background.provides(missing, urgent=configuration["version"] in self._first_versions)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
-        """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
-        where its functions are loaded, a little where their machine code is on disk, None where they have to be
+        """Return how many seconds a call of a configuration would wait before it can run, without a compiler beside it:
+        0 where its functions are loaded, a little where their machine code is on disk, None where they have to be
         compiled, or a device's kernels may have to be."""
         if configuration["version"] == PARTITIONED:
             return None
@@ -296,8 +296,8 @@ class GeneratedKernel:
         return len(missing) * _LOADING if all(map(is_kept, missing)) else None
 
     def compilation(self, configuration: Mapping[str, Any]) -> float:
-        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
-        loaded."""
+        """Return how many seconds it may take to compile a configuration, by how long its functions are; 0 where all
+        are loaded."""
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return sum(map(seconds_of, missing))
 
@@ -307,9 +307,9 @@ class GeneratedKernel:
         return sum(seconds_of(function) for function, _ in self._functions(configuration))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
-        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
-        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
-        do would take long with any other.
+        """Return what calls can run while the first choice is compiled beside them: a version that is compiled in a
+        fraction of the time; None where the first choice is quick to compile or on disk already, or where calls with so
+        much to do would take long with any other.
 
         Args:
             first: the first choice.
@@ -354,7 +354,8 @@ class GeneratedKernel:
         return Prediction(self.module, self.space, parameters, current_threads())
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
-        """How many times longer than the best a configuration may take, as far as that is known before it is run.
+        """Return how many times longer than the best a configuration may take, as far as that is known before it is
+        run.
 
         Versions come in the order of what they promise: the first ones are near each other, and each after them may be
         slower by as much as the default takes.  One that keeps to the order of the source has one core at work beside
@@ -456,9 +457,9 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run again and again in memory of its own: it runs on the processor, no array
-        is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and what
-        the kernel asserts."""
+        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, no
+        array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
+        what the kernel asserts."""
         name, module = configuration["version"], self.module
         has_more = module.FRESH or module.INDEXES or self._require is not None
         return name != PARTITIONED and name in self._addresses and not has_more
@@ -481,7 +482,7 @@ class GeneratedKernel:
 
     @property
     def array_positions(self) -> Sequence[int]:
-        """Which of the arguments are arrays."""
+        """Return which of the arguments are arrays."""
         return self._array_positions
 
     @functools.cached_property
@@ -499,7 +500,8 @@ class GeneratedKernel:
 
     @functools.cached_property
     def scalar_offsets(self) -> Mapping[int, int]:
-        """Where the arguments that are no integers, nor arrays, are in a context, in bytes, by their positions."""
+        """Return where the arguments that are no integers, nor arrays, are in a context, in bytes, by their
+        positions."""
         module = self.module
         return {
             module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
@@ -557,7 +559,7 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, values: Sequence[Any], parameters: Sequence[int], scratch: Sequence[np.ndarray]) -> Any:
-        """What the kernel returns.
+        """Return what the kernel returns.
 
         Raises:
             SubscriptError: a subscript was out of range while it ran.
@@ -574,7 +576,10 @@ class GeneratedKernel:
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:
             return ()
-        return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
+        scratch: tuple[np.ndarray, ...] = self.module.scratch(
+            *invocation.values, *[invocation.parameters[k] for k in self._extra]
+        )
+        return scratch
 
 
 class BoundRun:
@@ -622,5 +627,6 @@ class BoundRun:
 
 
 def _words(team: bool) -> int:
-    """How many int64 a function takes: a context's address, and in a team a worker's number and how many there are."""
+    """Return how many int64 a function takes: a context's address, and in a team a worker's number and how many there
+    are."""
     return 3 if team else 1
