@@ -72,7 +72,6 @@ class _SettledCall:
         tuner, configuration, activity = self._tuner, self._configuration, background.activity
         if (
             tuner.steady is not configuration
-            or activity % 2
             or are_arrays_resident()
             or current_threads() != self._threads
             or self._is_left
@@ -94,10 +93,10 @@ class _SettledCall:
         run.run(context)
         seconds = time.perf_counter() - start
         self._is_left = context.is_left
-        if background.activity == activity:
-            tuner.report_steady(configuration, seconds)
-        else:
+        if background.disturbs_since(activity):
             tuner.report(configuration, seconds, disturbed=True)
+        else:
+            tuner.report_steady(configuration, seconds)
         return None if run.value is None else run.value(arguments)
 
 

@@ -87,9 +87,13 @@ class Choosing(OnlineState):
     def _rest_for(self, best: tuple[Configuration, float]) -> None:
         """Ask again only after some calls: what may not be tried now may not be tried right after it either, and to ask
         takes longer than a short call."""
+        calls = _REST_SECONDS / best[1] if best[1] > 0 else _LONGEST_REST
+        if calls < 1:
+            return  # to ask takes no time beside a call
         if not self._disturbance.is_on:
-            calls = _REST_SECONDS / best[1] if best[1] > 0 else _LONGEST_REST
-            self._resting, self._calls_of_rest = best[0], int(min(max(_REST, calls), _LONGEST_REST))
+            calls = max(_REST, calls)
+        self._resting, self._calls_of_rest = best[0], int(min(calls, _LONGEST_REST))
+        self._rests_disturbed = self._disturbance.is_on
 
     def _pause(self, best: Configuration) -> Configuration:
         """Run the best, whatever was asked for."""

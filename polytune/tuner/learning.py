@@ -46,7 +46,7 @@ class Learning(OnlineState):
             if self._drift.observe(seconds, self._reference):
                 self._reopen()
             return True
-        if configuration is self._resting and self._calls_of_rest > 1:
+        if configuration is self._resting and self._calls_of_rest > 1 and not self._rests_disturbed:
             self._calls_of_rest -= 1
             self._is_after_trial = False
             self._ledger.compare(None, self._ledger.best_seconds)
@@ -54,10 +54,11 @@ class Learning(OnlineState):
         return False
 
     def _rested(self, *, disturbed: bool) -> None:
-        """Count a call in which nothing was asked; something is asked again once what runs is not the best any more."""
+        """Count a call in which nothing was asked; something is asked again once what runs is not the best any more, and
+        once something begins or ends to disturb calls."""
         self._calls_of_rest -= 1
         best = self._search.best
-        if disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:
+        if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:
             self._resting = None
 
     def _compare_default(self, best: tuple[Configuration, float]) -> None:

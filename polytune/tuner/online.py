@@ -156,6 +156,8 @@ class OnlineTuner(Choosing, Learning):
         if settled is not None:
             return settled
         with self._lock:
+            if self._resting is not None:
+                return self._resting
             started = self._clock()
             configuration = self._choose(is_ready)
             proposing = self._clock() - started

@@ -54,6 +54,7 @@ class OnlineState:
         self._reference = 0.0  # what that took when it was settled on
         self._resting: Configuration | None = None  # what the next calls run, as nothing may be tried for now
         self._calls_of_rest = 0  # how many of them are left
+        self._rests_disturbed = False  # whether something disturbs calls meanwhile
         self._trial: Configuration | None = None  # that is under way
         self._choices_since_trial = 0
         self._previous: Configuration | None = None  # what the last call ran
