@@ -130,6 +130,7 @@ def results(A, B, C):
     m = A > B
     C[1] = np.sum(m)
     C[0] = s[0] + q[0] + h[0] + w[0] + t[0]
+    C[2] = m[0]
 
 
 @pytest.mark.parametrize("kernel", [sums, results])
