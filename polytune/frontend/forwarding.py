@@ -41,8 +41,8 @@ from polytune.frontend.expression import (
     map_children,
     walk,
 )
-from polytune.frontend.frame import Kernel
-from polytune.frontend.program import For, Guard, Node, Perform
+from polytune.frontend.frame import KernelWalk
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
 from polytune.signature import ArrayType
 
@@ -52,17 +52,17 @@ OPERATIONS = 20_000
 """isl's budget for the question whether two extents are equal, in its own basic operations."""
 
 MOST_OPERATIONS = 60
-"""How many nodes a value may have that is computed where it is read."""
+"""The most nodes that a value may have that is computed where it is read."""
 
 FEW_OPERATIONS = 40
-"""How many it may have that is computed at several places, none of them a division or a function."""
+"""The most that it may have that is computed at several places, none of them a division or a function."""
 
 MOST_PLACES = 3
-"""At how many places a value may be computed that is not only loaded."""
+"""The most places at which a value may be computed that is not only loaded."""
 
 
-def with_values_passed_on(nodes: Sequence[Node], kernel: Kernel) -> tuple[Node, ...]:
-    """The program without arrays that only pass values on; the kernel loses them, too.
+def with_values_passed_on(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Node, ...]:
+    """Return the program without arrays that only pass values on; the kernel loses them, too.
 
     Args:
         nodes: the program.
@@ -74,13 +74,13 @@ def with_values_passed_on(nodes: Sequence[Node], kernel: Kernel) -> tuple[Node, 
 
 
 def _mentioned(node: Any) -> Multiset[str]:
-    """How often each array is mentioned in nodes."""
+    """Count how often each array is mentioned in nodes."""
     nodes = node if isinstance(node, tuple | list) else (node,)
     return Multiset(each.array for top in nodes for each in walk(top) if isinstance(each, Element))
 
 
 def _written(nodes: Sequence[Node]) -> set[str]:
-    """The arrays that something in nodes may write."""
+    """Return the arrays that something in nodes may write."""
     found: set[str] = set()
     for node in nodes:
         for each in walk(node):
@@ -109,7 +109,7 @@ class _Producer:
 
     @property
     def is_copy(self) -> bool:
-        """Whether the value is an element of another array that lies in the same order."""
+        """Return whether the value is an element of another array that lies in the same order."""
         if not isinstance(self.value, Element) or not self.value.subscripts:
             return False
         *others, last = self.value.subscripts
@@ -117,7 +117,7 @@ class _Producer:
 
     @property
     def is_cheap(self) -> bool:
-        """Whether computing the value again costs about what loading it does."""
+        """Return whether computing the value again costs about what loading it does."""
         nodes = tuple(walk(self.value))
         costly = any(
             isinstance(node, Call | Power) or (isinstance(node, Binary) and node.operator in ("/", "//", "%", "**"))
@@ -127,10 +127,10 @@ class _Producer:
 
 
 def _producer(node: Node) -> _Producer | None:
-    """A nest of loops from 0 around one assignment to an element that has their iterators as its subscripts."""
+    """Read a nest of loops from 0 around one assignment to an element that has their iterators as its subscripts."""
     iterators: list[Iterator] = []
     extents: list[Expression] = []
-    while isinstance(node, For):
+    while isinstance(node, RangeLoop):
         if node.start != ZERO or node.step != 1 or len(node.body) != 1:
             return None
         iterators.append(Iterator(node.iterator))
@@ -154,12 +154,12 @@ class _Forwarding:
         mentioned: how often the program mentions each array.
     """
 
-    def __init__(self, kernel: Kernel, mentioned: Multiset[str]):
+    def __init__(self, kernel: KernelWalk, mentioned: Multiset[str]):
         self._kernel, self._mentioned = kernel, mentioned
-        self._around: tuple[For, ...] = ()
+        self._around: tuple[RangeLoop, ...] = ()
 
-    def block(self, nodes: tuple[Node, ...], around: tuple[For, ...]) -> tuple[Node, ...]:
-        """Neighbouring nodes, with those in them, and without nests whose values are passed on.
+    def block(self, nodes: tuple[Node, ...], around: tuple[RangeLoop, ...]) -> tuple[Node, ...]:
+        """Rewrite neighbouring nodes, and those in them, without nests whose values are passed on.
 
         Args:
             nodes: the block.
@@ -181,16 +181,16 @@ class _Forwarding:
             place = 0
         return made
 
-    def _inside(self, node: Node, around: tuple[For, ...]) -> Node:
+    def _inside(self, node: Node, around: tuple[RangeLoop, ...]) -> Node:
         match node:
-            case For(body=body):
+            case RangeLoop(body=body):
                 return replace(node, body=self.block(body, (*around, node)))
             case Guard(then=then, otherwise=otherwise):
                 return replace(node, then=self.block(then, around), otherwise=self.block(otherwise, around))
         return node
 
     def _equal(self, left: Expression, right: Expression) -> bool:
-        """Whether two extents are proven to be equal in the block."""
+        """Return whether two extents are proven to be equal in the block."""
         if normal(left) == normal(right):
             return True
         affine = self._kernel.affine
@@ -215,8 +215,8 @@ class _Forwarding:
             return False
 
     def _passed_on(self, producer: _Producer, rest: tuple[Node, ...]) -> tuple[Node, ...] | None:
-        """What follows a nest in its block, with the values computed where they were read; None where that may be
-        wrong, or does not pay."""
+        """Rewrite what follows a nest in its block, so that values are computed where they were read; None where that
+        may be wrong, or does not pay."""
         array, kernel = producer.array, self._kernel
         if array not in kernel.kept or array not in kernel.arrays:
             return None
@@ -257,7 +257,7 @@ class _Forwarding:
         return not isinstance(kind, ArrayType) or kind.layout == "C"
 
     def _reading(self, node: Node, producer: _Producer, loops: Mapping[str, Expression]) -> Node:
-        """A node with the value in place of the array.
+        """Rewrite a node with the value in place of the array.
 
         Args:
             node: the node.
@@ -271,7 +271,7 @@ class _Forwarding:
         if producer.array not in _mentioned(node):
             return node
         match node:
-            case For():
+            case RangeLoop():
                 end = node.stop if node.start == ZERO and node.step == 1 else Constant(-1, "int64")
                 if producer.array in _mentioned((node.start, node.stop)):
                     raise _NotPassedOnError

@@ -8,12 +8,14 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.frontend.bindings import items_of
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
+
+Made = TypeVar("Made", bound=ast.AST)
 
 
 def counted(frame: Frame, node: ast.For) -> ast.For | None:
@@ -71,7 +73,7 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
 
 
 def _is_range(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
+    """Return whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
     function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
     module = getattr(function, "__module__", None) or ""
     is_prange = module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == "prange"
@@ -113,7 +115,7 @@ class _Maker:
         return [self.assignment(target, self.element(source, self.name(count)))]
 
     def length(self, source: ast.expr) -> ast.expr:
-        """How many elements there are."""
+        """Return how many elements there are."""
         if isinstance(source, ast.Call) and _is_range(self.frame, source):
             start, stop, step = self.range_of(source)
             if step == 1:
@@ -193,11 +195,11 @@ class _Maker:
         self.frame.bindings[name] = ObjectBinding(getattr(builtins, function))
         return self.placed(ast.Call(ast.Name(name, ast.Load()), list(arguments), []))
 
-    def placed(self, made: Any) -> Any:
+    def placed(self, made: Made) -> Made:
         return _placed(made, self.node.iter)
 
 
-def _placed(made: Any, place: ast.AST) -> Any:
+def _placed(made: Made, place: ast.AST) -> Made:
     """A new node, and what is new below it, at the place of another one."""
     for node in ast.walk(made):
         if not hasattr(node, "lineno"):

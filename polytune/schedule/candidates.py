@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 
 
 def candidate_schedules(
@@ -42,7 +41,7 @@ def candidate_schedules(
 
 
 def _with(candidate: Candidate, known: Known) -> Known:
-    """What is known with one more candidate, if it is another one."""
+    """Return what is known with one more candidate, if it is another one."""
     if not known.found or candidate.order.may_repeat:
         return known.with_found(*known.found, candidate)
     source, *others = known.found

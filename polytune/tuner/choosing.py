@@ -1,4 +1,4 @@
-"""Which configuration a call of an online tuner runs."""
+"""The choice of the configuration that a call of an online tuner runs."""
 
 from __future__ import annotations
 
@@ -54,7 +54,8 @@ class Choosing(OnlineState):
     def _opening_call(
         self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
     ) -> Configuration | None:
-        """What is run while the first choice is compiled beside the program; None where nothing is waited for."""
+        """Return what is run while the first choice is compiled beside the program; None where nothing is waited
+        for."""
         best = self._search.best
         first = best[0] if best is not None else self._search.ask()
         if is_ready is None or first == opening or is_ready(first):
@@ -64,8 +65,8 @@ class Choosing(OnlineState):
         return opening
 
     def _is_to_show_the_slowdown(self) -> bool:
-        """Whether the best configuration is run, as something slows calls down, and nobody knows by how much: every
-        other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
+        """Return whether the best configuration is run, as something slows calls down, and nobody knows by how much:
+        every other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
         disturbance = self._disturbance
         return disturbance.is_on and (
             self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
@@ -84,8 +85,9 @@ class Choosing(OnlineState):
         return best
 
     def _proposal(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        """What the search asks for next, without what would be too dear if it were as slow as it may be, and without
-        what has to be compiled first: that is set aside until it is ready, and what is ready is tried meanwhile."""
+        """Return what the search asks for next, without what would be too dear if it were as slow as it may be, and
+        without what has to be compiled first: that is set aside until it is ready, and what is ready is tried
+        meanwhile."""
         search = self._search
         held = None if search.is_racing else self._next_of_postponed()
         if held is not None and not self._is_too_dear(held) and not self._must_wait(held, is_ready):
@@ -105,7 +107,7 @@ class Choosing(OnlineState):
         return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
 
     def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
-        """Whether a configuration is not ready to be run; where it may be, compiling it begins."""
+        """Return whether a configuration is not ready to be run; where it may be, compiling it begins."""
         best, prospects, ledger = self._search.best, self._prospects, self._ledger
         if best is None or configuration == best[0]:
             return False
@@ -131,8 +133,8 @@ class Choosing(OnlineState):
         return True
 
     def _would_wait_too_long(self, configuration: Configuration) -> bool:
-        """Whether a call that waits for a compiler would wait longer than it may by now, and something else is tried;
-        a budget that saves up for what it may lose waits."""
+        """Return whether a call that waits for a compiler would wait longer than it may by now, and something else is
+        tried; a budget that saves up for what it may lose waits."""
         if self._budget.reserves:
             return False
         wait, _ = self._prospects.preparation(configuration, self._ledger)
@@ -145,7 +147,7 @@ class Choosing(OnlineState):
         return self._prospects.is_too_dear(configuration, self._search, self._ledger, self._budget)
 
     def _loss(self, configuration: Configuration, *, is_beside: bool) -> float:
-        """How many seconds it may lose to try a configuration."""
+        """Return how many seconds it may lose to try a configuration."""
         return self._prospects.loss(
             configuration, self._search, self._ledger, self._budget, is_beside=is_beside, awaited=self._awaited
         )

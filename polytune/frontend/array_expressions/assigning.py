@@ -23,7 +23,7 @@ from polytune.frontend.scop import ArrayRole
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:
-    """Whether an assignment's target is a part of an array, and not a single element of an array in memory."""
+    """Return whether an assignment's target is a part of an array, and not a single element of an array in memory."""
     return isinstance(target, ast.Subscript) and mentions_arrays(frame, target.value) and not is_element(frame, target)
 
 
@@ -151,7 +151,7 @@ def _array_name(frame: Frame, name: str) -> str:
 
 
 def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
-    """What a name means that stands for an array in memory."""
+    """Return what a name means that stands for an array in memory."""
     region = value.region
     assert region is not None
     kernel = frame.kernel
@@ -163,7 +163,8 @@ def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
 
 
 def _is_own(frame: Frame, name: str, before: Binding, current: ArrayValue, operand: ArrayValue | Sum) -> bool:
-    """Whether elements can be assigned in place of the name: nobody else sees them, and shape and type are the same."""
+    """Return whether elements can be assigned in place of the name: nobody else sees them, and shape and type are the
+    same."""
     kernel, region = frame.kernel, current.region
     if region is None or kernel.arrays[region.array].role is not ArrayRole.LOCAL:
         return False

@@ -59,7 +59,7 @@ def several_arrays(
 
 
 def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue) -> tuple[Meaning, ...] | None:
-    """What an array is unpacked into; None where it is not seen how many parts there are."""
+    """Return what an array is unpacked into; None where it is not seen how many parts there are."""
     count = constant_of(array.shape[0]) if array.shape else None
     if count is None or count > MOST_PARTS:
         return None

@@ -49,7 +49,7 @@ _OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub
 def arithmetic(
     builder: ir.IRBuilder, operator: ast.operator, kind: types.Complex, first: ir.Value, second: ir.Value
 ) -> Value:
-    """The sum, difference or product of two complex numbers of one type.
+    """Write the sum, difference or product of two complex numbers of one type.
 
     Raises:
         NotNativeError: it is another operator.
@@ -66,13 +66,13 @@ def arithmetic(
 
 
 def negated(builder: ir.IRBuilder, value: Value) -> Value:
-    """``-z``."""
+    """Write ``-z``."""
     parts = Parts(builder, value.kind, value.code)
     return _made(builder, value.kind, builder.fneg(parts.real), builder.fneg(parts.imag))
 
 
 def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: ir.Value, second: ir.Value) -> ir.Value:
-    """``==`` or ``!=`` of two complex numbers of one type, as one bit.
+    """Write ``==`` or ``!=`` of two complex numbers of one type, as one bit.
 
     Raises:
         NotNativeError: it is another relation; complex numbers have no order.
@@ -87,18 +87,18 @@ def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: i
 
 
 def part(builder: ir.IRBuilder, value: Value, name: str) -> Value:
-    """``z.real`` or ``z.imag``."""
+    """Write ``z.real`` or ``z.imag``."""
     return Value(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
 
 
 def conjugate(builder: ir.IRBuilder, value: Value) -> Value:
-    """``z.conjugate()``."""
+    """Write ``z.conjugate()``."""
     parts = Parts(builder, value.kind, value.code)
     return _made(builder, value.kind, parts.real, builder.fneg(parts.imag))
 
 
 def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
-    """``complex(x, y)``; of two float32 it is a complex64, as Numba's.
+    """Write ``complex(x, y)``; of two float32 it is a complex64, as Numba's.
 
     Raises:
         NotNativeError: the parts are no floats of one type.
@@ -110,7 +110,7 @@ def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
 
 
 def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
-    """``abs(z)``, by C's ``hypot``."""
+    """Write ``abs(z)``, by C's ``hypot``."""
     kind = value.kind.underlying_float
     parts = Parts(builder, value.kind, value.code)
     number = llvm_kind(kind)
