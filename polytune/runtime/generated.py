@@ -466,7 +466,7 @@ class GeneratedKernel:
         array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
         what the kernel asserts."""
         name, module = configuration["version"], self.module
-        has_more = module.FRESH or module.INDEXES or self._require is not None
+        has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
         return name != PARTITIONED and name in self._addresses and not has_more
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
