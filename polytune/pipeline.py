@@ -197,15 +197,12 @@ class Stages:
     @cached_property
     @_timed(0.5)
     def _scheduled(self) -> Attempted[Candidate]:
-        found = candidate_schedules(self.dependences, ORDERS)
-        source, *others = found.made
-        # The source order is legal, and complete, whether or not isl can prove it in time.
-        check_legality(source)
-        proven = {candidate.name: is_of_source(candidate) and check_legality(candidate) for candidate in others}
-        return Attempted(
-            (source, *(candidate for candidate in others if proven[candidate.name])),
-            (*found.given_up, *(name for name, is_proven in proven.items() if not is_proven)),
+        found = candidate_schedules(
+            self.dependences, ORDERS, lambda candidate: is_of_source(candidate) and check_legality(candidate)
         )
+        # The source order is legal, and complete, whether or not isl can prove it in time.
+        check_legality(found.made[0])
+        return found
 
     @cached_property
     @_timed(0.75)

@@ -8,6 +8,7 @@ from typing import Any
 from polytune.frontend.affine import as_index
 from polytune.frontend.build import ModelBuilder
 from polytune.frontend.checked import check_subscripts, has_tests
+from polytune.frontend.forwarding import with_values_passed_on
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import refused_arguments, replace_parameters
@@ -47,7 +48,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
-    nodes, reports = check_subscripts(lowered.nodes, kernel, extents)
+    nodes, reports = check_subscripts(with_values_passed_on(lowered.nodes, kernel), kernel, extents)
     order = model.build([choose_powers(node, strict=strict) for node in nodes])
     if order is None:
         raise source.refusal(

@@ -199,6 +199,7 @@ class KernelWalk:
         captured: variables that keep integers which depend on data, by what these are.
         most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
+        kept: the arrays that one statement writes whole, before anything reads them.
         states: the arrays that stand for states which calls of the library change, by what they are.
         obstacles: what is refused, as it is found.
         skipped: how many statements are left out, refused ones and those that need what these were to give.
@@ -230,6 +231,7 @@ class KernelWalk:
     captured: dict[Expression, CapturedValue] = field(default_factory=dict)
     most: dict[Expression, Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
     states: dict[str, str] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
     skipped: int = 0

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 
 
-def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> Attempted[Candidate]:
+def candidate_schedules(
+    dependences: Dependences, orders: Sequence[Order], is_proven: Callable[[Candidate], bool] = lambda candidate: True
+) -> Attempted[Candidate]:
     """The schedules of all orders that a kernel has what it needs for.
 
     An order for which isl finds no legal schedule within its budget is given up.  Schedules that an earlier order has
@@ -17,6 +19,8 @@ def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> At
     Args:
         dependences: the kernel's.
         orders: in which order they are looked for; the source order is the first of them.
+        is_proven: whether a schedule beside the source order may be used.  It is asked as soon as there is one, so that
+            what was found is not lost where the time is used up by those that follow.
     """
     known = Known(dependences)
     given_up: list[str] = []
@@ -26,7 +30,13 @@ def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> At
         attempted = order.find(known)
         given_up += attempted.given_up
         for candidate in attempted.made:
-            known = _with(candidate, known)
+            extended = _with(candidate, known)
+            if extended is known:
+                continue
+            if known.found and not is_proven(candidate):
+                given_up.append(candidate.name)
+            else:
+                known = extended
     return Attempted(known.found, tuple(given_up))
 
 

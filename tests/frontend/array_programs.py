@@ -384,6 +384,8 @@ def correlated(data, C, x):
     for i in range(C.shape[0]):
         C[i + 1 :, i] = C[i, i + 1 :] = data[:, i] @ data[:, i + 1 :]
         C[i:, i] = C[i, i:] = data[:, i] @ data[:, i:] / 2.0
+        x[1:] = x[:-1] = data[:, 0] @ data[:, 1 : len(x)]
+        x[:0:-1] = x[1:] = data[:, 0] @ data[:, 1 : len(x)] + 1.0
     x[1:] = x[:-1] = x[1:] + x[:-1]
     a = x[::-1] = x * 2
     x += a

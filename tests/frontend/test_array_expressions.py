@@ -130,6 +130,7 @@ def results(A, B, C):
     m = A > B
     C[1] = np.sum(m)
     C[0] = s[0] + q[0] + h[0] + w[0] + t[0]
+    C[2] = m[0]
 
 
 @pytest.mark.parametrize("kernel", [sums, results])
@@ -335,3 +336,23 @@ def test_integers_work_as_numbers_do() -> None:
         for program in PROGRAMS:
             if program.kernel in (masks, positions):
                 check(program, 3, dtype)
+
+
+def test_sums_are_computed_in_targets_that_meet_at_the_same_places() -> None:
+    """The diagonal, where a row and a column meet, is no reason for an array of its own."""
+
+    def products(A, C):
+        for i in range(len(C)):
+            C[i:, i] = C[i, i:] = A[:, i] @ A[:, i:] / 2.0
+
+    def shifted(A, x):
+        x[1:] = x[:-1] = A[:, 0] @ A[:, 1:]
+
+    A = values((4, 4), "float64", "C", 0)
+    for kernel, target, is_direct in ((products, np.zeros((4, 4)), True), (shifted, np.zeros(4), False)):
+        scop = analyse(kernel, signature_of(tuple(inspect.signature(kernel).parameters), (A, target)))
+        assert is_direct == ("temporary" not in {array.name for array in scop.arrays})
+        expected = target.copy()
+        kernel(A, expected)
+        modelled(kernel, (A, target))
+        np.testing.assert_allclose(target, expected)

@@ -45,7 +45,8 @@ def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> 
 
 
 def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], operand: Operand) -> None:
-    """``target = target = operand`` for targets that have no element in common: sums are computed in one of them.
+    """``target = target = operand``: sums are computed in one of the targets, where the others have no element of it at
+    another place.
 
     Raises:
         UnsupportedSourceError: the shapes do not fit.
@@ -53,7 +54,7 @@ def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], ope
     if isinstance(operand, Sum):
         for place in reversed(range(len(targets))):
             others = [target for number, target in enumerate(targets) if number != place]
-            if all(_have_nothing_in_common(frame, targets[place], other) for other in others) and _sum_directly(
+            if all(_keeps(frame, targets[place], other) for other in others) and _sum_directly(
                 frame, node, targets[place], operand, adding=False
             ):
                 for other in others:
@@ -70,19 +71,32 @@ def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], ope
         store(frame, node, target, value)
 
 
-def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -> bool:
-    """Return whether no element belongs to both of two parts of arrays."""
-    if left.region is None or right.region is None:
+def _keeps(frame: Frame, target: ArrayValue, other: ArrayValue) -> bool:
+    """Return whether a part of an array is what it was after it has been assigned to another part.
+
+    So it is where no element has two places in them, as the diagonal of a matrix in the same part of a row and of a
+    column.
+    """
+    if target.region is None or other.region is None:
         return False
-    if left.region.array != right.region.array:
+    if target.region.array != other.region.array:
         return True
-    points, others = _iterators(frame, left.shape), _iterators(frame, right.shape)
-    one, other = element_of(frame.kernel, left.region, points), element_of(frame.kernel, right.region, others)
+    points, others = _iterators(frame, target.shape), _iterators(frame, other.shape)
+    element, assigned_to = (
+        element_of(frame.kernel, target.region, points),
+        element_of(frame.kernel, other.region, others),
+    )
 
     def question() -> bool:
-        same = _where_equal(frame, one, other).intersect(known(frame))
-        for iterators, shape in ((points, left.shape), (others, right.shape)):
+        affine = frame.kernel.affine
+        same = _where_equal(frame, element, assigned_to).intersect(known(frame))
+        for iterators, shape in ((points, target.shape), (others, other.shape)):
             same = same.intersect(_within(frame, iterators, shape))
+        if len(points) == len(others):
+            at_one_place = affine.universe()
+            for first, second in zip(points, others, strict=True):
+                at_one_place = at_one_place.intersect(affine.condition(Compare("==", first, second)))
+            same = same.subtract(at_one_place)
         return bool(same.is_empty())
 
     return _is_proven(frame, question)

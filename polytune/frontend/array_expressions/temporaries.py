@@ -131,6 +131,7 @@ def kept(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "temporary"
         return (perform(frame, node, assigned(frame, region, iterators, value.at(iterators))),)
 
     emit(frame, node, over(frame, node, value.shape, body))
+    frame.kernel.kept.add(region.array)
     return in_memory(frame.kernel, region, value.shape, is_new=True)
 
 

@@ -6,6 +6,7 @@ import ast
 import builtins
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from types import FunctionType
 from typing import Any
 
@@ -15,12 +16,16 @@ from numba.core import types
 from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
-from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, common_kind, unified
+from polytune.runtime.native import complex_numbers
+from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, common_kind, llvm_kind, unified
 from polytune.runtime.native.operations import (
     CASTS,
     CONTEXT,
+    EXTREMA,
     MATHEMATICS,
+    MATHEMATICS_OF_TWO,
     call_intrinsic,
+    extremum,
     integer_division,
     magnitude,
     power,
@@ -39,8 +44,8 @@ _RELATIONS: Mapping[type[ast.cmpop], str] = {
 }
 _OF_FLOATS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub", ast.Mult: "fmul", ast.Div: "fdiv"}
 _OF_INTEGERS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul"}
-_SHIFTS: Mapping[type[ast.operator], str] = {ast.LShift: "shl", ast.RShift: "ashr"}
-_OF_BITS: Mapping[type[ast.operator], str] = {ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor", **_SHIFTS}
+_SHIFTS = (ast.LShift, ast.RShift)
+_OF_BITS: Mapping[type[ast.operator], str] = {ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
 
 Variables = Callable[[str], Value | None]
 """Gives the value of a variable of the function; None for a name that is none."""
@@ -56,10 +61,19 @@ class Expressions:
         variables: gives values of variables.
         names: what names stand for that are no variables.
         called: writes the call of a function of Python.
+        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
     """
 
-    def __init__(self, builder: ir.IRBuilder, variables: Variables, names: Mapping[str, Any], called: Called):
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        variables: Variables,
+        names: Mapping[str, Any],
+        called: Called,
+        ignores_signs: bool = False,
+    ):
         self.builder, self._variables, self._names, self._called = builder, variables, names, called
+        self._ignores_signs = ignores_signs
 
     def value(self, node: ast.expr) -> Value:
         """The value of an expression.
@@ -73,6 +87,8 @@ class Expressions:
             case ast.Name(id=name):
                 found = self._variables(name)
                 return self._constant(self.named(node)) if found is None else found
+            case ast.Attribute(value=operand, attr="real" | "imag" as name):
+                return complex_numbers.part(self.builder, self._complex(operand), name)
             case ast.Attribute():
                 return self._constant(self.named(node))
             case ast.BinOp(left=left, op=operator, right=right):
@@ -89,9 +105,18 @@ class Expressions:
                 return self._element(self._view(name), subscripts)
             case ast.Tuple(elts=elements):
                 return self._tuple([self.value(element) for element in elements])
+            case ast.Call(func=ast.Attribute(value=operand, attr="conjugate"), args=[], keywords=[]):
+                return complex_numbers.conjugate(self.builder, self._complex(operand))
             case ast.Call(func=function, args=arguments, keywords=[]):
                 return self._call(self.named(function), arguments)
         raise NotNativeError(ast.unparse(node))
+
+    def _complex(self, node: ast.expr) -> Value:
+        """A complex number."""
+        found = self.value(node)
+        if not isinstance(found.kind, types.Complex):
+            raise NotNativeError(f"{ast.unparse(node)} is {found.kind}")
+        return found
 
     def truth(self, node: ast.expr) -> ir.Value:
         """A condition, as one bit."""
@@ -176,16 +201,14 @@ class Expressions:
         builder, kinds = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
         if isinstance(kinds[0], Vector | Mask):
             return self._lanes(operator, left, right)
-        if type(operator) in _OF_BITS:
-            if kinds[0] != kinds[1] or kinds[0] not in (types.boolean, types.int64, types.uint64):
-                raise NotNativeError(f"bits of {kinds[0]} and {kinds[1]}")
-            if type(operator) in _SHIFTS and not (kinds[0] == types.int64 and right.literal in range(64)):
-                raise NotNativeError(f"a shift of {kinds[0]}")
-            return Value(kinds[0], getattr(builder, _OF_BITS[type(operator)])(left.code, right.code))
+        if type(operator) in _OF_BITS or type(operator) in _SHIFTS:
+            return self._bits(operator, left, right)
         kind = common_kind(*kinds)
         if isinstance(operator, ast.Div) and isinstance(kind, types.Integer):
             kind = types.float64
         first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
+        if isinstance(kind, types.Complex):
+            return complex_numbers.arithmetic(builder, operator, kind, first, second)
         if isinstance(kind, types.Float) and isinstance(operator, ast.Pow):
             return Value(kind, power(builder, first, second))
         if isinstance(kind, types.Float) and type(operator) in _OF_FLOATS:
@@ -195,6 +218,27 @@ class Expressions:
         if kind == types.int64 and isinstance(operator, ast.FloorDiv | ast.Mod):
             return Value(kind, integer_division(builder, first, second)[isinstance(operator, ast.Mod)])
         raise NotNativeError(f"{type(operator).__name__} of {kinds[0]} and {kinds[1]}")
+
+    def _bits(self, operator: ast.operator, left: Value, right: Value) -> Value:
+        """An operation on bits; smaller integers are computed with in 64 bits, as their sums are."""
+        builder, (first, second) = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
+        if type(operator) in _SHIFTS:
+            by = right.code.constant if isinstance(right.code, ir.Constant) else None
+            if not isinstance(first, types.Integer) or not isinstance(second, types.Integer) or by not in range(64):
+                raise NotNativeError(f"a shift of {first}")
+            kind = types.int64 if first.signed else types.uint64
+            number = cast(builder, left.code, first, kind)
+            amount = WORD(by)
+            if isinstance(operator, ast.LShift):
+                return Value(kind, builder.shl(number, amount))
+            return Value(kind, (builder.ashr if first.signed else builder.lshr)(number, amount))
+        if first == second == types.boolean:
+            return Value(first, getattr(builder, _OF_BITS[type(operator)])(left.code, right.code))
+        if not (isinstance(first, types.Integer) and isinstance(second, types.Integer)):
+            raise NotNativeError(f"bits of {first} and {second}")
+        kind = common_kind(first, second)
+        numbers = (cast(builder, each.code, each.kind, kind) for each in (left, right))
+        return Value(kind, getattr(builder, _OF_BITS[type(operator)])(*numbers))
 
     def _lanes(self, operator: ast.operator, left: Value, right: Value) -> Value:
         if left.kind == right.kind:
@@ -215,6 +259,8 @@ class Expressions:
         if isinstance(operator, ast.USub):
             if isinstance(kind.dtype if of_lanes else kind, types.Float):
                 return Value(kind, self.builder.fneg(operand.code))
+            if isinstance(kind, types.Complex):
+                return complex_numbers.negated(self.builder, operand)
             if of_lanes or kind == types.int64:
                 return Value(kind, self.builder.neg(operand.code))
         if isinstance(operator, ast.Not) and kind == types.boolean:
@@ -222,10 +268,25 @@ class Expressions:
         raise NotNativeError(f"{type(operator).__name__} of {kind}")
 
     def _comparisons(self, operands: Sequence[ast.expr], operators: Sequence[ast.cmpop]) -> Value:
-        if len(operators) != 1 or type(operators[0]) not in _RELATIONS:
-            raise NotNativeError("several comparisons in one")
-        relation = _RELATIONS[type(operators[0])]
-        left, right = (self.value(operand) for operand in operands)
+        """An operand after the second one is evaluated only where the comparisons before hold, and once."""
+        if len(operators) == 1:
+            return self._comparison(operators[0], *(self.value(operand) for operand in operands))
+        following = iter(operands)
+        known = [self.value(next(following))]
+
+        def compared(operator: ast.cmpop) -> ir.Value:
+            known.append(self.value(next(following)))
+            found = self._comparison(operator, known[-2], known[-1])
+            if found.kind != types.boolean:
+                raise NotNativeError("several comparisons of vectors in one")
+            return found.code
+
+        return self._decided(True, [partial(compared, operator) for operator in operators])
+
+    def _comparison(self, operator: ast.cmpop, left: Value, right: Value) -> Value:
+        if type(operator) not in _RELATIONS:
+            raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
+        relation = _RELATIONS[type(operator)]
         builder = self.builder
         if isinstance(left.kind, Vector):
             if left.kind != right.kind:
@@ -235,6 +296,8 @@ class Expressions:
             return Value(types.boolean, builder.icmp_unsigned(relation, left.code, right.code))
         kind = common_kind(left.kind, right.kind)
         first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
+        if isinstance(kind, types.Complex):
+            return Value(types.boolean, complex_numbers.compared(builder, relation, kind, first, second))
         return Value(types.boolean, self._compared(relation, kind, first, second))
 
     def _compared(self, relation: str, kind: types.Type, first: ir.Value, second: ir.Value) -> ir.Value:
@@ -245,17 +308,21 @@ class Expressions:
         return compare(relation, first, second)
 
     def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> Value:
-        """An operand is evaluated only where those before it do not decide."""
+        return self._decided(is_and, [partial(self.truth, operand) for operand in operands])
+
+    def _decided(self, is_and: bool, conditions: Sequence[Callable[[], ir.Value]]) -> Value:
+        """All of some conditions, or any: one is evaluated only where those before it do not decide."""
         builder = self.builder
         end = builder.append_basic_block("decided")
         incoming: list[tuple[ir.Value, ir.Block]] = []
-        for operand in operands[:-1]:
-            found = self.truth(operand)
+        for condition in conditions[:-1]:
+            found = condition()
             following = builder.append_basic_block("undecided")
             incoming.append((ir.IntType(1)(not is_and), builder.block))
             builder.cbranch(found, following if is_and else end, end if is_and else following)
             builder.position_at_end(following)
-        incoming.append((self.truth(operands[-1]), builder.block))
+        last = conditions[-1]()
+        incoming.append((last, builder.block))
         builder.branch(end)
         builder.position_at_end(end)
         return Value(types.boolean, self._joined(ir.IntType(1), incoming))
@@ -296,6 +363,8 @@ class Expressions:
             return call_intrinsic(self.builder, function, arguments)
         if isinstance(function, FunctionType):
             return self._called(function, arguments)
+        if len(arguments) == 2:
+            return self._call_of_two(function, *arguments)
         if len(arguments) == 1:
             (argument,) = arguments
             if function is abs:
@@ -304,6 +373,8 @@ class Expressions:
                 raise NotNativeError(f"{function} of {argument.kind}")
             if function in CASTS:
                 wanted = CASTS[function]
+                if isinstance(wanted, types.Integer) and isinstance(argument.kind, types.IntegerLiteral):
+                    return Value(wanted, llvm_kind(wanted)(argument.literal % 2**wanted.bitwidth))
                 return Value(wanted, cast(self.builder, argument.code, argument.kind, wanted))
             if function in MATHEMATICS:
                 if types.unliteral(argument.kind) == types.int64:
@@ -311,3 +382,13 @@ class Expressions:
                 if isinstance(argument.kind, types.Float):
                     return MATHEMATICS[function](self.builder, argument)
         raise NotNativeError(f"a call of {function}")
+
+    def _call_of_two(self, function: Any, first: Value, second: Value) -> Value:
+        if function is complex:
+            return complex_numbers.combined(self.builder, first, second)
+        if first.kind == second.kind and isinstance(first.kind, types.Float):
+            if function in EXTREMA:
+                return extremum(self.builder, function, first, second, self._ignores_signs)
+            if function in MATHEMATICS_OF_TWO:
+                return MATHEMATICS_OF_TWO[function](self.builder, first, second)
+        raise NotNativeError(f"a call of {function} of {first.kind} and {second.kind}")

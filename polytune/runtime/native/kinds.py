@@ -40,6 +40,8 @@ def llvm_kind(kind: types.Type) -> ir.Type:
         return ir.FloatType()
     if kind == types.float64:
         return ir.DoubleType()
+    if isinstance(kind, types.Complex):
+        return ir.LiteralStructType([llvm_kind(kind.underlying_float)] * 2)
     raise NotNativeError(f"values of type {kind}")
 
 
@@ -53,6 +55,10 @@ def cast(builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: type
     given, wanted = types.unliteral(given), types.unliteral(wanted)
     if given == wanted:
         return value
+    if isinstance(wanted, types.Complex):
+        return _complex_of(builder, value, given, wanted)
+    if isinstance(given, types.Complex):
+        raise NotNativeError(f"{given} as {wanted}")
     target = llvm_kind(wanted)
     if wanted == types.boolean:
         if isinstance(given, types.Float):
@@ -75,12 +81,33 @@ def cast(builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: type
     return builder.sitofp(value, target)
 
 
+def _complex_of(builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: types.Complex) -> ir.Value:
+    """A number as a complex one."""
+    own = wanted.underlying_float
+    if isinstance(given, types.Complex):
+        parts = [builder.extract_value(value, place) for place in (0, 1)]
+        parts = [cast(builder, part, given.underlying_float, own) for part in parts]
+    else:
+        parts = [cast(builder, value, given, own), llvm_kind(own)(0.0)]
+    number: ir.Value = ir.Constant(llvm_kind(wanted), ir.Undefined)
+    for place, part in enumerate(parts):
+        number = builder.insert_value(number, part, place)
+    return number
+
+
 _WITH_FLOAT64 = (
     {types.float64, types.float32},
     {types.float64, types.int64},
     {types.float32, types.int64},
 )
 """Pairs of types that are computed with as float64."""
+
+_WITH_COMPLEX128 = (
+    {types.complex128, types.float64},
+    {types.complex128, types.int64},
+    {types.complex64, types.int64},
+)
+"""Pairs of types that are computed with as complex128."""
 
 
 def common_kind(first: types.Type, second: types.Type) -> types.Type:
@@ -93,8 +120,10 @@ def common_kind(first: types.Type, second: types.Type) -> types.Type:
     if isinstance(first, types.Integer) and isinstance(second, types.Integer):
         if first.signed == second.signed:
             return types.int64 if first.signed else types.uint64
-    elif first == second and isinstance(first, types.Float):
+    elif first == second and isinstance(first, types.Float | types.Complex):
         return first
+    elif {first, second} in _WITH_COMPLEX128:
+        return types.complex128
     elif {first, second} in _WITH_FLOAT64:
         return types.float64
     raise NotNativeError(f"arithmetic of {first} and {second}")

@@ -27,7 +27,9 @@ from polytune.runtime.vectors import Mask, Vector, storage_of
 __all__ = ["lower"]
 
 
-def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str) -> ir.Module:
+def lower(
+    function: ast.FunctionDef, names: Mapping[str, Any], symbol: str, *, ignores_signs: bool = False
+) -> ir.Module:
     """A module with one function, of as many int64 as the given one has parameters; it returns an int64 where the
     source returns anything.
 
@@ -35,6 +37,7 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str) -> i
         function: the source.
         names: what names stand for that are not the function's own.
         symbol: what the result is called.
+        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
 
     Raises:
         NotNativeError: something in it is not translated here.
@@ -47,7 +50,9 @@ def lower(function: ast.FunctionDef, names: Mapping[str, Any], symbol: str) -> i
     entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
     begin = builder.block
     arguments = [Value(types.int64, argument) for argument in code.args]
-    result = _Function(entry, builder, names).write(dict(zip(parameters, arguments, strict=True)), function.body)
+    result = _Function(entry, builder, names, ignores_signs).write(
+        dict(zip(parameters, arguments, strict=True)), function.body
+    )
     if returns:
         builder.ret(cast(builder, result.code, result.kind, types.int64))
     else:
@@ -69,16 +74,24 @@ class _Function:
         entry: where variables are made.
         builder: where the code goes.
         names: what names stand for that are not the function's own.
+        ignores_signs: whether 0.0 and -0.0 may be taken for one another.
         depth: how many functions this one is called in.
     """
 
-    def __init__(self, entry: ir.IRBuilder, builder: ir.IRBuilder, names: Mapping[str, Any], depth: int = 0):
-        self._entry, self._builder, self._depth = entry, builder, depth
+    def __init__(
+        self,
+        entry: ir.IRBuilder,
+        builder: ir.IRBuilder,
+        names: Mapping[str, Any],
+        ignores_signs: bool,
+        depth: int = 0,
+    ):
+        self._entry, self._builder, self._ignores_signs, self._depth = entry, builder, ignores_signs, depth
         self._values: dict[str, Value] = {}
         """Variables that never change, by their values."""
         self._places: dict[str, tuple[types.Type, ir.Value]] = {}
         """The others, by their types and where they are in memory, until LLVM puts them into registers."""
-        self._expressions = Expressions(builder, self._variable, names, self._called)
+        self._expressions = Expressions(builder, self._variable, names, self._called, ignores_signs)
         self._allocated: dict[str, Memory] = {}
         """The arrays that have been made and not been given back."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
@@ -111,7 +124,7 @@ class _Function:
         parameters = [parameter.arg for parameter in node.args.args]
         if self._depth >= _DEEPEST or len(parameters) != len(arguments):
             raise NotNativeError(f"a call of {function.__name__}")
-        inner = _Function(self._entry, self._builder, function.__globals__, self._depth + 1)
+        inner = _Function(self._entry, self._builder, function.__globals__, self._ignores_signs, self._depth + 1)
         return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
 
     def _return(self, value: Value | None) -> None:

@@ -14,10 +14,23 @@ from numba.core.errors import NumbaError
 from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import keep_alive, view
+from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NotNativeError, Value, cast, llvm_kind, storage_kind
 from polytune.runtime.vectors import Vector, storage_of
 
-__all__ = ["CASTS", "CONTEXT", "MATHEMATICS", "Parts", "call_intrinsic", "integer_division", "magnitude", "power"]
+__all__ = [
+    "CASTS",
+    "CONTEXT",
+    "EXTREMA",
+    "MATHEMATICS",
+    "MATHEMATICS_OF_TWO",
+    "Parts",
+    "call_intrinsic",
+    "extremum",
+    "integer_division",
+    "magnitude",
+    "power",
+]
 
 
 class Parts:
@@ -65,7 +78,14 @@ class _Context:
     def get_data_type(self, kind: types.Type) -> ir.Type:
         return storage_kind(kind)
 
+    def make_complex(
+        self, builder: ir.IRBuilder, kind: types.Complex, value: ir.Value | None = None
+    ) -> complex_numbers.Parts:
+        return complex_numbers.Parts(builder, kind, value)
+
     def get_abi_sizeof(self, kind: ir.Type) -> int:
+        if isinstance(kind, ir.LiteralStructType):
+            return sum(self.get_abi_sizeof(element) for element in kind.elements)
         widths = {"float": 4, "double": 8}
         return widths[str(kind)] if str(kind) in widths else kind.width // 8
 
@@ -103,7 +123,7 @@ CASTS: Mapping[Any, types.Type] = {
     getattr(np, name): getattr(types, name)
     for name in (
         *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-        *("float32", "float64"),
+        *("float32", "float64", "complex64", "complex128"),
     )
 } | {np.bool_: types.boolean}
 """NumPy's types, by which numbers are cast."""
@@ -115,6 +135,8 @@ _LLVM = {
     math.sin: "sin",
     math.cos: "cos",
     math.sqrt: "sqrt",
+    math.exp2: "exp2",
+    math.log2: "log2",
     math.fabs: "fabs",
     np.floor: "floor",
     np.ceil: "ceil",
@@ -126,52 +148,104 @@ _LIBRARY = {
     function: function.__name__
     for function in (
         *(math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh),
-        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc),
+        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc, np.cbrt),
     )
 }
 """Functions of one float of C's library."""
 
 
-def _of_llvm(name: str) -> Callable[[ir.IRBuilder, Value], Value]:
-    def call(builder: ir.IRBuilder, argument: Value) -> Value:
-        number = argument.code.type
-        kind = ir.FunctionType(number, [number])
-        suffix = "f32" if argument.kind == types.float32 else "f64"
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.{name}.{suffix}")
-        return Value(argument.kind, builder.call(function, [argument.code]))
-
-    return call
+_OF_TWO = {
+    math.copysign: "llvm.copysign",
+    math.atan2: "atan2",
+    math.hypot: "hypot",
+    np.fmod: "fmod",
+}
+"""Functions of two floats of one type, by LLVM's names and those of C's library."""
 
 
-def _of_library(name: str) -> Callable[[ir.IRBuilder, Value], Value]:
-    def call(builder: ir.IRBuilder, argument: Value) -> Value:
-        number = argument.code.type
-        kind = ir.FunctionType(number, [number])
-        symbol = f"{name}f" if argument.kind == types.float32 else name
-        return Value(
-            argument.kind, builder.call(cgutils.get_or_insert_function(builder.module, kind, symbol), [argument.code])
-        )
+def _call(builder: ir.IRBuilder, symbol: str, arguments: Sequence[Value]) -> Value:
+    """A call of a function of LLVM, ``llvm.sin``, or of C's library, ``sin``, of floats of one type with a value of
+    that type."""
+    kind = arguments[0].kind
+    number, is_single = llvm_kind(kind), kind == types.float32
+    suffix = (".f32" if is_single else ".f64") if symbol.startswith("llvm.") else "f" if is_single else ""
+    function_kind = ir.FunctionType(number, [number] * len(arguments))
+    function = cgutils.get_or_insert_function(builder.module, function_kind, f"{symbol}{suffix}")
+    return Value(kind, builder.call(function, [each.code for each in arguments]))
 
-    return call
+
+def _of_one(symbol: str) -> Callable[[ir.IRBuilder, Value], Value]:
+    return lambda builder, argument: _call(builder, symbol, [argument])
+
+
+def _of_two(symbol: str) -> Callable[[ir.IRBuilder, Value, Value], Value]:
+    return lambda builder, first, second: _call(builder, symbol, [first, second])
+
+
+def _sign(builder: ir.IRBuilder, argument: Value) -> Value:
+    """``np.sign`` of a float; zeros have 0.0, and NaN has NaN."""
+    number = argument.code.type
+    found: ir.Value = argument.code
+    for relation, sign in (("==", 0.0), ("<", -1.0), (">", 1.0)):
+        found = builder.select(builder.fcmp_ordered(relation, argument.code, number(0.0)), number(sign), found)
+    return Value(argument.kind, found)
 
 
 MATHEMATICS: Mapping[Any, Callable[[ir.IRBuilder, Value], Value]] = {
-    **{function: _of_llvm(name) for function, name in _LLVM.items()},
-    **{function: _of_library(name) for function, name in _LIBRARY.items()},
+    **{function: _of_one(f"llvm.{name}") for function, name in _LLVM.items()},
+    **{function: _of_one(name) for function, name in _LIBRARY.items()},
+    np.sign: _sign,
 }
 """Functions of one float with a float of the same type as their value."""
+
+MATHEMATICS_OF_TWO: Mapping[Any, Callable[[ir.IRBuilder, Value, Value], Value]] = {
+    function: _of_two(name) for function, name in _OF_TWO.items()
+}
+"""Functions of two floats of one type with a float of that type as their value."""
+
+EXTREMA: Mapping[Any, tuple[str, str]] = {
+    np.minimum: ("<=", "llvm.minimum"),
+    np.maximum: (">=", "llvm.maximum"),
+    np.fmin: ("<=", ""),
+    np.fmax: (">=", ""),
+}
+"""NumPy's extrema: how the first number is compared with the second one where it is the result, and what LLVM calls
+those of which NaN is the result where one number is NaN."""
+
+
+def extremum(builder: ir.IRBuilder, function: Any, first: Value, second: Value, ignores_signs: bool) -> Value:
+    """One of NumPy's extrema of two floats of one type.
+
+    Args:
+        builder: where the code goes.
+        function: one of ``EXTREMA``.
+        first: a number.
+        second: a number.
+        ignores_signs: whether either zero may be the result where one is 0.0 and one -0.0; then loops that look for an
+            extremum become vectors.
+    """
+    relation, symbol = EXTREMA[function]
+    if symbol and ignores_signs:
+        return _call(builder, symbol, [first, second])
+    is_better = builder.fcmp_ordered(relation, first.code, second.code)
+    propagates = function in (np.minimum, np.maximum)
+    unknown = (first if propagates else second).code
+    is_unknown = builder.fcmp_unordered("uno", unknown, unknown)
+    return Value(first.kind, builder.select(builder.or_(is_better, is_unknown), first.code, second.code))
 
 
 def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
     """``abs`` of a number or a vector of floats."""
     kind = types.unliteral(value.kind)
+    if isinstance(kind, types.Complex):
+        return complex_numbers.magnitude(builder, value)
     if isinstance(kind, Vector) and isinstance(kind.dtype, types.Float):
         storage = storage_of(kind)
         name = f"llvm.fabs.v{kind.lanes}f{kind.dtype.bitwidth}"
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(storage, [storage]), name)
         return Value(kind, builder.call(function, [value.code]))
     if isinstance(kind, types.Float):
-        return _of_llvm("fabs")(builder, Value(kind, value.code))
+        return _call(builder, "llvm.fabs", [Value(kind, value.code)])
     if kind == types.int64:
         negative = builder.icmp_signed("<", value.code, value.code.type(0))
         return Value(kind, builder.select(negative, builder.neg(value.code), value.code))

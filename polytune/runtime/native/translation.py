@@ -24,7 +24,7 @@ from polytune.version import __version__
 
 __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
-_FORMAT = "1"
+_FORMAT = "2"
 """Changes with the translation, of the same text."""
 
 
@@ -87,7 +87,8 @@ class _Function:
     def _made(self) -> int:
         code = None if self._folder is None else kept(self._folder, self._name)
         if code is None:
-            module = lower(parsed(self._plain), self._plain.__globals__, self._symbol)
+            ignores_signs = not {"fast", "nsz"}.isdisjoint(self._fastmath)
+            module = lower(parsed(self._plain), self._plain.__globals__, self._symbol, ignores_signs=ignores_signs)
             code = object_code(module, self._fastmath)
             if self._folder is not None:
                 keep(self._folder, self._name, code)

@@ -21,8 +21,9 @@ from llvmlite import binding
 __all__ = ["library", "with_vector_forms"]
 
 _FUNCTIONS = (
-    *("exp", "log", "log10", "log1p", "expm1", "sin", "cos", "tan", "asin", "acos", "atan", "erf", "erfc"),
-    *("sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "pow"),
+    *("exp", "exp2", "log", "log2", "log10", "log1p", "expm1", "cbrt", "erf", "erfc"),
+    *("sin", "cos", "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh"),
+    *("pow", "atan2", "hypot"),
 )
 _WIDTHS = (("b", 16, "sse4.1"), ("d", 32, "avx2"), ("e", 64, "avx512f"))
 """The letter that names registers, their bytes, and the feature of processors that have them."""

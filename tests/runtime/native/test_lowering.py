@@ -11,8 +11,9 @@ from itertools import count
 import numba
 import numpy as np
 import pytest
+from llvmlite import binding
 
-from polytune.runtime.arithmetic import greatest, least, library_pow, power, quotient, remainder
+from polytune.runtime.arithmetic import complex_quotient, greatest, least, library_pow, power, quotient, remainder
 from polytune.runtime.context import attach, integer, number
 from polytune.runtime.entries import caller
 from polytune.runtime.memory import keep_alive, one_by_one, view
@@ -23,21 +24,30 @@ _NUMBERS = count()
 _KNOWN = {
     **{"attach": attach, "integer": integer, "number": number, "keep_alive": keep_alive, "view": view},
     **{"greatest": greatest, "least": least, "quotient": quotient, "remainder": remainder, "power": power},
-    **{"library_pow": library_pow, "one_by_one": one_by_one, "np": np, "math": math},
+    **{
+        "complex_quotient": complex_quotient,
+        "complex": complex,
+        "library_pow": library_pow,
+        "one_by_one": one_by_one,
+        "np": np,
+        "math": math,
+    },
 }
 HEAD = """
-a = attach(context, 0, "float64[::1]", "a", "a i u s b")
-i = attach(context, 1, "int64[::1]", "i", "a i u s b")
-u = attach(context, 2, "uint8[::1]", "u", "a i u s b")
-s = attach(context, 3, "float32[::1]", "s", "a i u s b")
-b = attach(context, 4, "bool[::1]", "b", "a i u s b")
+a = attach(context, 0, "float64[::1]", "a", "a i u s b z zs")
+i = attach(context, 1, "int64[::1]", "i", "a i u s b z zs")
+u = attach(context, 2, "uint8[::1]", "u", "a i u s b z zs")
+s = attach(context, 3, "float32[::1]", "s", "a i u s b z zs")
+b = attach(context, 4, "bool[::1]", "b", "a i u s b z zs")
 n = integer(context, 5)
 x = number(context, 6, "float64")
+z = attach(context, 7, "complex128[::1]", "z", "a i u s b z zs")
+zs = attach(context, 8, "complex64[::1]", "zs", "a i u s b z zs")
 """
 
 
 def function_of(body: str, **options):
-    """A function as a generated module has it, which works on arrays of five types."""
+    """A function as a generated module has it, which works on arrays of seven types."""
     text = "def run(context):\n" + textwrap.indent(HEAD + textwrap.dedent(body), "    ")
     file = f"<generated {next(_NUMBERS)}>"
     linecache.cache[file] = len(text), None, text.splitlines(keepends=True), file
@@ -55,11 +65,14 @@ class Arrays:
         self.u = np.array([0, 1, 255, 128, 7, 200, 3, 64], np.uint8)
         self.s = np.array([0.5, -1.5, 3e38, 1e-30, 0.0, np.nan, 2.0, 9.0], np.float32)
         self.b = np.array([True, False] * 4)
-        self.all = self.a, self.i, self.u, self.s, self.b
+        self.z = np.array([1 + 2j, -0.5j, 0j, complex(np.nan, 1), 3.0, complex(-0.0, -0.0), 1e-3 + 1e3j, -2 - 7j])
+        self.zs = np.array([0.5 - 1j, 2j, 0, complex(np.inf, 0), 1.5, -1 - 1j, 1e-9j, 4 + 3j], np.complex64)
+        self.all = self.a, self.i, self.u, self.s, self.b, self.z, self.zs
 
     def run(self, call: Callable[[int], None]) -> tuple[np.ndarray, ...]:
-        words = np.array([*(each.ctypes.data for each in self.all), 8, 0], np.int64)
-        words[6:].view(np.float64)[0] = 2.5
+        addresses = [each.ctypes.data for each in self.all]
+        words = np.array([*addresses[:5], 8, 0, *addresses[5:]], np.int64)
+        words[6:7].view(np.float64)[0] = 2.5
         call(words.ctypes.data)
         return self.all
 
@@ -185,6 +198,88 @@ BODIES = {
             s[k] = np.float32(math.exp(np.float32(0.5)))
             i[k] = np.int64(np.floor(x))
     """,
+    "mathematics of two numbers": """
+        for k in range(n):
+            a[k] = math.atan2(a[k], x) + math.hypot(x, k + 0.5) + np.fmod(a[k], x)
+            s[k] = np.float32(math.copysign(s[k], s[1]))
+            a[k] = a[k] + math.exp2(-x) + math.log2(x + k)
+    """,
+    "extrema": """
+        for k in range(n):
+            a[k] = np.maximum(np.minimum(a[k], 5.0), x)
+            s[k] = np.float32(np.minimum(s[k], np.float32(1.0)))
+        for k in range(n):
+            a[k] = np.fmin(np.fmax(a[k], a[1]), a[7]) + np.sign(a[k])
+        t = -np.inf
+        for k in range(n):
+            t = np.maximum(t, a[k])
+        a[3] = t
+        t = np.inf
+        for k in range(n):
+            t = np.fmin(t, a[k])
+        a[2] = t
+        s[4] = np.float32(np.sign(s[1]))
+    """,
+    "NaN and signs": """
+        a[0] = np.sign(a[2])
+        a[1] = np.sign(-x)
+        a[5] = np.sign(np.nan)
+        a[6] = np.maximum(np.nan, x)
+        a[7] = np.minimum(x, np.nan)
+    """,
+    "bits of all integers": """
+        u[0] = np.uint8(u[2] & u[3])
+        u[1] = np.uint8(u[5] ^ np.uint8(7))
+        u[4] = np.uint8(u[5] >> 3)
+        u[7] = np.uint8(u[5] >> np.uint8(2))
+        u[6] = np.uint8(np.uint8(u[5] << 3) | np.uint8(1))
+        i[0] = (i[1] >> 2) ^ i[3]
+        i[2] = i[6] >> 60
+        i[3] = np.int64(np.uint64(i[6]) >> 60)
+    """,
+    "several comparisons": """
+        for k in range(n):
+            if 1 < k <= 5 < n:
+                a[k] = 1.0
+            b[k] = 0.0 <= a[k] < x
+    """,
+    "an operand of several comparisons that must not be looked at": """
+        for k in range(n + 5):
+            if k < n < a[k] + 100.0:
+                a[k] = 2.0
+    """,
+    "complex numbers": """
+        for k in range(n):
+            z[k] = z[k] * z[1] + 2.0 * z[0] - z[k]
+            zs[k] = np.complex64(-zs[k] * zs[k] + zs[2])
+        a[0] = z[0].real + z[1].imag
+        z[1] = complex(x, a[1]).conjugate()
+        a[1] = abs(z[0])
+        s[0] = np.float32(abs(zs[7]))
+        z[2] = zs[0]
+        zs[1] = np.complex64(z[0])
+        z[3] = 3
+        z[4] = x
+        z[5] = complex_quotient(z[0], z[7])
+        z[6] = power(z[0], 3)
+        t = z[0]
+        for k in range(3):
+            t = t + z[k]
+        z[7] = t if abs(t) < 1e6 else z[0]
+    """,
+    "complex numbers compared": """
+        for k in range(n):
+            b[k] = z[k] == z[0] or z[k] != z[k] or zs[k] != 0
+    """,
+    "a complex array of its own": """
+        own = np.empty((2, n), np.complex64)
+        w = view(own, "w", "w a i")
+        for k in range(n):
+            w[1, k] = zs[k]
+        for k in range(n):
+            zs[k] = w[1, n - 1 - k]
+        keep_alive(own)
+    """,
     "an array of its own": """
         own = np.empty((3, n), np.float64)
         w = view(own, "w", "w a i")
@@ -233,16 +328,48 @@ def test_it_does_what_numba_does(body: str, fastmath: bool | set[str]) -> None:
             assert (np.signbit(own) == np.signbit(numbas))[numbers].all()
 
 
+def test_the_sign_of_negative_zero_is_zero() -> None:
+    """As NumPy's, and not Numba's."""
+    function = function_of("a[0] = np.sign(a[3])")
+    found = Arrays().run(caller(address_of(function), 1))[0]
+    assert found[0] == 0.0
+    assert not np.signbit(found[0])
+
+
+@pytest.mark.parametrize("name", ["maximum", "minimum"])
+def test_an_extremum_of_many_numbers_is_a_loop_of_vectors(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = []
+    emit = binding.TargetMachine.emit_object
+
+    def seen(machine: binding.TargetMachine, module: binding.ModuleRef) -> bytes:
+        texts.append(str(module))
+        return emit(machine, module)
+
+    monkeypatch.setattr(binding.TargetMachine, "emit_object", seen)
+    body = f"""
+        t = 0.0
+        for k in range(n):
+            t = np.{name}(t, a[k])
+        a[0] = t
+    """
+    found = Arrays().run(caller(address_of(function_of(body, fastmath={"reassoc", "contract", "nsz"})), 1))[0]
+    assert np.isnan(found[0])
+    assert any("x double>" in text for text in texts)
+
+
 REFUSED = {
     "a variable of two types": """
         t = 0
         for k in range(n):
             t = 0.5
     """,
-    "several comparisons": """
-        if 0 < n < 5:
+    "an order of complex numbers": """
+        if z[0] < z[1]:
             a[0] = 1.0
     """,
+    "a function of complex numbers": "z[0] = np.exp(z[0])",
+    "a part of a number": "a[0] = x.real",
+    "extrema of two types": "a[0] = np.maximum(x, s[0])",
     "a call of something else": "a[0] = np.linalg.norm(a[0])",
     "numbers of which Numba's type depends on more": "a[0] = u[0] + n",
     "the elements of an array": """

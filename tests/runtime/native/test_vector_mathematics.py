@@ -14,8 +14,23 @@ from polytune.runtime.native.vector_mathematics import library, with_vector_form
 from tests.runtime.native.test_lowering import function_of
 
 FAST = {"reassoc", "contract", "nsz"}
-EVERYWHERE = ("exp", "expm1", "sin", "cos", "tan", "atan", "erf", "erfc", "sinh", "cosh", "tanh", "asinh")
-POSITIVE = ("log", "log10", "log1p", "acosh")
+EVERYWHERE = (
+    "exp",
+    "exp2",
+    "expm1",
+    "cbrt",
+    "sin",
+    "cos",
+    "tan",
+    "atan",
+    "erf",
+    "erfc",
+    "sinh",
+    "cosh",
+    "tanh",
+    "asinh",
+)
+POSITIVE = ("log", "log2", "log10", "log1p", "acosh")
 BELOW_ONE = ("asin", "acos", "atanh")
 SPECIAL = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300, -1e300, 5e-324, 1.0, -1.0, 709.0, -745.0]
 LAST_PLACES = 4
@@ -37,7 +52,9 @@ def numbers(name: str, dtype: type) -> np.ndarray:
 def results(name: str, values: np.ndarray, fastmath: set[str] | bool) -> np.ndarray:
     """What a function makes of numbers, in a loop over all of them."""
     array, cast = ("a", "") if values.dtype == np.float64 else ("s", "np.float32")
-    function = function_of(f"for k in range(n):\n    {array}[k] = {cast}(math.{name}({array}[k]))", fastmath=fastmath)
+    module = "np" if name == "cbrt" else "math"
+    body = f"for k in range(n):\n    {array}[k] = {cast}({module}.{name}({array}[k]))"
+    function = function_of(body, fastmath=fastmath)
     found, unused = values.copy(), np.zeros(1)
     addresses = [(found if name == array else unused).ctypes.data for name in ("a", "i", "u", "s", "b")]
     words = np.array([*addresses, len(found), 0], np.int64)
@@ -85,3 +102,16 @@ def test_powers() -> None:
     words[6:].view(np.float64)[0] = 2.5
     caller(address_of(function), 1)(words.ctypes.data)
     np.testing.assert_allclose(found, values**2.5 + values**1.25, rtol=5e-15)
+
+
+@pytest.mark.parametrize("name", ["atan2", "hypot"])
+def test_functions_of_two_numbers(name: str) -> None:
+    function = function_of(f"for k in range(n):\n    a[k] = math.{name}(a[k], x)", fastmath=FAST)
+    values = np.random.default_rng(8).uniform(-9, 9, 77)
+    values[:6] = [np.inf, -np.inf, np.nan, 0.0, -0.0, 1e300]
+    found, unused = values.copy(), np.zeros(1)
+    words = np.array([found.ctypes.data, *[unused.ctypes.data] * 4, len(found), 0], np.int64)
+    words[6:].view(np.float64)[0] = -2.5
+    caller(address_of(function), 1)(words.ctypes.data)
+    expected = [getattr(math, name)(value, -2.5) for value in values]
+    np.testing.assert_allclose(found, expected, rtol=5 * np.finfo(float).eps)

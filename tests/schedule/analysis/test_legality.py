@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import islpy as isl
 import pytest
@@ -11,7 +12,7 @@ from polytune.errors import LegalityError
 from polytune.pipeline import ORDERS
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal, violation
-from polytune.schedule.candidate import Attempted, Candidate, Order
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.scheduler import Strategy, compute_schedule, legal_schedule
@@ -183,3 +184,30 @@ def test_strategy_on_which_isl_gives_up_gives_no_candidate(monkeypatch: pytest.M
     dependences = dependences_of("triangular")
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]
+
+
+def test_a_schedule_is_proven_before_the_next_order_is_looked_for() -> None:
+    """So that it is not lost where the others use up the time that there is."""
+    dependences = dependences_of("triangular")
+    seen: list[str] = []
+
+    def after_the_others(order: Order) -> Order:
+        def find(known: Known) -> Attempted[Candidate]:
+            seen.append(f"{order.name} is looked for")
+            return order.find(known)
+
+        return replace(order, find=find)
+
+    def is_proven(candidate: Candidate) -> bool:
+        seen.append(f"{candidate.name} is proven")
+        return candidate.name != "tiled"
+
+    orders = [after_the_others(order) for order in ORDERS if order.name in ("source", "tiled", "coincident")]
+    found = candidate_schedules(dependences, orders, is_proven)
+    assert seen[:4] == [
+        "source is looked for",
+        "tiled is looked for",
+        "tiled is proven",
+        "coincident is looked for",
+    ]
+    assert "tiled" in found.given_up and "tiled" not in {candidate.name for candidate in found.made}

@@ -1,0 +1,119 @@
+"""Complex numbers of generated functions: a structure of two floats, as Numba has them in registers and in memory."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from llvmlite import ir
+from numba.core import cgutils, types
+
+from polytune.runtime.native.kinds import NotNativeError, Value, llvm_kind
+
+__all__ = ["Parts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
+
+
+class Parts:
+    """A complex number by its parts, as operations that are written for Numba take it.
+
+    Args:
+        builder: where the code goes.
+        kind: its Numba type.
+        value: the number; where it is not given, the parts are assigned.
+    """
+
+    real: ir.Value
+    imag: ir.Value
+
+    def __init__(self, builder: ir.IRBuilder, kind: types.Complex, value: ir.Value | None = None):
+        self._builder, self._kind = builder, kind
+        if value is not None:
+            self.real, self.imag = (builder.extract_value(value, place) for place in (0, 1))
+
+    def _getvalue(self) -> ir.Value:
+        number = ir.Constant(llvm_kind(self._kind), ir.Undefined)
+        for place, each in enumerate((self.real, self.imag)):
+            number = self._builder.insert_value(number, each, place)
+        return number
+
+
+def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> Value:
+    made = Parts(builder, kind)
+    made.real, made.imag = real, imaginary
+    return Value(kind, made._getvalue())
+
+
+_OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub"}
+
+
+def arithmetic(
+    builder: ir.IRBuilder, operator: ast.operator, kind: types.Complex, first: ir.Value, second: ir.Value
+) -> Value:
+    """Write the sum, difference or product of two complex numbers of one type.
+
+    Raises:
+        NotNativeError: it is another operator.
+    """
+    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    if type(operator) in _OPERATIONS:
+        apply = getattr(builder, _OPERATIONS[type(operator)])
+        return _made(builder, kind, apply(left.real, right.real), apply(left.imag, right.imag))
+    if isinstance(operator, ast.Mult):
+        real = builder.fsub(builder.fmul(left.real, right.real), builder.fmul(left.imag, right.imag))
+        imaginary = builder.fadd(builder.fmul(left.real, right.imag), builder.fmul(left.imag, right.real))
+        return _made(builder, kind, real, imaginary)
+    raise NotNativeError(f"{type(operator).__name__} of {kind}")
+
+
+def negated(builder: ir.IRBuilder, value: Value) -> Value:
+    """Write ``-z``."""
+    parts = Parts(builder, value.kind, value.code)
+    return _made(builder, value.kind, builder.fneg(parts.real), builder.fneg(parts.imag))
+
+
+def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: ir.Value, second: ir.Value) -> ir.Value:
+    """Write ``==`` or ``!=`` of two complex numbers of one type, as one bit.
+
+    Raises:
+        NotNativeError: it is another relation; complex numbers have no order.
+    """
+    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    pairs = (left.real, right.real), (left.imag, right.imag)
+    if relation == "==":
+        return builder.and_(*(builder.fcmp_ordered(relation, *pair) for pair in pairs))
+    if relation == "!=":
+        return builder.or_(*(builder.fcmp_unordered(relation, *pair) for pair in pairs))
+    raise NotNativeError(f"{relation} of {kind}")
+
+
+def part(builder: ir.IRBuilder, value: Value, name: str) -> Value:
+    """Write ``z.real`` or ``z.imag``."""
+    return Value(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
+
+
+def conjugate(builder: ir.IRBuilder, value: Value) -> Value:
+    """Write ``z.conjugate()``."""
+    parts = Parts(builder, value.kind, value.code)
+    return _made(builder, value.kind, parts.real, builder.fneg(parts.imag))
+
+
+def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
+    """Write ``complex(x, y)``; of two float32 it is a complex64, as Numba's.
+
+    Raises:
+        NotNativeError: the parts are no floats of one type.
+    """
+    if real.kind != imaginary.kind or not isinstance(real.kind, types.Float):
+        raise NotNativeError(f"a complex number of {real.kind} and {imaginary.kind}")
+    kind = types.complex64 if real.kind == types.float32 else types.complex128
+    return _made(builder, kind, real.code, imaginary.code)
+
+
+def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
+    """Write ``abs(z)``, by C's ``hypot``."""
+    kind = value.kind.underlying_float
+    parts = Parts(builder, value.kind, value.code)
+    number = llvm_kind(kind)
+    symbol = "hypotf" if kind == types.float32 else "hypot"
+    function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), symbol)
+    return Value(kind, builder.call(function, [parts.real, parts.imag]))
