@@ -301,6 +301,11 @@ class GeneratedKernel:
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return sum(map(seconds_of, missing))
 
+    def _compilation_alone(self, configuration: Mapping[str, Any]) -> float:
+        """How many seconds it takes to compile a configuration of which nothing is compiled: the same in each process,
+        so that each has the same first choice."""
+        return sum(seconds_of(function) for function, _ in self._functions(configuration))
+
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
         """Return what calls can run while the first choice is compiled beside them: a version that is compiled in a
         fraction of the time; None where the first choice is quick to compile or on disk already, or where calls with so
@@ -327,7 +332,7 @@ class GeneratedKernel:
         return opening
 
     def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
-        """The configurations to begin with in calls of some sizes, the first choice first.
+        """The configurations to begin with in calls of some sizes, the first choice first: the same in each process.
 
         Versions for the processor come in the order of the time that is predicted of them; of the version that is
         shared, what `starts` has, behind them.
@@ -335,7 +340,7 @@ class GeneratedKernel:
         key = (*parameters, current_threads())
         found = self._promising.get(key)
         if found is None:
-            ranked = self.prediction(parameters).ranked(self.compilation)
+            ranked = self.prediction(parameters).ranked(self._compilation_alone)
             known = {configuration["version"] for configuration in ranked}
             found = (*ranked, *(start for start in self.starts if start["version"] not in known))
             if len(self._promising) >= _MOST_SIZES:
