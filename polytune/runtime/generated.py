@@ -302,8 +302,8 @@ class GeneratedKernel:
         return sum(map(seconds_of, missing))
 
     def _compilation_alone(self, configuration: Mapping[str, Any]) -> float:
-        """How many seconds it takes to compile a configuration of which nothing is compiled: the same in each process,
-        so that each has the same first choice."""
+        """Return how many seconds it takes to compile a configuration of which nothing is compiled: the same in each
+        process, so that each has the same first choice."""
         return sum(seconds_of(function) for function, _ in self._functions(configuration))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
