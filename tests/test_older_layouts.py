@@ -15,6 +15,7 @@ import polytune
 from polytune.history import Store, schema
 
 ROOT = Path(__file__).parents[1]
+pytestmark = pytest.mark.slow  # each calls in two processes of its own
 
 CALLS = """
 import warnings
