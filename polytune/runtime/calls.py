@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -382,7 +383,7 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    risk=generated.risk,
+                    risk=partial(generated.risk, case.parameters),
                     preparation=generated.preparation,
                     compilation=generated.compilation,
                     opening=None if case.places else generated.opening(space.default(), case.parameters),

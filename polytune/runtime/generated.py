@@ -22,7 +22,6 @@ from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
 from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
-from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
@@ -39,11 +38,10 @@ from polytune.tuner import Configuration, Space
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
-_NEAR_VERSIONS = 2  # after the first
+_GREATEST_RISK = 100.0
 _FIRST_RATIOS = (0.5, 0.8, 0.2)
 """The processor's shares of what is split at first."""
 
-_WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
 
 # When a first call runs another version than the first choice.
@@ -86,9 +84,8 @@ class GeneratedKernel:
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
-        self._promising: dict[tuple[int, ...], tuple[Configuration, ...]] = {}
+        self._predictions: dict[tuple[int, ...], tuple[tuple[Configuration, ...], Prediction]] = {}
         self._first_versions: set[str] = set()
-        self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         parts = () if self._partitioned is None else self._partitioned.parts
         self._sizes = {version.name: version.sizes for version in module.VERSIONS}
@@ -332,40 +329,48 @@ class GeneratedKernel:
         return opening
 
     def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
-        """The configurations to begin with in calls of some sizes, the first choice first: the same in each process.
+        """Return the configurations to begin with in calls of some sizes, the first choice first: the same in each
+        process.
 
         Versions for the processor come in the order of the time that is predicted of them; of the version that is
         shared, what `starts` has, behind them.
         """
-        key = (*parameters, current_threads())
-        found = self._promising.get(key)
-        if found is None:
-            ranked = self.prediction(parameters).ranked(self._compilation_alone)
-            known = {configuration["version"] for configuration in ranked}
-            found = (*ranked, *(start for start in self.starts if start["version"] not in known))
-            if len(self._promising) >= _MOST_SIZES:
-                self._promising.clear()
-            self._promising[key] = found
-        self._first_versions.add(str(found[0]["version"]))
-        return found
+        ranked, _ = self._predicted(parameters)
+        self._first_versions.add(str(ranked[0]["version"]))
+        return ranked
 
     def prediction(self, parameters: Sequence[int]) -> Prediction:
-        """Return what is expected of the versions for the processor in calls of some sizes."""
-        return Prediction(self.module, self.space, parameters, current_threads())
+        """Return the model of the times of versions for the processor in calls of some sizes."""
+        return self._predicted(parameters)[1]
 
-    def risk(self, configuration: Mapping[str, Any]) -> float:
-        """Return how many times longer than the best a configuration may take, as far as that is known before it is
-        run.
+    def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
+        """Return what calls of some sizes begin with, and the model of their times."""
+        threads = current_threads()
+        key = (*parameters, threads)
+        found = self._predictions.get(key)
+        if found is None:
+            prediction = Prediction(self.module, self.space, parameters, threads)
+            ranked = prediction.ranked(self._compilation_alone)
+            known = {configuration["version"] for configuration in ranked}
+            others = (start for start in self.starts if start["version"] not in known)
+            if len(self._predictions) >= _MOST_SIZES:
+                self._predictions.clear()
+            found = self._predictions[key] = (*ranked, *others), prediction
+        return found
 
-        Versions come in the order of what they promise: the first ones are near each other, and each after them may be
-        slower by as much as the default takes.  One that keeps to the order of the source has one core at work beside
-        versions that have all, and perhaps one element of a vector.
+    def risk(self, parameters: Sequence[int], configuration: Mapping[str, Any]) -> float:
+        """Return how many times longer than the first choice a configuration may take, as far as that is known before
+        it is run.
+
+        Args:
+            parameters: the sizes of the call.
+            configuration: what may be tried.
         """
-        rank = self._ranks.get(configuration["version"], 0)
-        risk = 1.0 + max(0, rank - _NEAR_VERSIONS)
-        if rank and not self._versions[configuration["version"]].team:
-            risk = max(risk, current_threads() * machine().vector_bytes / _WIDEST_ELEMENT)
-        return risk
+        ranked, prediction = self._predicted(parameters)
+        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
+        if seconds is None or not first:
+            return 1.0
+        return min(max(1.0, seconds / first), _GREATEST_RISK)
 
     def _functions(self, configuration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
         """The functions that a configuration needs, each with whether teams run it."""
@@ -461,7 +466,7 @@ class GeneratedKernel:
         array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
         what the kernel asserts."""
         name, module = configuration["version"], self.module
-        has_more = module.FRESH or module.INDEXES or self._require is not None
+        has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
         return name != PARTITIONED and name in self._addresses and not has_more
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:

@@ -9,7 +9,9 @@ from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Choosing"]
 
-_REST = 16  # calls after which it is asked again whether something may be tried
+# After how many calls it is asked again whether something may be tried: so many seconds, but
+_REST_SECONDS = 1e-3
+_REST, _LONGEST_REST = 16, 1000
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 
 
@@ -29,7 +31,7 @@ class Choosing(OnlineState):
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
         elif best is not None and self._objection() is not None:
-            return self._rest(best[0])
+            return self._rest(best)
         elif best is not None and self._is_to_show_the_slowdown():
             return self._pause(best[0])
         configuration = self._proposal(is_ready)
@@ -42,10 +44,15 @@ class Choosing(OnlineState):
             objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
             if objection is not None and (configuration != best[0] or search.is_racing):
                 self._refused_for_now = objection
-                return self._rest(best[0])
-            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
-                return configuration  # its turn in a race, or nothing else may be tried for now
-            if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
+                return self._rest(best)
+            if configuration == best[0] and search.is_racing:
+                return configuration  # its turn
+            if configuration == best[0] and search.postponed and not search.is_asking:
+                self._rest_for(best)  # nothing else may be tried for now
+                return configuration
+            if self._must_wait(configuration, is_ready):
+                return self._rest(best)
+            if self._is_to_show_the_slowdown():
                 return self._pause(best[0])
         self._refused_for_now = ""
         self._trial, self._choices_since_trial = configuration, 0
@@ -72,12 +79,17 @@ class Choosing(OnlineState):
             self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
         )
 
-    def _rest(self, best: Configuration) -> Configuration:
-        """Run the best in the next calls, too: what may not be tried now may not be tried right after it either, and to
-        ask again takes longer than a short call."""
+    def _rest(self, best: tuple[Configuration, float]) -> Configuration:
+        """Run the best in the next calls, too."""
+        self._rest_for(best)
+        return self._pause(best[0])
+
+    def _rest_for(self, best: tuple[Configuration, float]) -> None:
+        """Ask again only after some calls: what may not be tried now may not be tried right after it either, and to ask
+        takes longer than a short call."""
         if not self._disturbance.is_on:
-            self._resting, self._calls_of_rest = best, _REST
-        return self._pause(best)
+            calls = _REST_SECONDS / best[1] if best[1] > 0 else _LONGEST_REST
+            self._resting, self._calls_of_rest = best[0], int(min(max(_REST, calls), _LONGEST_REST))
 
     def _pause(self, best: Configuration) -> Configuration:
         """Run the best, whatever was asked for."""
