@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.selection import mark
+from tests.selection import ROOT, has_quick_tests, mark
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -31,6 +32,15 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         help="write what is generated now to tests/golden/texts, to be read before it is committed",
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files without quick tests where nothing else is asked for: to import all of them takes long."""
+    is_ours = collection_path.match("test_*.py") and ROOT in collection_path.parents
+    if config.option.markexpr != "quick" or not is_ours:
+        return None
+    beside = [file.relative_to(ROOT).as_posix() for file in collection_path.parent.glob("test_*.py")]
+    return None if has_quick_tests(collection_path.relative_to(ROOT).as_posix(), beside) else True
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -8,7 +8,7 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-__all__ = ["mark", "process_group", "quick_files"]
+__all__ = ["has_quick_tests", "mark", "process_group", "quick_files"]
 
 ROOT = Path(__file__).parents[1]
 
@@ -34,8 +34,22 @@ def quick_files(paths: Iterable[str]) -> set[str]:
             folders.setdefault(PurePosixPath(path).parent, []).append(path)
     chosen = set()
     for files in folders.values():
-        chosen |= set([file for file in files if zlib.crc32(file.encode()) % ONE_IN == 0] or files[:1])
+        chosen |= set([file for file in files if _is_drawn(file)] or files[:1])
     return chosen
+
+
+def has_quick_tests(path: str, beside: Iterable[str]) -> bool:
+    """Whether quick tests may come from a file, as far as its path says: where they do not, it need not be imported.
+
+    Args:
+        path: of the test file, below the project.
+        beside: the paths of the test files in its folder.
+    """
+    return path.startswith(WHOLE) or _is_drawn(path) or not any(_is_drawn(each) for each in beside)
+
+
+def _is_drawn(path: str) -> bool:
+    return zlib.crc32(path.encode()) % ONE_IN == 0
 
 
 def process_group(item: pytest.Item) -> str | None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.selection import ONE_IN, WHOLE, mark, quick_files
+from tests.selection import ONE_IN, WHOLE, has_quick_tests, mark, quick_files
 
 ROOT = Path(__file__).parents[1]
 FILES = [path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")]
@@ -32,6 +32,14 @@ def test_a_new_file_changes_nothing_for_the_others():
 def test_a_folder_of_which_the_checksum_takes_none_gives_its_first_file():
     alone = [f"tests/folder_{number}/test_only.py" for number in range(20)]
     assert quick_files(alone) == set(alone)
+
+
+def test_no_file_is_left_out_that_has_a_quick_test():
+    beside = {path: [each for each in FILES if Path(each).parent == Path(path).parent] for path in FILES}
+    kept = {path for path in FILES if has_quick_tests(path, beside[path])}
+    assert quick_files(FILES) <= kept
+    assert {path for path in FILES if path.startswith(WHOLE)} <= kept
+    assert len(kept) < len(FILES) / 2
 
 
 WITH_KEPT_WORK = """

@@ -22,7 +22,7 @@ from polybench.datasets import Dataset
 from polybench.registry import UnknownKernelError, benchmark
 from polytune.cli.options import ValueListCommand
 from polytune.lab import RecordedSpace, load
-from polytune.lab.profiling import Prediction, profile_settings
+from polytune.lab.profiling import CounterSource, profile_settings
 
 app = program.application("search", "Searches on recorded spaces, beside other tuners and published findings.")
 
@@ -112,8 +112,8 @@ def sample_sizes_command(
 def profile_command(
     space: File,
     cores: Annotated[int, typer.Option(min=1, help="The device's CUDA cores; a GeForce RTX 2080 Ti's.")] = 4352,
-    counters: Annotated[Prediction, typer.Option(help="What tells the counters of other configurations.")] = (
-        Prediction.EXACT
+    counters: Annotated[CounterSource, typer.Option(help="What tells the counters of other configurations.")] = (
+        CounterSource.EXACT
     ),
     trained_on: Annotated[Path | None, typer.Option(metavar="SPACE", help="What the model is trained on.")] = None,
     repeats: Repeats = 200,

@@ -83,7 +83,7 @@ MASK = "mask"
 
 
 @dataclass(frozen=True)
-class Kind:
+class ValueKind:
     """The type of a value: that of a number, or that of each lane of a vector; the lanes of a mask have none."""
 
     dtype: str
@@ -93,8 +93,8 @@ class Kind:
         return self.dtype if not self.lanes else f"{self.lanes} x {self.dtype}"
 
 
-NUMBER_OF_INDICES = Kind(INDEX)
-TRUTH = Kind("bool")
+NUMBER_OF_INDICES = ValueKind(INDEX)
+TRUTH = ValueKind("bool")
 
 
 def is_asked_for() -> bool:
@@ -144,7 +144,7 @@ class _ProgramVerifier:
         return {array.name: array for array in self.scop.arrays}
 
     @cached_property
-    def outermost(self) -> dict[str, Kind]:
+    def outermost(self) -> dict[str, ValueKind]:
         """The names that are defined everywhere: parameters, and what says which part of a region is meant."""
         names = [*(parameter.name for parameter in self.scop.parameters), *self.program.part]
         return dict.fromkeys(names, NUMBER_OF_INDICES)
@@ -221,7 +221,7 @@ class _NodeVerifier(ABC):
     """
 
     program: _ProgramVerifier
-    names: dict[str, Kind]
+    names: dict[str, ValueKind]
     is_in_loop: bool = field(default=False, kw_only=True)
 
     def hold(self, fulfilled: bool, reason: str | Callable[[], str], node: Any = None) -> None:
@@ -232,7 +232,7 @@ class _NodeVerifier(ABC):
     def about(self) -> str:
         return ""
 
-    def inside(self, **names: Kind) -> Self:
+    def inside(self, **names: ValueKind) -> Self:
         return replace(self, names={**self.names, **names})
 
     def visit(self, node: Node) -> None:
@@ -267,7 +267,7 @@ class _NodeVerifier(ABC):
         kind = self.kind(expression)
         self.hold(kind == NUMBER_OF_INDICES, lambda: f"an index is of type {kind}", expression)
 
-    def kind(self, node: Any) -> Kind:
+    def kind(self, node: Any) -> ValueKind:
         """The type of an expression, all of whose parts are held to agree."""
         match node:
             case Iterator(name) | Counter(name) | ParameterValue(name):
@@ -281,11 +281,11 @@ class _NodeVerifier(ABC):
                 self.hold(expected, lambda: f"{name} is used as {dtype}, and is {found}")
                 return found
             case Constant(_, dtype):
-                return Kind(dtype)
+                return ValueKind(dtype)
             case Argument(name, dtype):
                 known = dict(self.program.scop.signature.arguments)
                 self.hold(name in known, f"there is no argument {name}")
-                return Kind(dtype)
+                return ValueKind(dtype)
             case Extent(array):
                 self.hold(array in self.program.arrays, f"there is no array {array}")
                 return NUMBER_OF_INDICES
@@ -298,7 +298,7 @@ class _NodeVerifier(ABC):
         self.hold(False, f"the grammar has no expression {type(node).__name__}")
         raise AssertionError
 
-    def operation(self, node: Any) -> Kind:
+    def operation(self, node: Any) -> ValueKind:
         """The type of what is computed of numbers, or of vectors lane by lane."""
         match node:
             case Unary(operator, operand, dtype):
@@ -324,13 +324,13 @@ class _NodeVerifier(ABC):
             case Call(_, arguments, dtype):
                 for argument in arguments:
                     self.kind(argument)
-                return Kind(dtype)
+                return ValueKind(dtype)
             case Cast(operand, dtype):
                 self.kind(operand)
-                return Kind(dtype)
+                return ValueKind(dtype)
         raise AssertionError
 
-    def result(self, node: Any, dtype: str, first: Kind, *others: Kind) -> Kind:
+    def result(self, node: Any, dtype: str, first: ValueKind, *others: ValueKind) -> ValueKind:
         """The type of a node that all operands have."""
         kinds = ", ".join(map(str, (first, *others)))
         self.hold(all(kind == first for kind in others), f"operands of one node are {kinds}", node)
@@ -338,22 +338,22 @@ class _NodeVerifier(ABC):
         self.hold(dtype == expected, lambda: f"a node of type {dtype} has operands of type {first}", node)
         return first
 
-    def vector(self, node: Any) -> Kind:
+    def vector(self, node: Any) -> ValueKind:
         """The type of what only vectors have."""
         match node:
             case Lanes(element, lanes, mask, apart):
                 kind = self.element(element)
                 self.mask(mask, lanes)
                 self.apart(apart, element)
-                return Kind(kind.dtype, lanes)
+                return ValueKind(kind.dtype, lanes)
             case Splat(value, lanes):
                 kind = self.kind(value)
                 self.hold(not kind.lanes, "a vector is splatted", node)
-                return Kind(kind.dtype, lanes)
+                return ValueKind(kind.dtype, lanes)
             case Between(first, last, lanes):
                 self.index(first)
                 self.index(last)
-                return Kind(MASK, lanes)
+                return ValueKind(MASK, lanes)
             case AnyMask(masks):
                 known = [self.names[mask] for mask in masks if mask in self.names]
                 same = len(known) == len(masks) and all(kind == known[0] for kind in known)
@@ -364,7 +364,7 @@ class _NodeVerifier(ABC):
                 if isinstance(mask, str):
                     self.mask(mask, kind.lanes)
                 else:
-                    self.hold(self.kind(mask) == Kind(MASK, kind.lanes), "a comparison chooses other lanes", node)
+                    self.hold(self.kind(mask) == ValueKind(MASK, kind.lanes), "a comparison chooses other lanes", node)
                 return kind
             case Shifted(before, value, distance):
                 kind = self.result(node, VECTOR, self.kind(before), self.kind(value))
@@ -373,7 +373,7 @@ class _NodeVerifier(ABC):
             case Total(value, dtype):
                 kind = self.kind(value)
                 self.hold(bool(kind.lanes) and kind.dtype == dtype, f"the lanes of {kind} have no sum of {dtype}", node)
-                return Kind(dtype)
+                return ValueKind(dtype)
             case Misalignment(element):
                 self.element(element)
                 return NUMBER_OF_INDICES
@@ -383,14 +383,14 @@ class _NodeVerifier(ABC):
         """Hold that a name is a mask of so many lanes."""
         if mask is not None:
             found = self.names.get(mask)
-            self.hold(found == Kind(MASK, lanes), lambda: f"{mask} is no mask of {lanes} lanes, but {found}")
+            self.hold(found == ValueKind(MASK, lanes), lambda: f"{mask} is no mask of {lanes} lanes, but {found}")
 
     def apart(self, apart: Apart | None, element: Element) -> None:
         if apart is not None:
             self.hold(0 <= apart.axis < len(element.subscripts), f"{element.array} has no axis {apart.axis}")
             self.hold(apart.step != 0, "all lanes are one element")
 
-    def element(self, node: Element) -> Kind:
+    def element(self, node: Element) -> ValueKind:
         """The type of an element."""
         dtype, axes = self.memory(node.array)
         self.hold(node.dtype == dtype, f"an element of {node.array}, of {dtype}, is taken for {node.dtype}")
@@ -398,7 +398,7 @@ class _NodeVerifier(ABC):
         self.hold(found == axes, f"{node.array}, of {axes} axes, has {found} subscripts", node)
         for subscript in node.subscripts:
             self.index(subscript)
-        return Kind(dtype)
+        return ValueKind(dtype)
 
     def memory(self, name: str) -> tuple[str, int]:
         """The type of what has a name in memory, and how many axes it has."""

@@ -1,4 +1,4 @@
-"""What versions have to do, as functions of the sizes: the text that a model of their time is computed from.
+"""The work of versions as functions of the sizes: the text that a model of their time is computed from.
 
 For each version the module has a function that walks its loops once, in the middle of their ranges, and enters what one
 iteration of each does into an account (``polytune.runtime.work``): operations, accesses by how they go along the
@@ -75,25 +75,25 @@ def write_work(writer: SourceWriter, program: Program, scop: Scop) -> None:
     names = ["$account", *(parameter.name for parameter in scop.parameters), *sizes]
     with writer.indented(f"def $work_{program.name}({', '.join(names)}):"):
         writer.line(f'"""What {program.name} has to do."""')
-        _WorkWriter(writer, program, scop).node(program.skeleton, _Place())
+        _WorkWriter(writer, program, scop).node(program.skeleton, _LoopPlace())
     writer.line()
     writer.line()
 
 
 @dataclass(frozen=True)
-class _Place:
-    """Where a node is: the names that each loop around it is known by, the outermost first, and the region."""
+class _LoopPlace:
+    """The place of a node: the names that each loop around it is known by, the outermost first, and the region."""
 
     loops: tuple[frozenset[str], ...] = ()
     region: RegionCode | None = None
     innermost: For | None = None
     position: int = -1
 
-    def inside(self, loop: For | None) -> _Place:
+    def inside(self, loop: For | None) -> _LoopPlace:
         """In a loop of the code, or in one inside of a statement."""
         if loop is None:
-            return _Place((*self.loops, frozenset()), self.region)
-        place = _Place((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
+            return _LoopPlace((*self.loops, frozenset()), self.region)
+        place = _LoopPlace((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
         if self.innermost is not None and _is_unrolled(loop):
             return place
         if _is_innermost(loop):
@@ -101,14 +101,14 @@ class _Place:
         return replace(place, innermost=None, position=-1)
 
     def positions(self, node: Expression) -> tuple[int, ...]:
-        """Which of the loops a subscript varies with."""
+        """Return which of the loops a subscript varies with."""
         used = {leaf.name for leaf in walk(node) if isinstance(leaf, Iterator)}
         return tuple(k for k, names in enumerate(self.loops) if names & used)
 
 
 @dataclass
 class _Iteration:
-    """What an iteration does: operations, divisions, calls, conditions on data, and accesses.
+    """The work of an iteration: operations, divisions, calls, conditions on data, and accesses.
 
     An access is the bytes of an element, the loop along which elements are neighbours (-1 for none), all loops that it
     varies with, and the array.
@@ -127,7 +127,7 @@ class _WorkWriter:
         self.writer, self.program, self.scop = writer, program, scop
         self.kinds = array_types(storage_of(scop), scop)
 
-    def node(self, node: Node, place: _Place) -> None:
+    def node(self, node: Node, place: _LoopPlace) -> None:
         writer = self.writer
         match node:
             case Block(children):
@@ -159,12 +159,12 @@ class _WorkWriter:
             case _:
                 assert_never(node)
 
-    def share(self, node: Node, place: _Place) -> None:
-        """What is done in some iterations, nobody knows how many."""
+    def share(self, node: Node, place: _LoopPlace) -> None:
+        """Return what is done in some iterations, nobody knows how many."""
         with self.writer.indented("for $_ in $account.share(0.5):"):
             self.node(node, place)
 
-    def region(self, call: RegionCall, place: _Place) -> None:
+    def region(self, call: RegionCall, place: _LoopPlace) -> None:
         writer, region = self.writer, self.program.regions[call.region]
         for name, value in zip(region.outer, call.prefix, strict=True):
             text = _text(value)
@@ -184,11 +184,11 @@ class _WorkWriter:
         windows = [name for pair in region.windows for name in pair]
         target = f"{', '.join(windows)} = " if windows else ""
         writer.line(f"{target}$account.enter({described})")
-        self.node(region.body, _Place(loops, region))
+        self.node(region.body, _LoopPlace(loops, region))
         writer.line("$account.leave()")
 
-    def straight(self, nodes: Sequence[Node], place: _Place) -> None:
-        """What nodes without loops do in an iteration of the loops around them."""
+    def straight(self, nodes: Sequence[Node], place: _LoopPlace) -> None:
+        """Return what nodes without loops do in an iteration of the loops around them."""
         it = _Iteration()
         for node in nodes:
             self.enter_node(it, node, place)
@@ -206,7 +206,7 @@ class _WorkWriter:
                 for operation in node.operations:
                     self.inner_loops(operation, place)
 
-    def inner_loops(self, operation: Operation, place: _Place) -> None:
+    def inner_loops(self, operation: Operation, place: _LoopPlace) -> None:
         """The loops inside of a statement, whose bounds may depend on data."""
         match operation:
             case Loop(_, _, _, _, body) | While(_, body):
@@ -227,7 +227,7 @@ class _WorkWriter:
                 for part in (*then, *otherwise):
                     self.inner_loops(part, place)
 
-    def enter_node(self, it: _Iteration, node: Node, place: _Place) -> None:
+    def enter_node(self, it: _Iteration, node: Node, place: _LoopPlace) -> None:
         match node:
             case Compute(operations=operations):
                 for operation in operations:
@@ -240,7 +240,7 @@ class _WorkWriter:
             case Prefetch():
                 it.vectors += 0.5
 
-    def enter_operation(self, it: _Iteration, operation: Operation, place: _Place, share: float = 1.0) -> None:
+    def enter_operation(self, it: _Iteration, operation: Operation, place: _LoopPlace, share: float = 1.0) -> None:
         match operation:
             case Assign(target, value):
                 self.enter_expression(it, value, place, share)
@@ -260,9 +260,9 @@ class _WorkWriter:
                 for child in getattr(operation, "body", ()):
                     self.enter_operation(it, child, place, share)
 
-    def enter_expression(self, it: _Iteration, node: VectorExpression, place: _Place, share: float = 1.0) -> None:
-        """What computing a value takes; subscripts are left out, which compilers compute from one iteration to the
-        next."""
+    def enter_expression(self, it: _Iteration, node: VectorExpression, place: _LoopPlace, share: float = 1.0) -> None:
+        """Return what computing a value takes; subscripts are left out, which compilers compute from one iteration to
+        the next."""
         match node:
             case Element():
                 self.enter_access(it, node, place)
@@ -298,7 +298,7 @@ class _WorkWriter:
         for child in _operands(node):
             self.enter_expression(it, child, place, share)
 
-    def enter_access(self, it: _Iteration, element: Element, place: _Place, is_vector: bool = False) -> None:
+    def enter_access(self, it: _Iteration, element: Element, place: _LoopPlace, is_vector: bool = False) -> None:
         region = place.region
         if is_vector:
             it.vectors += 1
@@ -320,9 +320,9 @@ class _WorkWriter:
         kind = self.kinds.get(element.array)
         return "C" if kind is None else kind.layout
 
-    def is_vectorised(self, nodes: Sequence[Node], place: _Place) -> int:
-        """Whether the compiler can be expected to take several iterations of the innermost loop at a time: 0 for no, 1
-        for yes, and 2 where it has to find out first that elements of an array that are stored are apart."""
+    def is_vectorised(self, nodes: Sequence[Node], place: _LoopPlace) -> int:
+        """Return whether the compiler can be expected to take several iterations of the innermost loop at a time: 0 for
+        no, 1 for yes, and 2 where it has to find out first that elements of an array that are stored are apart."""
         loop = place.innermost
         if loop is None or place.region is None:
             return 0
@@ -346,8 +346,9 @@ class _WorkWriter:
         stored = [each.target.array for each in operations if isinstance(each, Assign) and each.target.subscripts]
         return 1 if len(set(stored)) == len(stored) else 2
 
-    def chained(self, nodes: Sequence[Node], place: _Place) -> int:
-        """How many operations one after another each iteration of the innermost loop waits for of the one before."""
+    def chained(self, nodes: Sequence[Node], place: _LoopPlace) -> int:
+        """Return how many operations one after another each iteration of the innermost loop waits for of the one
+        before."""
         loop = place.innermost
         if loop is None or place.region is None:
             return 0
@@ -380,14 +381,14 @@ def _text(expression: VectorExpression) -> str:
 
 
 def _trips(loop: For) -> int | None:
-    """How often a loop runs; None where that is no constant."""
+    """Return how often a loop runs; None where that is no constant."""
     if isinstance(loop.start, Constant) and isinstance(loop.stop, Constant):
         return max(0, -((int(loop.start.value) - int(loop.stop.value)) // loop.step))
     return None
 
 
 def _is_unrolled(loop: For) -> bool:
-    """Whether compilers write a loop out, with those inside."""
+    """Return whether compilers write a loop out, with those inside."""
     trips = 1
     for node in walk_nodes(loop):
         if isinstance(node, For):
@@ -399,7 +400,7 @@ def _is_unrolled(loop: For) -> bool:
 
 
 def _is_innermost(loop: For) -> bool:
-    """Whether there are no loops in a loop but those that are written out."""
+    """Return whether there are no loops in a loop but those that are written out."""
     return all(_is_unrolled(node) for node in walk_nodes(loop.body) if isinstance(node, For))
 
 
@@ -442,7 +443,7 @@ def _step(subscript: Expression, names: frozenset[str]) -> int | None:
 
 
 def _is_sum(each: Assign) -> bool:
-    """Whether a value is its target and something else, in an order that is free."""
+    """Return whether a value is its target and something else, in an order that is free."""
     value = each.value
     return (
         isinstance(value, Binary)
@@ -451,15 +452,15 @@ def _is_sum(each: Assign) -> bool:
     )
 
 
-def _differs_along(read: Element, target: Element, place: _Place) -> bool:
-    """Whether two elements of an array differ in nothing but the subscript that the innermost loop is in."""
+def _differs_along(read: Element, target: Element, place: _LoopPlace) -> bool:
+    """Return whether two elements of an array differ in nothing but the subscript that the innermost loop is in."""
     position = place.position
     differing = [(a, b) for a, b in zip(read.subscripts, target.subscripts, strict=True) if a != b]
     return len(differing) == 1 and position in place.positions(differing[0][1])
 
 
 def _depth(node: Expression) -> int:
-    """How many operations one after another a value takes."""
+    """Return how many operations one after another a value takes."""
     below = max((_depth(child) for child in _operands(node)), default=0)
     if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in _DIVISIONS):
         return below + 4

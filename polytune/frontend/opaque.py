@@ -120,8 +120,8 @@ def _update(condition: Expression, target: Element, value: Expression) -> Binary
 
 
 def _is_harmless(amount: Expression, condition: Expression) -> bool:
-    """Whether a value can be computed whether a condition holds or not: it takes no long time, raises nothing, and
-    accesses no element that the condition does not."""
+    """Return whether a value can be computed whether a condition holds or not: it takes no long time, raises nothing,
+    and accesses no element that the condition does not."""
     accessed = _always_accessed(condition)
     for part in walk(amount):
         match part:

@@ -12,7 +12,7 @@ from polytune.lab.models.counter_models import CounterModel, LeastSquaresCounter
 from polytune.lab.recording import RecordedSpace
 
 
-class Prediction(StrEnum):
+class CounterSource(StrEnum):
     """The source of the counters of configurations that have not been profiled.
 
     ``exact``: the recording itself; ``trees`` and ``least_squares``: a model trained on a recording, of this device or
@@ -27,7 +27,7 @@ class Prediction(StrEnum):
 def profile_settings(
     recorded: RecordedSpace,
     cores: int,
-    prediction: Prediction = Prediction.EXACT,
+    prediction: CounterSource = CounterSource.EXACT,
     trained_on: RecordedSpace | None = None,
     *,
     memory_bound: bool = False,
@@ -59,14 +59,14 @@ def profile_settings(
     }
 
 
-def _model(prediction: Prediction, recorded: RecordedSpace) -> CounterModel:
+def _model(prediction: CounterSource, recorded: RecordedSpace) -> CounterModel:
     rows = np.flatnonzero(np.isfinite(recorded.seconds)).tolist()
     configurations = [recorded.space.configuration(row) for row in rows]
     profiles = [recorded.counters_of(row) for row in rows]
     match prediction:
-        case Prediction.EXACT:
+        case CounterSource.EXACT:
             return RecordedCounters(configurations, profiles)
-        case Prediction.TREES:
+        case CounterSource.TREES:
             return TreeCounters(configurations, profiles)
-        case Prediction.LEAST_SQUARES:
+        case CounterSource.LEAST_SQUARES:
             return LeastSquaresCounters(configurations, profiles)

@@ -342,7 +342,8 @@ class CallableKernel(TunableKernel):
 
     @staticmethod
     def _choices(generated: GeneratedKernel, invocation: Invocation) -> tuple[Space, tuple[Configuration, ...]]:
-        """What there is to choose from for a call, with the first choice as its default, and what to begin with."""
+        """Return what there is to choose from for a call, with the first choice as its default, and what to begin
+        with."""
         space = generated.space_for(invocation)
         if space is not generated.space:
             return space, ()

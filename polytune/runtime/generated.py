@@ -299,8 +299,8 @@ class GeneratedKernel:
         return sum(map(seconds_of, missing))
 
     def _compilation_alone(self, configuration: Mapping[str, Any]) -> float:
-        """How many seconds it takes to compile a configuration of which nothing is compiled: the same in each process,
-        so that each has the same first choice."""
+        """Return how many seconds it takes to compile a configuration of which nothing is compiled: the same in each
+        process, so that each has the same first choice."""
         return sum(seconds_of(function) for function, _ in self._functions(configuration))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
@@ -344,7 +344,7 @@ class GeneratedKernel:
         return self._predicted(parameters)[1]
 
     def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
-        """What calls of some sizes begin with, and the model of their times."""
+        """Return what calls of some sizes begin with, and the model of their times."""
         threads = current_threads()
         key = (*parameters, threads)
         found = self._predictions.get(key)

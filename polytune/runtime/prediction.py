@@ -56,7 +56,7 @@ _LEAST_OF_REGISTERS = 0.15
 
 
 class Prediction:
-    """What a model expects of the versions of a kernel, for one call's sizes.
+    """The expectations of a model of the versions of a kernel, for one call's sizes.
 
     Args:
         module: the generated module.
@@ -78,7 +78,7 @@ class Prediction:
             self._arithmetic = self._account(source, ()).arithmetic
 
     def seconds(self, configuration: Mapping[str, Any]) -> float | None:
-        """How long a configuration is expected to take; None where nothing is known of it."""
+        """Return how long a configuration is expected to take; None where nothing is known of it."""
         version = self._versions.get(configuration["version"])
         if version is None or version.work is None:
             return None
@@ -139,7 +139,7 @@ class Prediction:
         return account
 
     def counts(self, configuration: Mapping[str, Any]) -> tuple[float, ...] | None:
-        """What a configuration has to do, by `Kind`; None where that is not known."""
+        """Return what a configuration has to do, by `Kind`; None where that is not known."""
         version = self._versions.get(configuration["version"])
         if version is None or version.work is None:
             return None
@@ -148,8 +148,8 @@ class Prediction:
         return tuple(count / seen for count in account.counts) if seen else None
 
     def _share_seen(self, account: Account) -> float:
-        """Which part of the work an account has seen, by the arithmetic of the source order: 1 where that is most of
-        it; 0 where there is some, and it has seen none."""
+        """Return which part of the work an account has seen, by the arithmetic of the source order: 1 where that is
+        most of it; 0 where there is some, and it has seen none."""
         if not account.arithmetic and self._arithmetic:
             return 0.0
         # Loops over vector registers are no loops over elements, and their operations are counted roughly.

@@ -14,7 +14,7 @@ __all__ = ["Account", "Kind", "RegionAccount"]
 
 
 class Kind(IntEnum):
-    """What an account counts."""
+    """The counts of an account."""
 
     VECTOR_OPERATIONS = 0
     VECTOR_ACCESSES = auto()
@@ -47,7 +47,7 @@ Access = tuple[int, int, tuple[int, ...], str]
 
 @dataclass
 class RegionAccount:
-    """What is counted of one region, in all its executions.
+    """The counts of one region, in all its executions.
 
     Attributes:
         counts: by `Kind`.
@@ -62,7 +62,7 @@ class RegionAccount:
 
 @dataclass
 class Account:
-    """What is counted of one version for one call.
+    """The counts of one version for one call.
 
     Attributes:
         vector_bytes: the width of the processor's vectors.
@@ -79,7 +79,7 @@ class Account:
 
     @property
     def counts(self) -> list[float]:
-        """What is counted of all regions, by `Kind`."""
+        """Return what is counted of all regions, by `Kind`."""
         return [sum(column) for column in zip(*(region.counts for region in self.regions), strict=True)]
 
     def loop(self, start: int, stop: int, step: int) -> Iterator[int]:
@@ -92,7 +92,7 @@ class Account:
         self._trips.pop()
 
     def share(self, part: float) -> Iterator[None]:
-        """What is done in a part of the iterations."""
+        """Return what is done in a part of the iterations."""
         self._trips.append(part)
         yield None
         self._trips.pop()
@@ -148,7 +148,7 @@ class Account:
         chain: int,
         position: int,
     ) -> None:
-        """What one iteration of the loops around does.
+        """Return what one iteration of the loops around does.
 
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.

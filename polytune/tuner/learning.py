@@ -54,8 +54,8 @@ class Learning(OnlineState):
         return False
 
     def _rested(self, *, disturbed: bool) -> None:
-        """Count a call in which nothing was asked; something is asked again once what runs is not the best any more, and
-        once something begins or ends to disturb calls."""
+        """Count a call in which nothing was asked; something is asked again once what runs is not the best any more,
+        and once something begins or ends to disturb calls."""
         self._calls_of_rest -= 1
         best = self._search.best
         if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:

@@ -119,6 +119,7 @@ def fewer_divisions(n, A, B):
                 A[(i + j) % 13, k] += B[7 * i + 5 * j + k]
 
 
+@pytest.mark.slow
 def test_access_that_cannot_be_checked_is_refused() -> None:
     with pytest.raises(UnsupportedSourceError, match="cannot be checked before the kernel runs") as refused:
         access_bounds(analysed(many_divisions))
@@ -254,6 +255,7 @@ def remainders(A, m, n):
 
 
 @only_linux
+@pytest.mark.slow
 def test_single_operation_of_isl_ends_with_the_time_of_the_kernel() -> None:
     """isl's scheduler eliminates the divisions of these dependences by Fourier and Motzkin's method, which makes a
     thousand rows of large integers: minutes, in one operation of isl, and few of those that it counts."""

@@ -140,6 +140,7 @@ def outcome(seed: int) -> str:
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.slow
 def test_random_programs_are_computed_as_python_does_or_refused() -> None:
     outcomes = [outcome(seed) for seed in range(120)]
     assert outcomes.count("same") > 40

@@ -9,7 +9,7 @@ import pytest
 
 from polytune.errors import RecordingError
 from polytune.lab import load, simulate
-from polytune.lab.profiling import Prediction, profile_settings
+from polytune.lab.profiling import CounterSource, profile_settings
 
 CORES = 4352  # of a GeForce RTX 2080 Ti
 
@@ -22,12 +22,12 @@ def test_a_recording_without_counters_is_a_sentence(recorded):
 def test_counters_of_the_training_space_are_needed_too(shared, recorded):
     profiled = load(shared / "ktt" / "2080Ti-coulomb_output.csv.gz")
     with pytest.raises(RecordingError, match="bowl has no performance counters"):
-        profile_settings(profiled, CORES, Prediction.TREES, recorded)
+        profile_settings(profiled, CORES, CounterSource.TREES, recorded)
 
 
-@pytest.mark.parametrize("prediction", Prediction)
+@pytest.mark.parametrize("prediction", CounterSource)
 def test_counters_lead_to_good_configurations_sooner(shared, prediction):
-    if prediction is Prediction.TREES:
+    if prediction is CounterSource.TREES:
         pytest.importorskip("sklearn")
     space = load(shared / "ktt" / "2080Ti-pnpoly_output.csv.gz")
     settings = {"profile": profile_settings(space, CORES, prediction)}

@@ -91,10 +91,10 @@ def simulate(
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
         if cores is not None:
-            from polytune.lab.profiling import Prediction, profile_settings
+            from polytune.lab.profiling import CounterSource, profile_settings
 
             source = load(trained_on) if trained_on is not None else recorded
-            prediction = Prediction(counters.value)
+            prediction = CounterSource(counters.value)
             settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
             options = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
 

@@ -12,8 +12,7 @@ from polytune.errors import MeasurementError, SearchError
 from polytune.lab.models.bottlenecks import wanted_changes
 from polytune.lab.models.counter_models import CounterModel
 from polytune.lab.models.counter_names import vocabulary_of
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _CUT_OFF = -0.25

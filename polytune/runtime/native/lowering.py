@@ -50,7 +50,7 @@ def lower(
     entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
     begin = builder.block
     arguments = [Value(types.int64, argument) for argument in code.args]
-    result = _Function(entry, builder, names, ignores_signs).write(
+    result = _FunctionLowering(entry, builder, names, ignores_signs).write(
         dict(zip(parameters, arguments, strict=True)), function.body
     )
     if returns:
@@ -67,7 +67,7 @@ _DEEPEST = 8
 """How many calls of functions may lie in one another; more are endless."""
 
 
-class _Function:
+class _FunctionLowering:
     """Writes the statements of a function, where it is called or as one of its own.
 
     Args:
@@ -124,7 +124,9 @@ class _Function:
         parameters = [parameter.arg for parameter in node.args.args]
         if self._depth >= _DEEPEST or len(parameters) != len(arguments):
             raise NotNativeError(f"a call of {function.__name__}")
-        inner = _Function(self._entry, self._builder, function.__globals__, self._ignores_signs, self._depth + 1)
+        inner = _FunctionLowering(
+            self._entry, self._builder, function.__globals__, self._ignores_signs, self._depth + 1
+        )
         return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
 
     def _return(self, value: Value | None) -> None:
