@@ -125,9 +125,9 @@ _LIBRARY = {
     function: function.__name__
     for function in (
         *(math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh),
-        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc),
+        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc, math.lgamma),
     )
-}
+} | {math.gamma: "tgamma"}
 """Functions of one float of C's library."""
 
 
