@@ -75,8 +75,9 @@ def applications(
 
 FIGURES = {
     "all calls": ("program", "all"),
-    "a late call": ("program", "late"),
-    "tuned": ("tuned", "late"),
+    "a call after 300": ("program", "late"),
+    "the last calls": ("program", "last"),
+    "tuned": ("tuned", "last"),
 }
 """What is compared, as polytune's time over Numba's."""
 
@@ -93,13 +94,15 @@ def _to_json(surroundings: Any, found: Sequence[Comparison], failures: Sequence[
 
 def _table(found: Sequence[Comparison]) -> Table:
     """A line per kernel, and the geometric means and medians."""
-    headings = (*FIGURES, "first result, nothing cached", "of Numba", "warm cache", "tried")
+    headings = (*FIGURES, "first result, nothing cached", "of Numba", "warm cache", "tried", "first choice over best")
     table = Table(Column("over Numba"), *(Column(heading, justify="right") for heading in headings), Column(""))
     for each in found:
         ratios = [_ratio(each.ratio(*figure)) for figure in FIGURES.values()]
         starts = [Sample(tuple(run.start for run in runs)).median for runs in _starts(each)]
         tried = "" if each.program["polytune"][0].tried is None else str(each.program["polytune"][-1].tried)
-        table.add_row(each.name, *ratios, *map(program.duration, starts), tried, each.wrong)
+        runs = each.tuned["polytune"] or each.program["polytune"]
+        first = _ratio(Sample(tuple(run.first_choice or 1.0 for run in runs)).median)
+        table.add_row(each.name, *ratios, *map(program.duration, starts), tried, first, each.wrong)
     if found:
         table.add_section()
         means = [_ratio(geometric_mean(each.ratio(*figure) for each in found)) for figure in FIGURES.values()]
@@ -110,7 +113,7 @@ def _table(found: Sequence[Comparison]) -> Table:
             Sample(tuple(Sample(tuple(run.start for run in _starts(each)[kind])).median for each in found)).median
             for kind in range(3)
         ]
-        table.add_row("median", "", "", "", *map(program.duration, medians))
+        table.add_row("median", *[""] * len(FIGURES), *map(program.duration, medians))
     return table
 
 

@@ -27,13 +27,17 @@ TOLERANCE = {"float32": 2e-3, "float64": 1e-7, "complex64": 2e-3, "complex128": 
 
 @dataclass(frozen=True)
 class Ran:
-    """One process: seconds from its start to the first result, of the first call, of all calls and of a late one."""
+    """One process: seconds from its start to the first result, of the first call, of all calls, of a call after 300 and
+    of the last ones; how many configurations it has tried, and how many times longer than the best of them the first
+    choice takes."""
 
     start: float
     first: float
     all: float
     late: float
+    last: float
     tried: int | None
+    first_choice: float | None
 
 
 @dataclass
@@ -122,7 +126,8 @@ def _run(case: Case, compiler: str, calls: int, seconds: float, cache: str) -> t
             errors.seek(0)
             raise ChildError(f"{case.name} under {compiler}: {errors.read().strip()}")
     figures = json.loads(rest)
-    ran = Ran(start, json.loads(first)["first"], figures["all"], figures["late"], figures.get("tried"))
+    times = start, json.loads(first)["first"], figures["all"], figures["late"], figures["last"]
+    ran = Ran(*times, figures.get("tried"), figures.get("first_choice"))
     with np.load(file) as kept:
         return ran, [kept[name] for name in sorted(kept.files)]
 

@@ -11,14 +11,18 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from statistics import median
 from typing import Any
 
 import numpy as np
 
 from benchmarks.applications.case import Arguments, Case, every_case
 
-LATE = 20
-"""How many of the last calls stand for a late one."""
+FEW = 20
+"""How many calls stand for a late one, and for one of the last ones."""
+
+LATE = 300
+"""After how many calls a call is late."""
 
 
 def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
@@ -28,8 +32,10 @@ def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
 
         return njit(parallel=True, fastmath=case.fastmath)(case.numba)
     import polytune
+    from polytune.tuner import Budget
 
-    return polytune.kernel(budget=None)(case.function) if unlimited else polytune.kernel(case.function)
+    settings = {"budget": Budget.unlimited()} if unlimited else {}
+    return polytune.kernel(**settings)(case.function)
 
 
 class Beginning:
@@ -79,16 +85,21 @@ def main(name: str, compiler: str, calls: int, seconds: float, file: str) -> Non
     while time.perf_counter() - began < seconds:
         result = call()
     np.savez(file, **beginning.results(result))
-    late = sorted(times[-LATE:])[len(times[-LATE:]) // 2]
-    print(json.dumps({"all": sum(times[:calls]), "late": late, "calls": len(times), **tried(function, arguments)}))
+    late, last = (median(part) for part in (times[LATE : LATE + FEW] or times[-FEW:], times[-FEW:]))
+    figures = {"all": sum(times[:calls]), "late": late, "last": last, "calls": len(times)}
+    print(json.dumps({**figures, **tried(function, arguments)}))
 
 
 def tried(function: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """How many configurations a kernel of polytune has measured, and which one it runs."""
+    """How many configurations a kernel of polytune has measured, and how far its first choice is from the best."""
     if not hasattr(function, "tuner"):
         return {}
     statistics = function.tuner(*arguments).statistics()
-    return {"tried": statistics.explored}
+    known = statistics.default_seconds is not None and statistics.best_seconds
+    return {
+        "tried": statistics.explored,
+        "first_choice": statistics.default_seconds / statistics.best_seconds if known else None,
+    }
 
 
 if __name__ == "__main__":

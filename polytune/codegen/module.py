@@ -14,6 +14,7 @@ from polytune.codegen.results import result_text
 from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
+from polytune.codegen.work import write_work
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Binary, Call, Constant, Expression, LibraryCall, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
@@ -74,6 +75,8 @@ def write_module(
     _write_counts(writer, counts)
     if partitioned is not None:
         write_partitioned(writer, partitioned, scop)
+    for program in programs:
+        write_work(writer, program, scop)
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
     header = SourceWriter()
@@ -361,6 +364,8 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
     kept = (ArrayRole.RESULT, ArrayRole.CONSTANT)
+    fresh = (array.name for array in scop.arrays if array.role is ArrayRole.RESULT or array.zeroed)
+    writer.line(f"FRESH = {tuple(fresh)!r}")
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     writer.line(f"LOOPS = {max((len(statement.iterators) for statement in scop.statements), default=0)}")
@@ -368,7 +373,10 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
         for program in programs:
             function = f"{MARK}run_{program.function}"
             outer = f", outer={program.outer!r}" if program.outer else ""
-            writer.line(f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}{outer}),")
+            writer.line(
+                f"Version({program.name!r}, {function}, team={program.team}, tiles={program.tiles!r}{outer}, "
+                f"work={MARK}work_{program.name}),"
+            )
     writer.line(")")
     writer.line()
     writer.line()

@@ -2,10 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
 import islpy as isl
 
-from polytune.codegen.ast_conversion import convert_node
-from polytune.codegen.loops import LARGEST_TILE, If, Node, PrivateSum, Program, RegionCode, TiledMember
+from polytune.codegen.ast_conversion import convert_node, substitute
+from polytune.codegen.loops import (
+    LARGEST_TILE,
+    For,
+    If,
+    Node,
+    PrivateSum,
+    Program,
+    RegionCall,
+    RegionCode,
+    TiledMember,
+    map_nodes,
+    walk_nodes,
+)
 from polytune.codegen.tiles.copies import in_window, with_copies
 from polytune.codegen.tiles.interior import interior_of
 from polytune.codegen.tiles.windows import (
@@ -19,6 +34,8 @@ from polytune.codegen.tiles.windows import (
     window_context,
 )
 from polytune.errors import UnprovenError
+from polytune.frontend.expression import Expression, Iterator
+from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.instances import has_all_in_regions
 from polytune.schedule.planning import in_point_order
@@ -39,7 +56,7 @@ def generate_program(plan: Plan, scop: Scop) -> Program:
     names = WindowNames()
     regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
-    return Program(plan.recipe, _skeleton(plan, scop, names), regions, plan.team, tiles)
+    return Program(plan.recipe, _apart(_skeleton(plan, scop, names), regions), regions, plan.team, tiles)
 
 
 def first_tile(region: Region | None, member: int) -> int:
@@ -86,6 +103,39 @@ def _skeleton(plan: Plan, scop: Scop, names: WindowNames) -> Node:
     root = _as_single_instances(plan.schedule.get_root())
     build = ast_build(scop.context, names, schedule_depth(root))
     return convert_node(loops_of_schedule(build, root.get_schedule()), scop)
+
+
+def _apart(skeleton: Node, regions: Sequence[RegionCode]) -> Node:
+    """The skeleton with variables of its own, where a call gives a region's variable another value than that of the
+    loop of the same name: what comes after it in the loop's iteration needs the loop's."""
+    calls = [node for node in walk_nodes(skeleton) if isinstance(node, RegionCall)]
+    if all(regions[call.region].outer == tuple(map(_name_of, call.prefix)) for call in calls):
+        return skeleton
+    own = {
+        node.variable: Iterator(generated("around", node.variable))
+        for node in walk_nodes(skeleton)
+        if isinstance(node, For)
+    }
+    return _with_variables(skeleton, own)
+
+
+def _name_of(value: Expression) -> str | None:
+    return value.name if isinstance(value, Iterator) else None
+
+
+def _with_variables(node: Node, own: Mapping[str, Iterator]) -> Node:
+    match node:
+        case For(variable, start, stop):
+            bounds = substitute(start, own), substitute(stop, own)
+            body = _with_variables(node.body, own)
+            return replace(node, variable=own[variable].name, start=bounds[0], stop=bounds[1], body=body)
+        case If(condition, then, otherwise):
+            other = None if otherwise is None else _with_variables(otherwise, own)
+            return If(substitute(condition, own), _with_variables(then, own), other)
+        case RegionCall(prefix=prefix):
+            return replace(node, prefix=tuple(substitute(value, own) for value in prefix))
+        case _:
+            return map_nodes(node, lambda child: _with_variables(child, own))
 
 
 def _as_single_instances(node: isl.ScheduleNode) -> isl.ScheduleNode:

@@ -10,7 +10,7 @@ from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch,
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.signature import COMPLEX_TYPES, ArrayType, ScalarType
+from polytune.signature import ArrayType, ScalarType
 
 PART, TILES = "part of a region", "tile sizes"
 """Places in a context, beside those of the variables, whose names have no spaces."""
@@ -67,7 +67,8 @@ class Storage:
         arrays: array arguments, in the order of the call.
         scratch: local arrays and scalars that outlive a region or are shared between workers, for one call;
             a scalar as an array of one element.
-        scalars: scalar arguments that are real numbers; complex ones are variables in memory from the start.
+        scalars: scalar arguments that are only read; those that the kernel assigns to, and complex ones, are in memory
+            that begins with them.
         parameters: parameters of the SCoP.
     """
 
@@ -89,13 +90,14 @@ class Storage:
 def storage_of(scop: Scop) -> Storage:
     """The storage of a kernel, the same for all of its versions."""
     parameters = tuple(parameter.name for parameter in scop.parameters)
+    scratch = tuple(array.name for array in scop.arrays if array.role is not ArrayRole.ARGUMENT)
     return Storage(
         tuple(array.name for array in scop.arrays if array.role is ArrayRole.ARGUMENT),
-        tuple(array.name for array in scop.arrays if array.role is not ArrayRole.ARGUMENT),
+        scratch,
         tuple(
             name
             for name, kind in scop.signature.arguments
-            if isinstance(kind, ScalarType) and kind.dtype not in COMPLEX_TYPES and name not in parameters
+            if isinstance(kind, ScalarType) and name not in parameters and name not in scratch
         ),
         parameters,
     )

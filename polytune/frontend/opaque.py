@@ -13,12 +13,17 @@ from polytune.frontend.expression import (
     Assign,
     Binary,
     Branch,
+    Call,
     Compare,
+    Constant,
     Element,
     Expression,
+    Logical,
     Operation,
+    Power,
     Select,
     Unary,
+    children,
     walk,
 )
 from polytune.frontend.program import For, Guard, Node, Perform
@@ -52,8 +57,9 @@ def branch_on_data(
 
 
 def _branch(condition: Expression, then: tuple[Operation, ...], otherwise: tuple[Operation, ...]) -> Operation | None:
-    """A branch; where both sides assign one and the same element, a single assignment of a choice, and where it keeps
-    the lesser or the greater of two numbers, an assignment of ``min`` or ``max``."""
+    """A branch; where both sides assign one and the same element, a single assignment of a choice, where it keeps
+    the lesser or the greater of two numbers, an assignment of ``min`` or ``max``, and where it adds to a scalar, an
+    assignment that adds nothing where the condition does not hold."""
     match then, otherwise:
         case (Assign(target, left),), (Assign(other, right),) if target == other:
             return Assign(target, Select(condition, left, right, target.dtype))
@@ -61,6 +67,9 @@ def _branch(condition: Expression, then: tuple[Operation, ...], otherwise: tuple
             extremum = _extremum(condition, target, value)
             if extremum is not None:
                 return Assign(target, extremum)
+            update = _update(condition, target, value)
+            if update is not None:
+                return Assign(target, update)
         case (), ():
             return None
         case (), _:
@@ -83,6 +92,60 @@ def _extremum(condition: Expression, target: Element, value: Expression) -> Bina
     if (less, more) == (target, value):
         return Binary("max", less, value, target.dtype)
     return None
+
+
+_NEUTRAL = {"+": -0.0, "-": 0.0, "*": 1.0}
+"""By operator the number that leaves every other one as it is as the right operand; ``-0.0 + 0.0`` would be ``0.0``."""
+
+
+def _update(condition: Expression, target: Element, value: Expression) -> Binary | None:
+    """``if condition: target += amount`` as ``target += amount if condition else 0``, and its like for ``-`` and ``*``;
+    None for any other branch, and where the amount cannot be computed whatever the condition says.
+
+    Bit for bit it is the same number.  The statement then is an accumulation, in an order that may be chosen, and
+    needs no jump.
+    """
+    if target.subscripts or not isinstance(value, Binary) or value.operator not in _NEUTRAL:
+        return None
+    amount = value.right
+    if value.left != target:
+        if value.right != target or value.operator == "-":
+            return None
+        amount = value.left
+    if not target.dtype.startswith(("float", "int")) or not _is_harmless(amount, condition) or target in walk(amount):
+        return None
+    neutral = _NEUTRAL[value.operator]
+    nothing = Constant(neutral if target.dtype.startswith("float") else int(neutral), target.dtype)
+    return Binary(value.operator, target, Select(condition, amount, nothing, target.dtype), target.dtype)
+
+
+def _is_harmless(amount: Expression, condition: Expression) -> bool:
+    """Whether a value can be computed whether a condition holds or not: it takes no long time, raises nothing, and
+    accesses no element that the condition does not."""
+    accessed = _always_accessed(condition)
+    for part in walk(amount):
+        match part:
+            case Element(subscripts=subscripts) if subscripts and part not in accessed:
+                return False
+            case Binary(operator, dtype=dtype) if operator in ("**", "//", "%") or (
+                operator == "/" and not dtype.startswith("float")
+            ):
+                return False
+            case Call() | Power() | Select():
+                return False
+    return True
+
+
+def _always_accessed(condition: Expression) -> list[Element]:
+    """The elements that a condition accesses however it comes out."""
+    match condition:
+        case Element(subscripts=subscripts):
+            return [condition, *(found for each in subscripts for found in _always_accessed(each))]
+        case Logical(operands=(first, *_)):
+            return _always_accessed(first)
+        case Select(test):
+            return _always_accessed(test)
+    return [found for each in children(condition) for found in _always_accessed(each)]
 
 
 def _contains_loop(nodes: Iterable[Node]) -> bool:

@@ -25,7 +25,7 @@ from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_of_calls import refused_values
-from polytune.runtime.settled import SettledCalls
+from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import current_mode
@@ -119,8 +119,8 @@ class CallableKernel(TunableKernel):
         if not (keywords or self._is_frozen) and current_mode() == "on":
             if self._outside and (changed := self._outside.changed()) is not None:
                 self._reconsider(changed)
-            if self._settled.make(arguments):
-                return None
+            if (returned := self._settled.make(arguments)) is not NOT_MADE:
+                return returned
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
@@ -128,7 +128,7 @@ class CallableKernel(TunableKernel):
         case = Case(signature, invocation.parameters, threads, invocation.places)
         mode = "frozen" if self._is_frozen else current_mode()
         if mode == "off":
-            return run_first(generated, generated.space_for(invocation), invocation, ())
+            return run_first(generated, self._choices(generated, invocation)[0], invocation, ())
         tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
         if mode == "frozen":
             return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))
@@ -339,6 +339,15 @@ class CallableKernel(TunableKernel):
                     self._again.pop(known, None)
             return newest
 
+    @staticmethod
+    def _choices(generated: GeneratedKernel, invocation: Invocation) -> tuple[Space, tuple[Configuration, ...]]:
+        """What there is to choose from for a call, with the first choice as its default, and what to begin with."""
+        space = generated.space_for(invocation)
+        if space is not generated.space:
+            return space, ()
+        starts = generated.promising(invocation.parameters)
+        return space.with_default(starts[0]), starts
+
     def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
         with self._lock:
             tuner = self._tuners.get(case)
@@ -349,8 +358,7 @@ class CallableKernel(TunableKernel):
                 )
                 places = "".join(f"; {array} on {device}" for array, device in case.places)
                 store = self._store or default_store()
-                space = generated.space_for(invocation)
-                starts = generated.starts if space is generated.space else ()
+                space, starts = self._choices(generated, invocation)
                 given = self._loaded.get((name, sizes + places))
                 if given is not None and space.contains(given):
                     starts = (space.configuration(**given), *starts)

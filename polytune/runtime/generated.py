@@ -31,6 +31,7 @@ from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
+from polytune.runtime.prediction import Prediction
 from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
@@ -50,6 +51,9 @@ _QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
 _FRACTION = 0.5  # of the time that compiling the first choice takes
 _SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
 _TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
+
+_MOST_KEPT = 1 << 20  # bytes of local arrays of a call that is to be made again
+_MOST_SIZES = 256  # of which it is remembered what is promising for them
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -82,6 +86,8 @@ class GeneratedKernel:
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
+        self._promising: dict[tuple[int, ...], tuple[Configuration, ...]] = {}
+        self._first_versions: set[str] = set()
         self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         parts = () if self._partitioned is None else self._partitioned.parts
@@ -278,8 +284,7 @@ class GeneratedKernel:
             for function, team in self._functions(configuration)
             if function.__name__ not in self._addresses
         ]
-        is_first = configuration["version"] == next(iter(self._versions), None)
-        return background.provides(missing, urgent=is_first)
+        return background.provides(missing, urgent=configuration["version"] in self._first_versions)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
         """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
@@ -295,6 +300,11 @@ class GeneratedKernel:
         loaded."""
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return sum(map(seconds_of, missing))
+
+    def _compilation_alone(self, configuration: Mapping[str, Any]) -> float:
+        """How many seconds it takes to compile a configuration of which nothing is compiled: the same in each process,
+        so that each has the same first choice."""
+        return sum(seconds_of(function) for function, _ in self._functions(configuration))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
         """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
@@ -320,6 +330,28 @@ class GeneratedKernel:
         if shortest > _FRACTION * seconds or self.preparation(first) is not None:
             return None
         return opening
+
+    def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
+        """The configurations to begin with in calls of some sizes, the first choice first: the same in each process.
+
+        Versions for the processor come in the order of the time that is predicted of them; of the version that is
+        shared, what `starts` has, behind them.
+        """
+        key = (*parameters, current_threads())
+        found = self._promising.get(key)
+        if found is None:
+            ranked = self.prediction(parameters).ranked(self._compilation_alone)
+            known = {configuration["version"] for configuration in ranked}
+            found = (*ranked, *(start for start in self.starts if start["version"] not in known))
+            if len(self._promising) >= _MOST_SIZES:
+                self._promising.clear()
+            self._promising[key] = found
+        self._first_versions.add(str(found[0]["version"]))
+        return found
+
+    def prediction(self, parameters: Sequence[int]) -> Prediction:
+        """What is expected of the versions for the processor in calls of some sizes."""
+        return Prediction(self.module, self.space, parameters, current_threads())
 
     def risk(self, configuration: Mapping[str, Any]) -> float:
         """How many times longer than the best a configuration may take, as far as that is known before it is run.
@@ -419,27 +451,33 @@ class GeneratedKernel:
         else:
             self._serial[version.function.__name__](context.address)
         seconds = time.perf_counter() - start
-        value = self._value(invocation, scratch)
+        value = self._value(invocation.values, invocation.parameters, scratch)
         local_arrays.give_back(scratch[k] for k in self._reused)
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether nothing but a context is needed to run a configuration: it runs on the processor, and there are
-        neither local arrays nor a result, nor anything to be tested each time: numbers in index arrays, and what the
-        kernel asserts."""
+        """Whether a configuration can be run again and again in memory of its own: it runs on the processor, no array
+        is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and what
+        the kernel asserts."""
         name, module = configuration["version"], self.module
-        has_more = module.SCRATCH or module.INDEXES or self._require is not None or self._result is not None
+        has_more = module.FRESH or module.INDEXES or self._require is not None
         return name != PARTITIONED and name in self._addresses and not has_more
 
-    def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun:
-        """A configuration and a checked call, to be run again and again; see `can_bind`."""
+    def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
+        """A configuration and a checked call, to be run again and again; see `can_bind`.  None where its local arrays
+        are too much memory to be kept."""
         name = configuration["version"]
         tiles = [configuration[size] for size in self._sizes[name]]
-        filled = self._contexts.filled(invocation.values, (), invocation.parameters, tiles)
+        scratch = self._scratch(invocation)
+        if sum(array.nbytes for array in scratch) > _MOST_KEPT:
+            return None
+        filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
         version = self._versions[name].function.__name__
         function = self._addresses[name] if workers else self._serial[version]
-        return BoundRun(self._contexts, bytes(filled.memory), function, workers)
+        returns = self._result is not None or self._verify is not None
+        value = functools.partial(self._value, parameters=invocation.parameters, scratch=scratch) if returns else None
+        return BoundRun(self._contexts, bytes(filled.memory), function, workers, scratch, value)
 
     @property
     def array_positions(self) -> Sequence[int]:
@@ -448,10 +486,11 @@ class GeneratedKernel:
 
     @functools.cached_property
     def checked_positions(self) -> frozenset[int]:
-        """The arguments, but for arrays, whose values the checks of a call look at, or the sizes follow from."""
+        """The arguments, but for arrays, whose values the checks of a call look at, or from which sizes follow and what
+        memory begins with."""
         loaded = {
             instruction.argval
-            for function in (self.module.parameters, self.module.check)
+            for function in (self.module.parameters, self.module.check, self.module.scratch)
             for instruction in dis.get_instructions(function)
             if instruction.opname.startswith("LOAD_FAST")
         }
@@ -511,13 +550,13 @@ class GeneratedKernel:
         )
         report = execution.run(call)
         seconds = time.perf_counter() - start
-        value = self._value(invocation, scratch)
+        value = self._value(invocation.values, invocation.parameters, scratch)
         if report.failure is None:  # A device that has failed might still be writing.
             local_arrays.give_back(scratch[k] for k in self._reused)
             return Outcome(value, seconds, compile_seconds, None, report.shares)
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
-    def _value(self, invocation: Invocation, scratch: tuple[np.ndarray, ...]) -> Any:
+    def _value(self, values: Sequence[Any], parameters: Sequence[int], scratch: Sequence[np.ndarray]) -> Any:
         """What the kernel returns.
 
         Raises:
@@ -530,8 +569,7 @@ class GeneratedKernel:
                 raise self._moved(error) from None
         if self._result is None:
             return None
-        extra = [invocation.parameters[k] for k in self._extra]
-        return self._result(*invocation.values, *extra, *scratch)
+        return self._result(*values, *[parameters[k] for k in self._extra], *scratch)
 
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:
@@ -540,22 +578,37 @@ class GeneratedKernel:
 
 
 class BoundRun:
-    """A run whose context is known.
+    """A run whose context is known, in memory of its own: one at a time.
 
     Args:
         contexts: where contexts are from.
         content: what the context holds before the run.
         function: the version, for a team the address of its C entry.
         workers: how many may work; 0 for a version without a team.
+        scratch: the memory for local arrays, and for scalars, which begin as they are now.
+        value: of the arguments, what the kernel returns; None where it returns nothing.
     """
 
-    __slots__ = ("_content", "_contexts", "_function", "_workers")
+    __slots__ = ("_content", "_contexts", "_function", "_scalars", "_scratch", "_workers", "value")
 
-    def __init__(self, contexts: Contexts, content: bytes, function: Any, workers: int):
+    def __init__(
+        self,
+        contexts: Contexts,
+        content: bytes,
+        function: Any,
+        workers: int,
+        scratch: Sequence[np.ndarray],
+        value: Callable[[Sequence[Any]], Any] | None,
+    ):
         self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
+        self._scratch = tuple(scratch)
+        self._scalars = [(array.data.cast("B"), array.tobytes()) for array in scratch if array.shape == (1,)]
+        self.value = value
 
     def context(self) -> ContextMemory:
         """The context of this thread, filled."""
+        for memory, first in self._scalars:
+            memory[:] = first
         context = self._contexts.memory()
         context.memory[:] = self._content
         return context

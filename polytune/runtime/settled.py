@@ -8,6 +8,7 @@ integers.  Where these are what they were when the checks were passed, they are 
 from __future__ import annotations
 
 import struct
+import threading
 import time
 from collections import deque
 from typing import Any
@@ -15,14 +16,17 @@ from typing import Any
 import numpy as np
 
 from polytune.runtime.background.compiler import background
-from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.generated import BoundRun, GeneratedKernel
 from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
 from polytune.runtime.threads import current_threads
 from polytune.tuner import Configuration, OnlineTuner
 
-__all__ = ["SettledCalls"]
+__all__ = ["NOT_MADE", "SettledCalls"]
+
+NOT_MADE = object()
+"""In place of what a call returns: it was not made."""
 
 _MOST = 64  # calls that are kept
 _RECENT = 8  # of which the arrays are remembered, to see whether they come again
@@ -40,66 +44,79 @@ class _SettledCall:
         tuner: OnlineTuner,
         configuration: Configuration,
         invocation: Invocation,
+        run: BoundRun,
         threads: int,
     ):
         self._tuner, self._configuration, self._threads = tuner, configuration, threads
         values = invocation.values
+        self._own = threading.Lock()
+        self._is_left = False  # a helper that was interrupted may still write to what the call works in
         self._record = ArrayRecord([values[k] for k in generated.array_positions])
-        self._run = generated.bound(configuration, invocation)
+        self._run = run
         # Floats are written into the context; integers, and what the checks look at, have to be what they were.
         scalars = [k for k in range(len(values)) if k not in generated.array_positions]
         offsets, checked = generated.scalar_offsets, generated.checked_positions
         self._equal = [(k, type(values[k]), values[k]) for k in scalars if k not in offsets or k in checked]
         self._numbers = [(k, type(values[k]), offsets[k]) for k in scalars if k in offsets]
 
-    def make(self, arguments: tuple[Any, ...]) -> bool:
-        """Make the call, unless something is not as it was; whether it was made."""
+    def make(self, arguments: tuple[Any, ...]) -> Any:
+        """Make the call, unless something is not as it was; what it returns, or `NOT_MADE`."""
+        if not self._own.acquire(blocking=False):
+            return NOT_MADE  # another thread runs it, in the memory that it has
+        try:
+            return self._make(arguments)
+        finally:
+            self._own.release()
+
+    def _make(self, arguments: tuple[Any, ...]) -> Any:
         tuner, configuration, activity = self._tuner, self._configuration, background.activity
         if (
             tuner.steady is not configuration
             or activity % 2
             or are_arrays_resident()
             or current_threads() != self._threads
+            or self._is_left
         ):
-            return False
+            return NOT_MADE
         for position, kind, value in self._equal:
             if type(arguments[position]) is not kind or arguments[position] != value:
-                return False
+                return NOT_MADE
         for position, kind, _ in self._numbers:
             if type(arguments[position]) is not kind:
-                return False
+                return NOT_MADE
         if not self._record.holds():
-            return False
+            return NOT_MADE
         context = self._run.context()
         for position, _, offset in self._numbers:
             _NUMBER.pack_into(context.memory, offset, arguments[position])
         start = time.perf_counter()
-        self._run.run(context)
+        run = self._run
+        run.run(context)
         seconds = time.perf_counter() - start
-        if background.activity == activity and tuner.settled is configuration:
-            tuner.report_settled(configuration, seconds)
-        elif background.activity == activity:
-            tuner.report(configuration, seconds)
+        self._is_left = context.is_left
+        if background.activity == activity:
+            tuner.report_steady(configuration, seconds)
         else:
             tuner.report(configuration, seconds, disturbed=True)
-        return True
+        return None if run.value is None else run.value(arguments)
 
 
 class SettledCalls:
     """The calls of a kernel that can be made again, by the identities of their arrays."""
 
     def __init__(self) -> None:
-        self._calls: dict[_Key, _SettledCall] = {}
+        self._calls: dict[_Key, _SettledCall | None] = {}  # None for those that cannot be kept
         self._places: tuple[int, ...] = ()  # of the arrays among the arguments
         self._count = 0  # of the arguments
         self._recent: deque[_Key] = deque(maxlen=_RECENT)
 
-    def make(self, arguments: tuple[Any, ...]) -> bool:
-        """Make a call again; False where it was not made before, or something is not as it was."""
+    def make(self, arguments: tuple[Any, ...]) -> Any:
+        """Make a call again: what it returns; `NOT_MADE` where it was not made before, or something is not as it
+        was."""
         if not self._calls or len(arguments) != self._count:
-            return False
+            return NOT_MADE
         call = self._calls.get(tuple([id(arguments[place]) for place in self._places]))
-        return call is not None and call.make(arguments)
+        return NOT_MADE if call is None else call.make(arguments)
 
     def note(
         self,
@@ -116,13 +133,18 @@ class SettledCalls:
         if not all(type(values[place]) in (np.ndarray, np.memmap) for place in places) or not can_compare():
             return
         key = tuple(id(values[place]) for place in places)
+        if self._calls.get(key, self) is None:
+            return  # it cannot be kept
         if key not in self._recent:
             self._recent.append(key)
             return
         if (places, len(values)) != (self._places, self._count) or len(self._calls) >= _MOST:
             self._calls = {}
         self._places, self._count = places, len(values)
-        self._calls[key] = _SettledCall(generated, tuner, configuration, invocation, threads)
+        run = generated.bound(configuration, invocation)
+        self._calls[key] = (
+            None if run is None else _SettledCall(generated, tuner, configuration, invocation, run, threads)
+        )
 
     def clear(self) -> None:
         """Forget all calls."""

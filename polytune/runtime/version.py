@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,8 @@ class Version:
         tiles: per tile size that it takes, the size to start from.
         outer: per tile size, where tiles lie in outer tiles, how many of them an outer tile has to start from; nothing
             where there is one level of tiles.
+        work: enters what it has to do, for values of the parameters and sizes, into an account
+            (``polytune.runtime.work``); None where the module does not tell.
     """
 
     name: str
@@ -24,6 +27,7 @@ class Version:
     team: bool
     tiles: tuple[int, ...]
     outer: tuple[int, ...] = ()
+    work: Callable[..., None] | None = None
 
     @property
     def sizes(self) -> dict[str, int]:

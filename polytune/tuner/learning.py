@@ -7,6 +7,9 @@ from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Learning"]
 
+_MUCH_LONGER = 1.5
+"""How many times longer than it is known to take a call may be until the rest is taken for a delay of the machine."""
+
 
 class Learning(OnlineState):
     """Takes what a call took into the search, the account and the log."""
@@ -14,11 +17,14 @@ class Learning(OnlineState):
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
         search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
         best, is_racing, is_defending = search.best, search.is_racing, search.is_defending
+        known = search.measurements.get(configuration)
+        # What has been measured before costs what it is known to cost: the best would have had the same delay.
+        usual = seconds if known is None else min(seconds, _MUCH_LONGER * known.estimate)
         search.tell(configuration, seconds)
         is_best = best is not None and configuration == best[0]
         # A call of the best after one of something else finds the caches as that has left them.
         is_settled_in = is_best and self._previous == configuration
-        lost = 0.0 if best is None or is_settled_in else max(0.0, seconds - best[1])
+        lost = 0.0 if best is None or is_settled_in else max(0.0, usual - best[1])
         ledger.lost_seconds += lost
         if configuration == self._trial:
             is_first = kind not in self._prospects.measured
@@ -31,7 +37,21 @@ class Learning(OnlineState):
         if now is not None:
             if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
                 self._compare_default(now)
-            ledger.compare(None if is_best else seconds, now[1])
+            ledger.compare(None if is_best else usual, now[1])
+
+    def _take_steady(self, configuration: Configuration, seconds: float) -> bool:
+        """Take in a call of what runs whoever asks; False where it has to be learned from."""
+        if configuration is self._settled:
+            self._ledger.compare(None, self._reference)
+            if self._drift.observe(seconds, self._reference):
+                self._reopen()
+            return True
+        if configuration is self._resting and self._calls_of_rest > 1:
+            self._calls_of_rest -= 1
+            self._is_after_trial = False
+            self._ledger.compare(None, self._ledger.best_seconds)
+            return True
+        return False
 
     def _rested(self, *, disturbed: bool) -> None:
         """Count a call in which nothing was asked; something is asked again once what runs is not the best any more."""

@@ -227,23 +227,21 @@ class OnlineTuner(Choosing, Learning):
                 ledger.compile_seconds += compile_seconds
                 ledger.lost_seconds += compile_seconds
 
-    def report_settled(self, configuration: Configuration, seconds: float) -> None:
-        """As `report` for an undisturbed call of the configuration that was settled on, in less time.
+    def report_steady(self, configuration: Configuration, seconds: float) -> None:
+        """As `report` for an undisturbed call of what `steady` is, in less time.
+
+        While nothing may be tried, one call in several is learned from; the others are counted.
 
         Args:
-            configuration: what `settled` is.
+            configuration: what `steady` is.
             seconds: its run time.
         """
         with self._lock:
-            if configuration is self._settled and self._previous is configuration:
+            if self._previous is configuration and self._take_steady(configuration, seconds):
                 self._disturbance.is_on = False
-                ledger = self._ledger
-                ledger.compare(None, self._reference)
-                if self._drift.observe(seconds, self._reference):
-                    self._reopen()
                 self._log.count()
-                ledger.calls += 1
-                ledger.total_seconds += seconds
+                self._ledger.calls += 1
+                self._ledger.total_seconds += seconds
                 return
         self.report(configuration, seconds)
 

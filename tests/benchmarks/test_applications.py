@@ -98,10 +98,11 @@ def test_ratios_are_of_medians() -> None:
     found = Comparison("some")
     assert math.isnan(found.ratio("program", "all"))
     for seconds in (1.0, 9.0, 2.0):
-        found.program["polytune"].append(Ran(1.0, 0.5, seconds, 0.1, 3))
-        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, None))
+        found.program["polytune"].append(Ran(1.0, 0.5, seconds, 0.1, 0.05, 3, 1.25))
+        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, 0.2, None, None))
     assert found.ratio("program", "all") == 0.5
     assert found.ratio("program", "late") == 0.5
+    assert found.ratio("program", "last") == 0.25
     assert found.to_json()["program"]["polytune"][1]["all"] == 9.0
     assert geometric_mean([0.5, 2.0, math.nan, 8.0]) == pytest.approx(2.0)
     assert math.isnan(geometric_mean([]))
@@ -132,15 +133,20 @@ def test_unknown_kernel_is_bad_usage() -> None:
 def test_output_is_one_json_object(monkeypatch: pytest.MonkeyPatch) -> None:
     def one(case: Case, *_: object) -> Comparison:
         found = Comparison(case.name)
-        found.program["polytune"].append(Ran(1.0, 0.5, 2.0, 0.1, 3))
-        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, None))
-        found.warm.append(Ran(0.5, 0.1, 1.0, 0.1, 1))
+        found.program["polytune"].append(Ran(1.0, 0.5, 2.0, 0.1, 0.05, 3, 1.25))
+        found.program["numba"].append(Ran(1.0, 0.5, 4.0, 0.2, 0.2, None, None))
+        found.warm.append(Ran(0.5, 0.1, 1.0, 0.1, 0.1, 1, None))
         return found
 
     monkeypatch.setattr("benchmarks.applications.__main__.compare", one)
     ran = CliRunner().invoke(app, ["heat", "triad", "--json"])
     assert ran.exit_code == 0
     found = json.loads(ran.stdout)
-    assert found["geometric_means"] == {"all calls": 0.5, "a late call": 0.5, "tuned": None}
+    assert found["geometric_means"] == {
+        "all calls": 0.5,
+        "a call after 300": 0.5,
+        "the last calls": 0.25,
+        "tuned": None,
+    }
     assert [each["kernel"] for each in found["kernels"]] == ["heat", "triad"]
     assert CliRunner().invoke(app, ["heat"]).exit_code == 0

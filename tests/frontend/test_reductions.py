@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import polytune
 from polytune.frontend.scop import Statement
 from tests.frontend import programs
 from tests.frontend.helpers import analysed
@@ -108,3 +109,55 @@ def counted(P, Q):
 
 def test_sums_of_integers() -> None:
     assert operators(analysed(counted, P="int32[::1]", Q="int32[::1]").statements) == ["+", "+"]
+
+
+def guarded(x, y):
+    up, down, count, share = 0.0, -0.0, 0, 1.0
+    for i in range(x.shape[0]):
+        d = x[i]
+        if d > 0.0:
+            up += d
+        if x[i] < 0.0:
+            down -= x[i] * 2.0
+        if d != d:
+            count += 1
+        if y[i] > 0.5 and d == d:
+            share = share * y[i]
+        if not y[i] > 0.5:
+            count -= 3
+    return up, down, count, share
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_a_sum_under_a_condition_is_an_accumulation(strict):
+    """Bit for bit as Python, with zeros of both signs, infinities and NaN."""
+    scop = analysed(guarded, x="float64[:]", y="float64[:]")
+    updates = [each for each in scop.statements if each.reduction is not None]
+    assert len(updates) == 5 and not any(each.is_opaque for each in updates)
+    kernel = polytune.Kernel(guarded, strict=True)
+    rng = np.random.default_rng(0)
+    for special in ([], [-0.0, 0.0], [np.nan], [np.inf, -0.0], [np.inf, -np.inf]):
+        x = np.array([*special, *rng.integers(-3, 4, 9)]) if special != [-0.0, 0.0] else np.full(5, -0.0)
+        y = rng.random(x.shape[0])
+        got, wanted = kernel(x, y), guarded(x, y)
+        np.testing.assert_array_equal(np.array(got).view(np.int64), np.array(wanted).view(np.int64))
+
+
+def unsafe(x, n, index):
+    total, other = 0.0, 0
+    for i in range(x.shape[0]):
+        if i + n < x.shape[0] and x[i] > 0.0:
+            total += x[i + n]
+        if n != 0 and x[i] > 0.0:
+            other += 7 // n
+        if x[i] > 0.5:
+            total += index[i] / x[i]
+    return total, other
+
+
+def test_what_a_condition_guards_is_not_computed_without_it():
+    """An element that there may not be, and a division by zero."""
+    kernel = polytune.Kernel(unsafe)
+    x, index = np.random.default_rng(0).random(12), np.arange(12.0)
+    for n in (0, 1, 5, 20):
+        np.testing.assert_allclose(kernel(x, n, index), unsafe(x, n, index), rtol=1e-13)

@@ -14,7 +14,7 @@ from polytune.errors import ArgumentError
 from polytune.history import Store
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
-from polytune.runtime.settled import SettledCalls
+from polytune.runtime.settled import NOT_MADE, SettledCalls
 
 
 def added(x, y, z, factor, steps):
@@ -47,8 +47,9 @@ def made(monkeypatch) -> list[bool]:
     make = SettledCalls.make
 
     def noted(self, arguments):
-        found.append(make(self, arguments))
-        return found[-1]
+        returned = make(self, arguments)
+        found.append(returned is not NOT_MADE)
+        return returned
 
     monkeypatch.setattr(SettledCalls, "make", noted)
     return found
@@ -214,19 +215,84 @@ def test_integers_that_sizes_follow_from_are_compared(tmp_path, made):
     assert not made[-1]
 
 
-def test_kernels_with_results_and_local_arrays_go_the_long_way(tmp_path, made):
-    def total(x):
-        s = 0.0
-        for i in range(x.shape[0]):
-            s += x[i]
-        return s
+def totals(x, factor, start):
+    """A result, scalars that workers share, a local array, and an argument that is assigned to."""
+    total = 0.0
+    rows = np.empty(x.shape[0])
+    for i in range(x.shape[0]):
+        rows[i] = 0.0
+        for j in range(x.shape[1]):
+            value = factor * x[i, j]
+            if value > 0.5:
+                rows[i] += value
+    for i in range(x.shape[0]):
+        total += rows[i]
+    start += total
+    return total, start
 
-    kernel = polytune.Kernel(total, background=False)
-    kernel._store = Store(tmp_path / "history.sqlite")
-    x = np.arange(9.0)
-    settle(kernel, x)
-    assert [kernel(x) for _ in range(4)] == [36.0] * 4
+
+def test_calls_with_results_and_local_arrays_are_right(tmp_path, made):
+    found = polytune.Kernel(totals, background=False)
+    found._store = Store(tmp_path / "history.sqlite")
+    x = np.random.default_rng(0).random((6, 8))
+    settle(found, x, 2.0, 1.0)
+    for call in range(12):
+        x[call % 6] += 0.25
+        np.testing.assert_allclose(found(x, 2.0 + call, 1.0), totals(x, 2.0 + call, 1.0), rtol=1e-13)
+    assert made[-9:] == [True] * 9
+    np.testing.assert_allclose(found(x, 2.0, 3.0), totals(x, 2.0, 3.0), rtol=1e-13)
+    assert not made[-1], "an argument that the kernel assigns to begins with another value"
+
+
+def test_calls_that_several_threads_make_at_once_do_not_share_memory(tmp_path, made):
+    found = polytune.Kernel(totals, background=False)
+    found._store = Store(tmp_path / "history.sqlite")
+    x = np.random.default_rng(0).random((60, 80))
+    settle(found, x, 2.0, 1.0)
+    wrong = []
+
+    def call(factor: float) -> None:
+        for _ in range(40):
+            got = found(x, factor, 1.0)
+            if not np.allclose(got, wanted[factor], rtol=1e-12):
+                wrong.append((factor, got))
+
+    wanted = {factor: totals(x, factor, 1.0) for factor in (1.0, 2.0, 3.0)}
+    threads = [threading.Thread(target=call, args=(factor,)) for factor in wanted]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    assert any(made)
+
+
+def made_anew(x):
+    return x * 2.0
+
+
+def held(x, y):
+    big = np.empty((600, 600))
+    for i in range(600):
+        for j in range(600):
+            big[i, j] = x[0] + j
+    for i in range(600):
+        y[i] = big[i, i]
+
+
+@pytest.mark.parametrize("function", [made_anew, held])
+def test_arrays_that_are_returned_and_large_ones_are_made_anew(tmp_path, made, function):
+    found = polytune.Kernel(function, background=False)
+    found._store = Store(tmp_path / "history.sqlite")
+    given = [np.ones(600), np.zeros(600)][: function.__code__.co_argcount]
+    settle(found, *given)
+    results = [found(*given) for _ in range(4)]
     assert not any(made)
+    if function is made_anew:
+        assert len({result.ctypes.data for result in results}) == 4
+        np.testing.assert_array_equal(results, 2.0)
+    else:
+        np.testing.assert_array_equal(given[1], 1.0 + np.arange(600))
 
 
 def test_another_number_of_threads_is_another_case(kernel, made):

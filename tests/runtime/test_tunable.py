@@ -165,7 +165,7 @@ def configurations_run(kernel: polytune.Kernel, monkeypatch: pytest.MonkeyPatch,
 def test_off_runs_the_first_choice_and_touches_no_history(kernel, monkeypatch):
     kernel.tune(*arrays(), seconds=0.5)
     known = kernel._store.all()
-    default = kernel.space(*arrays()).default()
+    default = kernel.tuner(*arrays()).space.default()
     kernel._forget()
     with polytune.tuning("off"):
         assert configurations_run(kernel, monkeypatch, 5) == [default] * 5
@@ -193,7 +193,7 @@ def test_frozen_runs_the_best_known_and_learns_nothing(kernel, monkeypatch, way)
 
 def test_frozen_with_nothing_known_runs_the_first_choice(kernel, monkeypatch):
     kernel.freeze()
-    assert configurations_run(kernel, monkeypatch, 3) == [kernel.space(*arrays()).default()] * 3
+    assert configurations_run(kernel, monkeypatch, 3) == [kernel.tuner(*arrays()).space.default()] * 3
 
 
 def test_inner_blocks_decide_and_end(kernel):

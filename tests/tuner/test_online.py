@@ -317,7 +317,7 @@ def test_calls_of_what_was_settled_on_can_be_reported_the_short_way():
     seconds = cost(one.settled)
     for factor in (1.0, 2.0):
         for _ in range(200):
-            one.report_settled(one.settled or one.choose(), factor * seconds)
+            one.report_steady(one.settled or one.choose(), factor * seconds)
             other.report(other.settled or other.choose(), factor * seconds)
             if not (one.converged and other.converged):
                 break

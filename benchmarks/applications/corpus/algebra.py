@@ -14,7 +14,7 @@ def product_data(rng: np.random.Generator) -> Arguments:
     return rng.random((200, 180)), rng.random((180, 220)), np.zeros((200, 220))
 
 
-@case(product_data, calls=300)
+@case(product_data, calls=320)
 def product(a, b, c):
     for i in prange(a.shape[0]):
         for j in range(b.shape[1]):
@@ -28,7 +28,7 @@ def products_data(rng: np.random.Generator) -> Arguments:
     return rng.random((500, 24, 24)), rng.random((500, 24, 24)), np.zeros((500, 24, 24))
 
 
-@case(products_data, calls=200)
+@case(products_data, calls=2000)
 def batched_products(a, b, c):
     for n in prange(a.shape[0]):
         for i in range(24):
@@ -43,7 +43,7 @@ def vector_data(rng: np.random.Generator) -> Arguments:
     return rng.random((1500, 1200)), rng.random(1200), np.zeros(1500)
 
 
-@case(vector_data, calls=500)
+@case(vector_data, calls=2000)
 def matrix_vector(a, x, y):
     for i in prange(a.shape[0]):
         total = 0.0
@@ -56,7 +56,7 @@ def both_data(rng: np.random.Generator) -> Arguments:
     return rng.random((800, 900)), rng.random(900), rng.random(800), np.zeros(800), np.zeros(900)
 
 
-@case(both_data, calls=400)
+@case(both_data, calls=500)
 def both_products(a, x, y, rows, columns):
     for j in range(a.shape[1]):
         columns[j] = 0.0
@@ -71,7 +71,7 @@ def update_data(rng: np.random.Generator) -> Arguments:
     return rng.random((900, 900)), rng.random(900), rng.random(900), 1e-3
 
 
-@case(update_data, calls=400)
+@case(update_data, calls=5000)
 def rank_one_update(a, x, y, alpha):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
@@ -82,7 +82,7 @@ def solve_data(rng: np.random.Generator) -> Arguments:
     return np.tril(rng.random((150, 150))) / 150 + np.eye(150), rng.random((150, 200))
 
 
-@case(solve_data, calls=300)
+@case(solve_data, calls=2000)
 def triangular_solve(lower, b):
     for column in prange(b.shape[1]):
         for i in range(b.shape[0]):
@@ -96,7 +96,7 @@ def gram_data(rng: np.random.Generator) -> Arguments:
     return rng.random((4000, 40)), np.zeros((40, 40))
 
 
-@case(gram_data, calls=300)
+@case(gram_data, calls=320)
 def gram(x, out):
     for i in prange(x.shape[1]):
         for j in range(x.shape[1]):
@@ -111,7 +111,7 @@ def factor_data(rng: np.random.Generator) -> Arguments:
     return a @ a.T + 160 * np.eye(160), np.zeros((160, 160))
 
 
-@case(factor_data, calls=300)
+@case(factor_data, calls=2000)
 def factorisation(a, lower):
     n = a.shape[0]
     for j in range(n):
@@ -131,7 +131,7 @@ def tridiagonal_data(rng: np.random.Generator) -> Arguments:
     return rng.random(shape), 4.0 + rng.random(shape), rng.random(shape), rng.random(shape), np.zeros(shape)
 
 
-@case(tridiagonal_data, calls=300)
+@case(tridiagonal_data, calls=5000)
 def tridiagonal(below, diagonal, above, x, scale):
     for i in prange(x.shape[0]):
         scale[i, 0] = above[i, 0] / diagonal[i, 0]
@@ -148,7 +148,7 @@ def forms_data(rng: np.random.Generator) -> Arguments:
     return rng.random((2000, 24)), rng.random((24, 24)), np.zeros(2000)
 
 
-@case(forms_data, calls=300)
+@case(forms_data, calls=5000)
 def quadratic_forms(x, a, out):
     for n in prange(x.shape[0]):
         total = 0.0
@@ -162,7 +162,7 @@ def softmax_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal((512, 256)).astype(np.float32), np.zeros((512, 256), np.float32)
 
 
-@case(softmax_data, calls=300)
+@case(softmax_data, calls=5000)
 def softmax(x, out):
     for i in prange(x.shape[0]):
         most = x[i, 0]
@@ -180,7 +180,7 @@ def transpose_data(rng: np.random.Generator) -> Arguments:
     return rng.random((1000, 1100)), np.zeros((1100, 1000))
 
 
-@case(transpose_data, calls=300)
+@case(transpose_data, calls=1000)
 def transpose(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):

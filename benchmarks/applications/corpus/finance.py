@@ -15,7 +15,7 @@ def option_data(rng: np.random.Generator) -> Arguments:
     return 80.0 + 40.0 * rng.random(n), 80.0 + 40.0 * rng.random(n), 0.1 + rng.random(n), 0.02, 0.3, np.zeros(n)
 
 
-@case(option_data, calls=300)
+@case(option_data, calls=1000)
 def option_prices(spot, strike, years, rate, volatility, call):
     for i in prange(len(spot)):
         spread = volatility * math.sqrt(years[i])
@@ -30,7 +30,7 @@ def lattice_data(rng: np.random.Generator) -> Arguments:
     return 80.0 + 40.0 * rng.random((256, 129)), 0.51, 0.999, 128
 
 
-@case(lattice_data, calls=200)
+@case(lattice_data, calls=2000)
 def lattice(values, up, discount, steps):
     for option in prange(values.shape[0]):
         for step in range(steps):
@@ -42,7 +42,7 @@ def garch_data(rng: np.random.Generator) -> Arguments:
     return 0.01 * rng.standard_normal((64, 2000)), np.full((64, 2000), 1e-4), 1e-6, 0.1, 0.85
 
 
-@case(garch_data, calls=300)
+@case(garch_data, calls=5000)
 def garch(returns, variance, omega, alpha, beta):
     for i in prange(returns.shape[0]):
         for t in range(1, returns.shape[1]):
@@ -53,7 +53,7 @@ def average_data(rng: np.random.Generator) -> Arguments:
     return rng.random((200, 1500)), np.zeros((200, 1500))
 
 
-@case(average_data, calls=300)
+@case(average_data, calls=1000)
 def moving_average(prices, out):
     for i in prange(prices.shape[0]):
         for t in range(20, prices.shape[1]):
@@ -67,7 +67,7 @@ def smoothing_data(rng: np.random.Generator) -> Arguments:
     return rng.random((300, 1000)), np.zeros((300, 1000)), 0.2
 
 
-@case(smoothing_data, calls=300)
+@case(smoothing_data, calls=2000)
 def smoothing(x, out, weight):
     for i in prange(x.shape[0]):
         out[i, 0] = x[i, 0]
@@ -79,7 +79,7 @@ def paths_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal((1000, 250)), np.full((1000, 251), 100.0), 0.01, 1e-4
 
 
-@case(paths_data, calls=150)
+@case(paths_data, calls=1000)
 def price_paths(normal, price, volatility, drift):
     for i in prange(normal.shape[0]):
         for t in range(normal.shape[1]):
@@ -90,7 +90,7 @@ def returns_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal((750, 120)), np.zeros(120), np.zeros((120, 120))
 
 
-@case(returns_data, calls=200)
+@case(returns_data, calls=320)
 def covariance_of_returns(returns, mean, out):
     days, assets = returns.shape
     for a in range(assets):
@@ -110,7 +110,7 @@ def drawdown_data(rng: np.random.Generator) -> Arguments:
     return 100.0 + np.cumsum(rng.standard_normal((400, 800)), axis=1), np.zeros(400)
 
 
-@case(drawdown_data, calls=400)
+@case(drawdown_data, calls=2000)
 def drawdown(price, worst):
     for i in prange(price.shape[0]):
         peak = price[i, 0]

@@ -12,7 +12,7 @@ def filter_data(rng: np.random.Generator) -> Arguments:
     return rng.random((480, 640)), rng.random((5, 5)), np.zeros((480, 640))
 
 
-@case(filter_data, calls=300)
+@case(filter_data, calls=1000)
 def filter_5x5(image, weights, out):
     for i in prange(2, image.shape[0] - 2):
         for j in range(2, image.shape[1] - 2):
@@ -28,7 +28,7 @@ def blur_data(rng: np.random.Generator) -> Arguments:
     return image, np.zeros_like(image), np.zeros_like(image)
 
 
-@case(blur_data, calls=300)
+@case(blur_data, calls=1000)
 def separable_blur(image, rows, out):
     n, m = image.shape
     for i in prange(n):
@@ -51,7 +51,7 @@ def edges_data(rng: np.random.Generator) -> Arguments:
     return rng.random((480, 640)), np.zeros((480, 640)), 0.8
 
 
-@case(edges_data, calls=400)
+@case(edges_data, calls=5000)
 def edges(image, out, level):
     for i in prange(1, image.shape[0] - 1):
         for j in range(1, image.shape[1] - 1):
@@ -71,7 +71,7 @@ def median_data(rng: np.random.Generator) -> Arguments:
     return image, np.zeros_like(image)
 
 
-@case(median_data, calls=400)
+@case(median_data, calls=20_000)
 def median_of_3(image, out):
     for i in prange(image.shape[0]):
         for j in range(1, image.shape[1] - 1):
@@ -84,7 +84,7 @@ def gamma_data(rng: np.random.Generator) -> Arguments:
     return rng.random((400, 600)), np.zeros((400, 600)), 1.0 / 2.2
 
 
-@case(gamma_data, calls=150)
+@case(gamma_data, calls=500)
 def gamma_curve(image, out, gamma):
     for i in prange(image.shape[0]):
         for j in range(image.shape[1]):
@@ -95,7 +95,7 @@ def doubled_data(rng: np.random.Generator) -> Arguments:
     return rng.random((300, 400)).astype(np.float32), np.zeros((600, 800), np.float32)
 
 
-@case(doubled_data, calls=400)
+@case(doubled_data, calls=10_000)
 def doubled(small, large):
     for i in prange(large.shape[0]):
         for j in range(large.shape[1]):
@@ -106,7 +106,7 @@ def halved_data(rng: np.random.Generator) -> Arguments:
     return rng.random((1000, 800)), np.zeros((500, 400))
 
 
-@case(halved_data, calls=500)
+@case(halved_data, calls=5000)
 def halved(large, small):
     for i in prange(small.shape[0]):
         for j in range(small.shape[1]):
@@ -118,7 +118,7 @@ def grey_data(rng: np.random.Generator) -> Arguments:
     return rng.random((480, 640, 3)).astype(np.float32), np.zeros((480, 640), np.float32)
 
 
-@case(grey_data, calls=500)
+@case(grey_data, calls=5000)
 def grey(image, out):
     for i in prange(image.shape[0]):
         for j in range(image.shape[1]):
@@ -130,7 +130,7 @@ def dilated_data(rng: np.random.Generator) -> Arguments:
     return rng.random((512, 512)), np.zeros((512, 512))
 
 
-@case(dilated_data, calls=300)
+@case(dilated_data, calls=5000)
 def dilated(image, out):
     for i in prange(1, image.shape[0] - 1):
         for j in range(1, image.shape[1] - 1):

@@ -13,7 +13,7 @@ def bodies_data(rng: np.random.Generator, dtype: str = "float64") -> Arguments:
     return x, mass, np.zeros((600, 3), dtype)
 
 
-@case(bodies_data, calls=150)
+@case(bodies_data, calls=2000)
 def gravity(x, mass, force):
     for i in prange(len(x)):
         for k in range(3):
@@ -33,7 +33,7 @@ def single_bodies_data(rng: np.random.Generator) -> Arguments:
     return bodies_data(rng, "float32")
 
 
-@case(single_bodies_data, calls=200)
+@case(single_bodies_data, calls=2000)
 def gravity_single(x, mass, force):
     for i in prange(len(x)):
         fx = np.float32(0.0)
@@ -57,7 +57,7 @@ def distances_data(rng: np.random.Generator) -> Arguments:
     return rng.random((500, 12)), np.zeros((500, 500))
 
 
-@case(distances_data, calls=200)
+@case(distances_data, calls=2000)
 def distances(x, out):
     for i in prange(len(x)):
         for j in range(len(x)):
@@ -72,7 +72,7 @@ def gas_data(rng: np.random.Generator) -> Arguments:
     return 8.0 * rng.random((400, 3)), np.zeros(400)
 
 
-@case(gas_data, calls=150)
+@case(gas_data, calls=5000)
 def lennard_jones(x, energy):
     for i in prange(len(x)):
         total = 0.0
@@ -88,7 +88,7 @@ def similarity_data(rng: np.random.Generator) -> Arguments:
     return rng.random((300, 8)), rng.random((400, 8)), np.zeros((300, 400)), 2.0
 
 
-@case(similarity_data, calls=200)
+@case(similarity_data, calls=2000)
 def similarity(x, y, out, width):
     for i in prange(x.shape[0]):
         for j in range(y.shape[0]):
@@ -102,7 +102,7 @@ def potential_data(rng: np.random.Generator) -> Arguments:
     return rng.random(100), rng.random(100), rng.random(100) - 0.5, np.zeros((120, 120))
 
 
-@case(potential_data, calls=150)
+@case(potential_data, calls=1000)
 def potential(px, py, charge, grid):
     for i in prange(grid.shape[0]):
         for j in range(grid.shape[1]):
@@ -119,7 +119,7 @@ def motion_data(rng: np.random.Generator) -> Arguments:
     return rng.random((n, 3)), rng.random((n, 3)) - 0.5, rng.random((n, 3)) - 0.5, 1e-3
 
 
-@case(motion_data, calls=1000)
+@case(motion_data, calls=20_000)
 def motion(x, v, a, dt):
     for i in prange(len(x)):
         for k in range(3):

@@ -14,7 +14,7 @@ def fir_data(rng: np.random.Generator) -> Arguments:
     return rng.random(100_000), rng.random(31), np.zeros(100_000)
 
 
-@case(fir_data, calls=300)
+@case(fir_data, calls=1000)
 def fir(x, taps, out):
     for i in prange(len(taps) - 1, len(x)):
         total = 0.0
@@ -27,7 +27,7 @@ def biquad_data(rng: np.random.Generator) -> Arguments:
     return rng.random((100, 2000)), np.zeros((100, 2000)), 0.3, 0.2, 0.1, -0.4, 0.1
 
 
-@case(biquad_data, calls=200)
+@case(biquad_data, calls=1000)
 def biquads(x, y, b0, b1, b2, a1, a2):
     for channel in prange(x.shape[0]):
         for t in range(2, x.shape[1]):
@@ -39,7 +39,7 @@ def spectrum_data(rng: np.random.Generator) -> Arguments:
     return rng.random(256), np.zeros(256), np.zeros(256)
 
 
-@case(spectrum_data, calls=150)
+@case(spectrum_data, calls=2000)
 def spectrum(x, real, imaginary):
     n = len(x)
     for k in prange(n):
@@ -57,7 +57,7 @@ def autocorrelation_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal(20_000), np.zeros(100)
 
 
-@case(autocorrelation_data, calls=300)
+@case(autocorrelation_data, calls=2000)
 def autocorrelation(x, out):
     for lag in prange(len(out)):
         total = 0.0
@@ -72,7 +72,7 @@ def warping_data(rng: np.random.Generator) -> Arguments:
     return rng.random((64, 100)), rng.random((64, 100)), cost
 
 
-@case(warping_data, calls=150)
+@case(warping_data, calls=1000)
 def time_warping(x, y, cost):
     for pair in prange(x.shape[0]):
         for i in range(1, x.shape[1] + 1):
@@ -87,7 +87,7 @@ def edits_data(rng: np.random.Generator) -> Arguments:
     return rng.integers(0, 4, 400).astype(np.int32), rng.integers(0, 4, 400).astype(np.int32), table
 
 
-@case(edits_data, calls=200)
+@case(edits_data, calls=2000)
 def edit_distance(first, second, table):
     for i in range(1, len(first) + 1):
         for j in range(1, len(second) + 1):
@@ -99,7 +99,7 @@ def logistic_data(rng: np.random.Generator) -> Arguments:
     return rng.random(20_000), 3.7, 50
 
 
-@case(logistic_data, calls=200)
+@case(logistic_data, calls=2000)
 def logistic_map(x, r, steps):
     for i in prange(len(x)):
         y = x[i]
@@ -112,17 +112,17 @@ def triad_data(rng: np.random.Generator) -> Arguments:
     return rng.random(1_000_000), rng.random(1_000_000), np.zeros(1_000_000), 0.7
 
 
-@case(triad_data, calls=400)
+@case(triad_data, calls=2000)
 def triad(a, b, c, alpha):
     for i in prange(len(a)):
         c[i] = a[i] + alpha * b[i]
 
 
 def short_data(rng: np.random.Generator) -> Arguments:
-    return rng.random(3_000), rng.random(3_000)
+    return rng.random(60_000), rng.random(60_000)
 
 
-@case(short_data, calls=3000)
+@case(short_data, calls=50_000)
 def damped(x, v):
     for i in range(len(x)):
         v[i] = 0.999 * v[i] - 0.01 * x[i]

@@ -14,7 +14,7 @@ def means_data(rng: np.random.Generator) -> Arguments:
     return rng.random((3000, 200)), np.zeros(200)
 
 
-@case(means_data, calls=400)
+@case(means_data, calls=5000)
 def column_means(x, mean):
     for j in range(x.shape[1]):
         mean[j] = 0.0
@@ -27,7 +27,7 @@ def standard_data(rng: np.random.Generator) -> Arguments:
     return rng.random((2000, 64)), np.zeros((2000, 64))
 
 
-@case(standard_data, calls=300)
+@case(standard_data, calls=1000)
 def standardised(x, out):
     n = x.shape[0]
     for j in prange(x.shape[1]):
@@ -47,7 +47,7 @@ def centres_data(rng: np.random.Generator) -> Arguments:
     return rng.random((5000, 8)), rng.random((20, 8)), np.zeros(5000, np.int64)
 
 
-@case(centres_data, calls=200)
+@case(centres_data, calls=10_000)
 def nearest_centres(x, centres, nearest):
     for i in prange(x.shape[0]):
         least = 1e300
@@ -66,7 +66,7 @@ def neighbour_data(rng: np.random.Generator) -> Arguments:
     return rng.random((300, 3)), rng.random((1500, 3)), np.zeros(300)
 
 
-@case(neighbour_data, calls=300)
+@case(neighbour_data, calls=2000)
 def nearest_distance(x, y, out):
     for i in prange(x.shape[0]):
         least = 1e300
@@ -80,7 +80,7 @@ def correlation_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal((100, 600)), np.zeros((100, 100))
 
 
-@case(correlation_data, calls=300)
+@case(correlation_data, calls=2000)
 def row_correlations(x, out):
     for a in prange(x.shape[0]):
         for b in range(x.shape[0]):
@@ -98,7 +98,7 @@ def likelihood_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal(200_000), 0.1, 1.2
 
 
-@case(likelihood_data, calls=400)
+@case(likelihood_data, calls=20_000)
 def likelihood(x, mean, deviation):
     total = 0.0
     for i in prange(len(x)):
@@ -111,7 +111,7 @@ def positive_data(rng: np.random.Generator) -> Arguments:
     return rng.standard_normal((600, 700)), np.zeros(600)
 
 
-@case(positive_data, calls=400)
+@case(positive_data, calls=5000)
 def positive_sums(x, out):
     for i in prange(x.shape[0]):
         total = 0.0
@@ -126,7 +126,7 @@ def polynomial_data(rng: np.random.Generator) -> Arguments:
     return rng.random(300_000), np.zeros(300_000)
 
 
-@case(polynomial_data, calls=400)
+@case(polynomial_data, calls=5000)
 def polynomial(x, out):
     for i in prange(len(x)):
         y = x[i]
@@ -137,7 +137,7 @@ def cubes_data(rng: np.random.Generator) -> Arguments:
     return rng.random((500, 500)), np.zeros((500, 500))
 
 
-@case(cubes_data, calls=400)
+@case(cubes_data, calls=5000)
 def cubes(a, out):
     for i in prange(a.shape[0]):
         for j in range(a.shape[1]):
@@ -148,7 +148,7 @@ def running_data(rng: np.random.Generator) -> Arguments:
     return rng.random((400, 900)), np.zeros((400, 900))
 
 
-@case(running_data, calls=300)
+@case(running_data, calls=5000)
 def running_sums(x, out):
     for i in prange(x.shape[0]):
         total = 0.0

@@ -16,7 +16,7 @@ def heat_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 700, 700), np.zeros((700, 700)), 0.1, 20
 
 
-@case(heat_data, calls=150)
+@case(heat_data, calls=320)
 def heat(u, v, c, steps):
     for _ in range(steps):
         for i in prange(1, u.shape[0] - 1):
@@ -31,7 +31,7 @@ def laplacian_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 1200, 1200), np.zeros((1200, 1200))
 
 
-@case(laplacian_data, calls=400)
+@case(laplacian_data, calls=2000)
 def laplacian(u, out):
     for i in prange(1, u.shape[0] - 1):
         for j in range(1, u.shape[1] - 1):
@@ -42,7 +42,7 @@ def wave_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 500, 400), field(rng, 500, 400), np.zeros((500, 400)), 0.2
 
 
-@case(wave_data, calls=500)
+@case(wave_data, calls=5000)
 def wave(before, now, after, c):
     rows, columns = now.shape
     for i in prange(1, rows - 1):
@@ -58,7 +58,7 @@ def advection_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 600, 600), np.zeros((600, 600)), field(rng, 600, 600) - 0.5, 0.3
 
 
-@case(advection_data, calls=400)
+@case(advection_data, calls=5000)
 def advection(q, out, speed, step):
     for i in prange(q.shape[0]):
         for j in range(1, q.shape[1] - 1):
@@ -70,7 +70,7 @@ def reaction_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 300, 300), field(rng, 300, 300), np.zeros((300, 300)), np.zeros((300, 300)), 0.035, 0.065, 5
 
 
-@case(reaction_data, calls=200)
+@case(reaction_data, calls=2000)
 def reaction_diffusion(u, v, next_u, next_v, feed, kill, steps):
     n, m = u.shape
     for _ in range(steps):
@@ -92,7 +92,7 @@ def life_data(rng: np.random.Generator) -> Arguments:
     return cells, np.zeros_like(cells)
 
 
-@case(life_data, calls=400)
+@case(life_data, calls=10_000)
 def life(cells, after):
     for i in prange(1, cells.shape[0] - 1):
         for j in range(1, cells.shape[1] - 1):
@@ -112,7 +112,7 @@ def diffusion_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 96, 96, 96), np.zeros((96, 96, 96)), 0.08
 
 
-@case(diffusion_data, calls=300)
+@case(diffusion_data, calls=2000)
 def diffusion_3d(u, out, c):
     for i in prange(1, u.shape[0] - 1):
         for j in range(1, u.shape[1] - 1):
@@ -127,7 +127,7 @@ def shallow_data(rng: np.random.Generator) -> Arguments:
     return height, np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), np.zeros(shape), 0.05
 
 
-@case(shallow_data, calls=400)
+@case(shallow_data, calls=5000)
 def shallow_water(h, u, v, next_h, next_u, next_v, dt):
     n, m = h.shape
     for i in prange(1, n - 1):
@@ -148,7 +148,7 @@ def gradient_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 640, 480).astype(np.float32), np.zeros((640, 480), np.float32)
 
 
-@case(gradient_data, calls=500)
+@case(gradient_data, calls=10_000)
 def gradient_length(a, out):
     for i in prange(1, a.shape[0] - 1):
         for j in range(1, a.shape[1] - 1):
@@ -161,7 +161,7 @@ def burgers_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 2000), np.zeros(2000), 0.1, 0.02, 100
 
 
-@case(burgers_data, calls=300)
+@case(burgers_data, calls=10_000)
 def burgers(u, v, dt, nu, steps):
     n = len(u)
     for _ in range(steps):
@@ -175,7 +175,7 @@ def relaxation_data(rng: np.random.Generator) -> Arguments:
     return field(rng, 400, 400), field(rng, 400, 400), 4
 
 
-@case(relaxation_data, calls=200)
+@case(relaxation_data, calls=1000)
 def relaxation(u, f, sweeps):
     n, m = u.shape
     for _ in range(sweeps):

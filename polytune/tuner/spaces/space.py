@@ -132,6 +132,17 @@ class Space:
     def _default(self) -> Configuration:
         return self._fill({})
 
+    def with_default(self, configuration: Configuration) -> Space:
+        """The same choices with another default, for cases of which it is known that it suits them.
+
+        Raises:
+            SpaceError: the configuration is not of the space.
+        """
+        self.validate(configuration)
+        space = Space(self.parameters, self.constraints)
+        space.__dict__["_default"] = configuration
+        return space
+
     def configuration(self, **values: Value) -> Configuration:
         """The configuration with these values; the other active parameters take their defaults.
 

@@ -137,13 +137,19 @@ class _Author:
             kinds.append(("beta", WEAK_FLOAT))
         return tuple(kinds)
 
+    def _assignable(self) -> Scope:
+        """The scalar arguments that the program may assign to, as variables of Python may be."""
+        kinds = [(name, "float64" if kind == WEAK_FLOAT else kind) for name, kind in self._kinds() if name != "beta"]
+        fitting = [each for each in kinds if each[1] == self.floating]
+        return Scope(scalars=tuple(fitting) if fitting and self.choices.chance(40) else ())
+
     # Text
 
     def sample(self) -> Sample | None:
         choices = self.choices
         helpers = self._helpers()
         lines, scope = self.statements.block(
-            Scope(), choices.pick((1, 1, 2, 2, 3) if self.scale.statements > 2 else (1, 1, 2))
+            self._assignable(), choices.pick((1, 1, 2, 2, 3) if self.scale.statements > 2 else (1, 1, 2))
         )
         if choices.chance(2):
             lines += self._assigned_in_a_loop()

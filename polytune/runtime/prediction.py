@@ -1,0 +1,156 @@
+"""A model of the time that versions take: what runs first, and in which order the tuner tries the others.
+
+The time of a region is a sum over what is counted of it (``polytune.runtime.work``), each kind at a rate; what workers
+share out takes as long as the worker with the most pieces, and each region has a start that all wait for.  The rates
+were fitted to 66 kernels of applications in all their versions (``benchmarks/calibration.py``): what counts is
+that versions of one kernel come in the right order, more than that the times are right.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from types import ModuleType
+from typing import Any
+
+from polytune.runtime.machine import machine
+from polytune.runtime.version import Version
+from polytune.runtime.work import Account, Kind
+from polytune.tuner import Configuration, Space
+
+__all__ = ["RATES", "Prediction"]
+
+RATES: Mapping[Kind, float] = {
+    Kind.VECTOR_OPERATIONS: 0.31,
+    Kind.VECTOR_ACCESSES: 0.32,
+    Kind.GATHERED: 0.36,
+    Kind.VECTOR_DIVISIONS: 1.22,
+    Kind.VECTOR_CALLS: 5.0,
+    Kind.OPERATIONS: 0.10,
+    Kind.ACCESSES: 0.25,
+    Kind.DIVISIONS: 1.58,
+    Kind.CALLS: 3.43,
+    Kind.WAITS: 0.08,
+    Kind.BRANCHES: 0.30,
+    Kind.LOOPS: 0.98,
+    Kind.REGISTERS: 0.29,
+    Kind.LINES_2: 0.024,
+    Kind.LINES_3: 0.68,
+    Kind.LINES_4: 3.0,
+    Kind.APART_2: 0.38,
+    Kind.APART_3: 0.1,
+    Kind.APART_4: 0.5,
+    Kind.TILES: 21.0,
+    Kind.REGIONS: 260.0,
+    Kind.ROWS: 0.93,
+}
+"""Nanoseconds of one thread for each that is counted."""
+
+_TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
+_CALLS = 300  # for which the time of a compiler pays
+_TRIED_SIZES = (8, 32, 128, 512, 4096)
+_TUNED_VERSIONS = 3  # whose sizes are chosen too
+_WORTH = 0.95  # of the time before, from which on other sizes than those of the version are taken
+_LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
+_LEAST_OF_REGISTERS = 0.15
+
+
+class Prediction:
+    """What a model expects of the versions of a kernel, for one call's sizes.
+
+    Args:
+        module: the generated module.
+        space: what there is to choose from.
+        parameters: the sizes of the call.
+        threads: how many threads it may have.
+    """
+
+    def __init__(self, module: ModuleType, space: Space, parameters: Sequence[int], threads: int):
+        self._space, self._parameters, self._threads = space, tuple(parameters), threads
+        self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
+        here = machine()
+        self._caches = tuple(here.cache(level).share for level in (1, 2, 3))
+        self._vector_bytes = here.vector_bytes
+        self._known: dict[tuple[Any, ...], float] = {}
+        source = next((version for version in module.VERSIONS if not version.team), None)
+        self._arithmetic = 0.0
+        if source is not None and source.work is not None:
+            self._arithmetic = self._account(source, ()).arithmetic
+
+    def seconds(self, configuration: Mapping[str, Any]) -> float | None:
+        """How long a configuration is expected to take; None where nothing is known of it."""
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        sizes = tuple(configuration[name] for name in version.sizes)
+        threads = min(configuration.get("threads", 1), self._threads) if version.team else 1
+        key = (version.name, sizes, threads)
+        if key not in self._known:
+            try:
+                self._known[key] = self._expected(version, sizes, threads)
+            except Exception:
+                # What nothing is expected of comes last; it is no reason for a call to fail.
+                self._known[key] = math.inf
+        return self._known[key]
+
+    def ranked(self, compilation: Callable[[Configuration], float]) -> list[Configuration]:
+        """The versions that something is known of, each with the sizes and threads that suit it, the most promising
+        first: of which as many calls as a short program makes take the shortest time, compiling included.
+
+        Args:
+            compilation: how many seconds it takes to have a configuration ready.
+        """
+        found = [best for version in self._versions.values() if (best := self._best_threads(version, version.sizes))]
+        found.sort(key=self._seconds_or_never)
+        found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
+        found.sort(key=self._seconds_or_never)
+        if found:
+            first = min(found, key=lambda each: _CALLS * self._seconds_or_never(each) + compilation(each))
+            found.remove(first)
+            found.insert(0, first)
+        return found
+
+    def _seconds_or_never(self, configuration: Mapping[str, Any]) -> float:
+        seconds = self.seconds(configuration)
+        return math.inf if seconds is None else seconds
+
+    def _best_threads(self, version: Version, sizes: Mapping[str, int]) -> Configuration | None:
+        """All threads, or one where that is expected to be faster; None where nothing is known."""
+        if version.work is None:
+            return None
+        choices = ({"threads": self._threads}, {"threads": 1}) if version.team else ({},)
+        found = [self._space.configuration(version=version.name, **sizes, **choice) for choice in choices]
+        return min(found, key=self._seconds_or_never)
+
+    def _with_better_sizes(self, start: Configuration) -> Configuration:
+        """Other sizes, one after the other, where they are expected to be clearly better."""
+        version, best = self._versions[str(start["version"])], start
+        for name in version.sizes:
+            for size in _TRIED_SIZES if name.startswith("tile") else ():
+                other = self._best_threads(version, {each: int(best[each]) for each in version.sizes} | {name: size})
+                if other is not None and self._seconds_or_never(other) < _WORTH * self._seconds_or_never(best):
+                    best = other
+        return best
+
+    def _account(self, version: Version, sizes: Sequence[int]) -> Account:
+        account = Account(self._vector_bytes, self._caches)
+        assert version.work is not None
+        version.work(account, *self._parameters, *sizes)
+        return account
+
+    def _expected(self, version: Version, sizes: Sequence[int], threads: int) -> float:
+        account = self._account(version, sizes)
+        nanoseconds = 0.0
+        for region in account.regions:
+            time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
+            pieces = region.pieces
+            time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
+            nanoseconds += time + (_TEAM * region.counts[Kind.REGIONS] if threads > 1 else 0.0)
+        # Loops over vector registers are no loops over elements, and their operations are counted roughly.
+        is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
+        least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
+        if 0 < account.arithmetic < least:
+            nanoseconds *= self._arithmetic / account.arithmetic
+        elif not account.arithmetic and self._arithmetic:
+            return math.inf
+        return nanoseconds * 1e-9

@@ -1,0 +1,239 @@
+"""The account of what a version has to do for a call: what its function ``work_<version>`` enters, loop by loop.
+
+Loops are walked once, in the middle of their ranges: what is entered inside counts as often as the loops around it have
+iterations.  So triangles count by their area, and what few iterations do otherwise counts as if none did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum, auto
+
+__all__ = ["Account", "Kind", "RegionAccount"]
+
+
+class Kind(IntEnum):
+    """What an account counts."""
+
+    VECTOR_OPERATIONS = 0
+    VECTOR_ACCESSES = auto()
+    GATHERED = auto()  # elements of vectors that do not lie next to one another
+    VECTOR_DIVISIONS = auto()
+    VECTOR_CALLS = auto()
+    OPERATIONS = auto()
+    ACCESSES = auto()
+    DIVISIONS = auto()
+    CALLS = auto()
+    WAITS = auto()  # for an operation of the iteration before
+    BRANCHES = auto()  # on data
+    LOOPS = auto()  # that are started, innermost ones
+    REGISTERS = auto()  # operations on vector registers
+    LINES_2 = auto()  # of 64 bytes from the second cache
+    LINES_3 = auto()
+    LINES_4 = auto()  # from memory
+    APART_2 = auto()  # lines of elements that lie apart from one iteration to the next
+    APART_3 = auto()
+    APART_4 = auto()
+    TILES = auto()
+    REGIONS = auto()  # that are begun, and waited for at their end
+    ROWS = auto()  # vector operations of loops that store several elements of an array
+
+
+_LINE = 64
+_ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
+Access = tuple[int, int, tuple[int, ...], str]
+
+
+@dataclass
+class RegionAccount:
+    """What is counted of one region, in all its executions.
+
+    Attributes:
+        counts: by `Kind`.
+        pieces: into how many pieces workers share it out that need not wait for one another.
+        members: how many loops over tiles it has.
+    """
+
+    counts: list[float]
+    pieces: float
+    members: int
+
+
+@dataclass
+class Account:
+    """What is counted of one version for one call.
+
+    Attributes:
+        vector_bytes: the width of the processor's vectors.
+        caches: the bytes of the first, second and third cache.
+        regions: the regions, each once for each place that it is called from.
+        arithmetic: how many operations on numbers there are, those on vectors counted lane by lane.
+    """
+
+    vector_bytes: int
+    caches: tuple[int, ...]
+    regions: list[RegionAccount] = field(default_factory=list)
+    arithmetic: float = 0.0
+    _trips: list[float] = field(default_factory=list)
+
+    @property
+    def counts(self) -> list[float]:
+        """What is counted of all regions, by `Kind`."""
+        return [sum(column) for column in zip(*(region.counts for region in self.regions), strict=True)]
+
+    def loop(self, start: int, stop: int, step: int) -> Iterator[int]:
+        """The middle of a loop's range; nothing where it is empty."""
+        trips = max(0, -((start - stop) // step))
+        if not trips:
+            return
+        self._trips.append(float(trips))
+        yield start + (trips // 2) * step
+        self._trips.pop()
+
+    def share(self, part: float) -> Iterator[None]:
+        """What is done in a part of the iterations."""
+        self._trips.append(part)
+        yield None
+        self._trips.pop()
+
+    def enter(self, kind: str, shared: int, copies: int, members: Sequence[tuple[int, ...]]) -> list[int]:
+        """The window of a tile in the middle of a region, lower and upper bound of each member.
+
+        Args:
+            kind: "parallel", "wavefront" or "serial".
+            shared: how many leading members are shared out.
+            copies: of how many arrays each worker has a copy to add up in.
+            members: the lower bound, the upper bound and the size of a tile of each member, and how many tiles an
+                outer one has.
+        """
+        window: list[int] = []
+        counts: list[int] = []
+        for lower, upper, size, *_ in members:
+            count = max(0, -((lower - upper) // size))
+            start = lower + (count // 2) * size if (count > 1) else lower
+            if start + size > upper and count > 1:
+                start = lower + (count // 2 - 1) * size
+            window += [start, min(start + size, upper)]
+            counts.append(count)
+        executions = self._count()
+        tiles = 1.0
+        for (lower, upper, size, *_), count in zip(members, counts, strict=True):
+            tiles *= count
+            # The last tile is smaller: tiles count by what they hold.
+            self._trips.append(max(0, upper - lower) / max(1, min(size, upper - lower)))
+        waves, pieces = executions, 1.0
+        if kind != "serial":
+            for count in counts[:shared]:
+                pieces *= count
+            if kind == "wavefront" and shared:
+                diagonals = max(1, sum(counts[:shared]) - shared + 1)
+                waves, pieces = executions * diagonals, pieces / diagonals
+        region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members))
+        region.counts[Kind.TILES] += executions * tiles
+        region.counts[Kind.REGIONS] += waves
+        self.regions.append(region)
+        return window
+
+    def leave(self) -> None:
+        """Nothing more of the region."""
+        for _ in range(self.regions[-1].members):
+            self._trips.pop()
+
+    def add(
+        self,
+        counts: tuple[float, float, float, float, float],
+        accesses: Sequence[Access],
+        is_vectorised: int,
+        chain: int,
+        position: int,
+    ) -> None:
+        """What one iteration of the loops around does.
+
+        Args:
+            counts: operations, divisions, calls, conditions on data, and operations on vector registers.
+            accesses: of each the bytes of an element, the loop along which neighbours lie, the loops that it varies
+                with, and the array.
+            is_vectorised: whether several iterations of the innermost loop are computed at a time: 0 for no, 2 where
+                several elements of one array are stored in each.
+            chain: how many operations wait for one another from iteration to iteration.
+            position: which of the loops around is the innermost one, less those that are written out; -1 for none.
+        """
+        times = self._count()
+        if not times:
+            return
+        kept = self.regions[-1].counts
+        operations, divisions, calls, branches, vectors = counts
+        is_inside = position >= 0
+        trips = self._trips[position] if is_inside else 1.0
+        unrolled = 1.0
+        for each in self._trips[position + 1 :] if is_inside else ():
+            unrolled *= each
+        starts = times / trips / unrolled
+        width = max((size for size, *_ in accesses), default=8)
+        near = sum(1 for _, along, varying, _ in accesses if position in varying and along == position)
+        far = sum(1 for _, along, varying, _ in accesses if position in varying and along != position)
+        if is_inside:
+            kept[Kind.LOOPS] += starts
+        if is_vectorised and trips >= 2:
+            lanes = max(1.0, self.vector_bytes / width)
+            whole = trips // lanes
+            steps = starts * unrolled * (whole + 0.5 * (trips - whole * lanes))
+            kept[Kind.ROWS if is_vectorised > 1 else Kind.VECTOR_OPERATIONS] += steps * operations
+            kept[Kind.VECTOR_ACCESSES] += steps * near
+            kept[Kind.GATHERED] += times * far
+            kept[Kind.VECTOR_DIVISIONS] += steps * divisions * lanes / 4
+            kept[Kind.VECTOR_CALLS] += steps * calls * lanes / 4
+        else:
+            kept[Kind.OPERATIONS] += times * operations
+            kept[Kind.ACCESSES] += times * (near + far if is_inside else len(accesses))
+            kept[Kind.DIVISIONS] += times * divisions
+            kept[Kind.CALLS] += times * calls
+            kept[Kind.WAITS] += times * chain
+        lanes = self.vector_bytes / max(width, 1)
+        self.arithmetic += times * (operations + divisions + calls + _ARITHMETIC_OF_VECTORS * vectors * lanes)
+        kept[Kind.BRANCHES] += times * branches
+        kept[Kind.REGISTERS] += times * vectors
+        self._traffic(kept, accesses, position if is_inside else len(self._trips) - 1)
+
+    def _count(self) -> float:
+        times = 1.0
+        for each in self._trips:
+            times *= each
+        return times
+
+    def _traffic(self, kept: list[float], accesses: Sequence[Access], last: int) -> None:
+        """Lines that come from each cache: what is used again comes from the one that holds all that is used in
+        between."""
+        trips = self._trips
+        depth = len(trips)
+        arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
+        for size, along, varying, array in accesses:
+            arrays.setdefault((array, varying), (size, along))
+        # By how many of the loops around are left out: the lines of each access, from all loops to none.
+        lines: list[list[float]] = []
+        for (_, varying), (size, along) in arrays.items():
+            found = []
+            for outer in range(depth + 1):
+                elements = 1.0
+                near = 1.0
+                for k in varying:
+                    if k >= outer:
+                        elements *= trips[k]
+                        if k == along:
+                            near = trips[k]
+                found.append(max(1.0, elements / min(max(near, 1.0), _LINE / size)))
+            lines.append(found)
+        # What lies apart from one iteration to the next is not fetched ahead.
+        apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
+        for place, cache in enumerate(self.caches):
+            level = next(
+                (outer for outer in range(depth + 1) if sum(each[outer] for each in lines) * _LINE <= cache), depth
+            )
+            if not level:
+                continue
+            around = 1.0
+            for k in range(level):
+                around *= trips[k]
+            for each, is_apart in zip(lines, apart, strict=True):
+                kept[(Kind.APART_2 if is_apart else Kind.LINES_2) + place] += around * each[level]

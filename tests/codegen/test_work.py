@@ -1,0 +1,106 @@
+"""What versions say that they have to do: held against what a call really does."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import polytune
+from benchmarks.applications.case import cases
+from polytune.runtime.generated import GeneratedKernel
+from polytune.runtime.prediction import RATES, Prediction
+from polytune.runtime.work import Account, Kind
+from polytune.tuner import Configuration
+
+CACHES = (32 << 10, 1 << 20, 8 << 20)
+
+
+def product(a, b, c):
+    for i in range(a.shape[0]):
+        for j in range(b.shape[1]):
+            for k in range(a.shape[1]):
+                c[i, j] += a[i, k] * b[k, j]
+
+
+def triangle(a, x):
+    for i in range(a.shape[0]):
+        for j in range(i):
+            x[i] += a[i, j]
+
+
+def account_of(generated: GeneratedKernel, name: str, *numbers: int) -> Account:
+    """The account of a version for values of the parameters and its own sizes."""
+    version = next(each for each in generated.module.VERSIONS if each.name == name)
+    account = Account(64, CACHES)
+    assert version.work is not None
+    version.work(account, *numbers, *version.sizes.values())
+    return account
+
+
+def generated_of(function, *arguments) -> tuple[GeneratedKernel, tuple[int, ...]]:
+    kernel = polytune.Kernel(function)
+    values = kernel._accept(arguments, {}).values
+    generated = kernel.generated(*arguments)
+    return generated, generated.prepare(values, {}).parameters
+
+
+def test_loops_count_by_their_iterations():
+    a, b, c = np.ones((40, 50)), np.ones((50, 60)), np.zeros((40, 60))
+    generated, parameters = generated_of(product, a, b, c)
+    assert account_of(generated, "source", *parameters).arithmetic == 2 * 40 * 50 * 60
+    for version in generated.module.VERSIONS:
+        found = account_of(generated, version.name, *parameters)
+        assert 0.3 < found.arithmetic / (2 * 40 * 50 * 60) < 3, version.name
+        assert all(count >= 0 for count in found.counts)
+
+
+def test_triangles_count_by_their_area():
+    generated, parameters = generated_of(triangle, np.ones((100, 100)), np.zeros(100))
+    assert account_of(generated, "source", *parameters).arithmetic == pytest.approx(100 * 99 / 2, rel=0.05)
+
+
+def test_what_is_used_again_comes_from_the_cache_that_holds_it():
+    """A row of the right matrix is used in the next iteration of j; all of it in that of i."""
+    small, large = (np.ones((n, n)) for n in (32, 1500))
+    for matrix, kept in ((small, True), (large, False)):
+        generated, parameters = generated_of(product, matrix, matrix.copy(), matrix.copy())
+        counts = account_of(generated, "source", *parameters).counts
+        far = counts[Kind.APART_3] + counts[Kind.LINES_3]
+        assert (far == 0) == kept
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sorted(cases()))
+def test_every_version_of_every_kernel_tells_what_it_does(name):
+    case = cases()[name]
+    arguments = case.arguments()
+    generated, parameters = generated_of(case.function, *arguments)
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    missed = 0
+    for version in generated.module.VERSIONS:
+        for sizes in (parameters, tuple(min(each, 3) for each in parameters), (0,) * len(parameters)):
+            found = account_of(generated, version.name, *sizes)
+            assert found.arithmetic >= 0 and all(np.isfinite(found.counts))
+        seconds = prediction.seconds(generated.space.configuration(version=version.name, **version.sizes))
+        assert seconds is not None and seconds >= 0, version.name
+        missed += seconds == np.inf
+    assert missed <= 1, "of the middle of few loops nothing can be told"
+    ranked = prediction.ranked(lambda configuration: 0.0)
+    assert {each["version"] for each in ranked} == {version.name for version in generated.module.VERSIONS}
+    assert all(generated.space.contains(each) for each in ranked)
+
+
+def test_a_version_that_is_slow_to_compile_is_not_the_first_one_for_little_work():
+    a = np.ones((20, 20))
+    generated, parameters = generated_of(product, a, a.copy(), a.copy())
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    best, *_ = prediction.ranked(lambda configuration: 0.0)
+
+    def compilation(configuration: Configuration) -> float:
+        return 5.0 if configuration["version"] == best["version"] else 0.1
+
+    assert prediction.ranked(compilation)[0]["version"] != best["version"]
+
+
+def test_there_is_a_rate_for_everything_that_is_counted():
+    assert set(RATES) == set(Kind) and all(rate > 0 for rate in RATES.values())
