@@ -579,3 +579,19 @@ def replaced_in_a_while(x, steps: int):
 @accepted(lambda: (matrix(4, 3),))
 def covariance_of_columns(A):
     return np.cov(A, rowvar=False), np.cov(A, bias=True), np.cov(A, ddof=0)
+
+
+@accepted(lambda: (matrix(4, 3), matrix(3, 5), vector(3)))
+def products_of_truth_values(A, B, x):
+    both = (A > 0.0) @ (B > 1.0)
+    counts = (A > 0.0) @ (B > 1.0).astype(np.int32)
+    return both, counts, (A > 0.0) @ x, np.dot(x > 0.0, x < 1.0), np.dot(x > 9.0, x < 1.0)
+
+
+@accepted(lambda: (matrix(4, 3), np.array([2, 0, -1, 2]), matrix(4, 3)))
+def rows_by_an_index(A, index, B):
+    for i in range(len(index)):
+        B[i, :] = A[index[i], :] * 2.0
+        B[i, 0] += A[index[i], 1:].sum()
+    for i in range(len(index)):
+        A[index[i], :] += B[i]
