@@ -116,6 +116,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
     if isinstance(operand, ArrayValue):
         operand = with_captured_subscripts(frame, node, operand)
     wanted = _array_name(frame, name)
+    if isinstance(operand, ArrayValue) and _is_replaced_later(frame, node, name, operand):
+        operand = kept(frame, node, operand, wanted)
     result = settled(frame, node, operand, wanted) if isinstance(operand, Sum) else operand
     assert isinstance(result, ArrayValue)
     if result.region is None:
@@ -199,6 +201,17 @@ def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tupl
                 "pass arrays of one shape",
             )
     return True
+
+
+def _is_replaced_later(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue) -> bool:
+    """Whether a name gets the array of another one whose elements a loop around assigns, as in ``old = x; x = f(x)``,
+    and a copy will do."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name) or operand.region is None:
+        return False
+    other = node.value.id
+    owner = frame.kernel.owners.get(operand.region.array)
+    is_pinned = other != name and other in frame.pinned and owner == (id(frame.names), other)
+    return is_pinned and _may_be_copied(frame, node, name, operand)
 
 
 def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue | Sum) -> bool:
