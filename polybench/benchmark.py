@@ -65,7 +65,7 @@ class Benchmark:
         return tuple(inspect.signature(self.kernel.__wrapped__).parameters)
 
     def error_of(self, initial: Arguments, expected: Arguments, actual: Arguments) -> float:
-        """How far ``actual`` is from ``expected``; infinite where an array that is only read has changed.
+        """Return how far ``actual`` is from ``expected``; infinite where an array that is only read has changed.
 
         Args:
             initial: the arguments before the call.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
@@ -26,7 +27,7 @@ def perturbed(benchmark: Benchmark, arguments: Arguments, generator: np.random.G
         generator: makes the numbers.
     """
 
-    def change(value):
+    def change(value: Any) -> Any:
         if not (isinstance(value, np.ndarray) and np.issubdtype(value.dtype, np.floating)):
             return value
         factor = 1 + benchmark.perturbation * generator.uniform(-1, 1, value.shape)

@@ -20,7 +20,7 @@ class Dataset(StrEnum):
 
     @property
     def is_small(self) -> bool:
-        """Whether a tile of a few points, and a run in plain Python, are still quick."""
+        """Return whether a tile of a few points, and a run in plain Python, are still quick."""
         return self in (Dataset.MINI, Dataset.SMALL)
 
 

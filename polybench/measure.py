@@ -23,7 +23,7 @@ Report = Callable[[int, float, float], None]
 
 @dataclass(frozen=True)
 class Measurement:
-    """How long a kernel takes.  Times are in seconds.
+    """The times that a kernel takes, in seconds.
 
     Attributes:
         kernel: the suite's name of it.
@@ -110,7 +110,7 @@ def _goes_on(done: int, seconds: float, calls: int | None) -> bool:
 
 
 def _reference(benchmark: Benchmark, initial: Arguments, clock: Callable[[], float]) -> tuple[Arguments, float]:
-    """What the reference makes of the arguments, and the median of its times."""
+    """Return what the reference makes of the arguments, and the median of its times."""
     seconds: list[float] = []
     while not seconds or (len(seconds) < _REFERENCE_CALLS and sum(seconds) < _TIME_FOR_REFERENCE):
         expected = copy_arguments(initial)

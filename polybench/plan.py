@@ -1,4 +1,4 @@
-"""Which configurations of a kernel are verified."""
+"""The configurations of a kernel that are verified."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def _with_sizes(space: Any, version: Mapping[str, Any], sizes: tuple[int, ...], 
     wanted = {name: sizes[index % len(sizes)] for index, name in enumerate(tiles)}
     if "threads" in version:
         wanted["threads"] = threads
-    return space.configuration(**{**version, **{name: _nearest(space[name], value) for name, value in wanted.items()}})
+    nearest = {name: _nearest(space[name], value) for name, value in wanted.items()}
+    found: Mapping[str, Any] = space.configuration(**{**version, **nearest})
+    return found
 
 
 def _nearest(parameter: Any, value: int) -> int:

@@ -37,4 +37,5 @@ def benchmark(name: str) -> Benchmark:
         UnknownKernelError: the suite has no such kernel; the message names one that is spelt alike.
     """
     check_name(name)
-    return importlib.import_module(f"polybench.kernels.{CATALOGUE[name].module}").BENCHMARK
+    benchmark: Benchmark = importlib.import_module(f"polybench.kernels.{CATALOGUE[name].module}").BENCHMARK
+    return benchmark

@@ -20,7 +20,7 @@ Report = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Verdict:
-    """What verifying one kernel found.
+    """The findings of verifying one kernel.
 
     Attributes:
         kernel: the suite's name of it.
@@ -39,7 +39,7 @@ class Verdict:
 
     @property
     def verified(self) -> bool:
-        """Whether some version was checked and none failed."""
+        """Return whether some version was checked and none failed."""
         return self.versions > 0 and not self.failures
 
     def to_json(self) -> dict[str, Any]:

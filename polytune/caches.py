@@ -73,7 +73,7 @@ def _bytes(text: str) -> int:
 
 
 def _listed(text: str) -> int:
-    """How many processors a list such as ``0-3,8`` names."""
+    """Return how many processors a list such as ``0-3,8`` names."""
     count = 0
     for part in text.strip().split(","):
         first, _, last = part.partition("-")

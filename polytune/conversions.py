@@ -1,4 +1,5 @@
-"""What to pass to a kernel in place of an argument of a type that it does not take, so that its results are right.
+"""Advice on what to pass to a kernel in place of an argument of a type that it does not take, so that its results are
+right.
 
 Shared by compile time and run time.
 """
@@ -9,7 +10,7 @@ import numpy as np
 
 
 def array_conversion(name: str, dtype: np.dtype) -> str:
-    """What to do with an array of an element type that kernels do not take, as a sentence without its end.
+    """Return what to do with an array of an element type that kernels do not take, as a sentence without its end.
 
     Where an array of another type has to be made, what the kernel writes is in that one, and has to be copied back;
     views have it where it belongs.
@@ -42,7 +43,7 @@ def _copied(name: str, dtype: str) -> str:
 
 
 def overlap_remedy(other: str, *, both_written: bool) -> str:
-    """What to do with two arrays that overlap, one of which at least is written, as a sentence without its end.
+    """Return what to do with two arrays that overlap, one of which at least is written, as a sentence without its end.
 
     Args:
         other: the name of the second one.
@@ -53,7 +54,7 @@ def overlap_remedy(other: str, *, both_written: bool) -> str:
 
 
 def scalar_conversion(name: str, dtype: np.dtype) -> str:
-    """What to do with a NumPy scalar of a type that kernels do not take, as a sentence without its end."""
+    """Return what to do with a NumPy scalar of a type that kernels do not take, as a sentence without its end."""
     match dtype.kind:
         case "c":
             return f"pass complex({name})"

@@ -1,4 +1,4 @@
-"""What a kernel's compiler found and what its tuners have learned, for people."""
+"""Explanations, for people, of what a kernel's compiler found and its tuners have learned."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from polytune.tuner import Configuration, Nominal, OnlineTuner, Space
 
 
 class Explained(Protocol):
-    """What of a kernel is explained, as `polytune.Kernel` has it."""
+    """The parts of a kernel that are explained, as `polytune.Kernel` has it."""
 
     __name__: str
 

@@ -112,7 +112,7 @@ def kernel(
 
 
 class Decorator(Protocol):
-    """What ``kernel`` gives for settings alone: it makes a kernel of a function, with the function's parameters."""
+    """The result of ``kernel`` for settings alone: it makes a kernel of a function, with the function's parameters."""
 
     def __call__(self, function: Callable[P, R], /) -> Kernel[P, R]: ...
 
@@ -189,7 +189,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             MissingLibraryError: the libraries of the compiler are not installed.
         """
         try:
-            from polytune.codegen.target import Target
+            from polytune.codegen.transform import Target
             from polytune.frontend import infer_signature
             from polytune.pipeline import Stages
         except ModuleNotFoundError as error:
@@ -245,7 +245,8 @@ class Kernel(CallableKernel, Generic[P, R]):
         return generated.warm_up(every=every)
 
     def explain(self) -> str:
-        """What was found parallel and why not more, and what the tuners have learned, for all types called so far."""
+        """Return what was found parallel and why not more, and what the tuners have learned, for all types called so
+        far."""
         from polytune.explanation import explain
 
         with defects_named(self.__wrapped__):
@@ -338,8 +339,8 @@ class Kernel(CallableKernel, Generic[P, R]):
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
     def name_in_history(self, signature: Signature | None = None) -> str:
-        """What the kernel is called in the history, for arguments of some types: its name, and a hash of what its
-        source says.
+        """Return what the kernel is called in the history, for arguments of some types: its name, and a hash of what
+        its source says.
 
         Args:
             signature: the types; those of the annotations and the source where not given.
@@ -353,7 +354,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     @functools.cached_property
     def _text(self) -> str:
-        """What the kernel is found again by."""
+        """Return what the kernel is found again by."""
         return normal_text(self.__wrapped__)
 
     def _reconsider(self, name: str) -> None:

@@ -28,7 +28,7 @@ FIRST_WORDS = '"""Kernels compiled by polytune'
 """How the ``__init__.py`` of every package begins."""
 
 
-def build(kernels: Sequence[Kernel], directory: Path, *, devices: bool = True, tuned: bool = False) -> None:
+def build(kernels: Sequence[Kernel[..., Any]], directory: Path, *, devices: bool = True, tuned: bool = False) -> None:
     """Write a package with one module per kernel, for the types that its annotations and its source give.
 
     Each kernel keeps what it was annotated with, the defaults of its arguments, and its documentation.  The package
@@ -88,7 +88,7 @@ def check_names(names: Sequence[str]) -> None:
         first[folded] = name
 
 
-def _tuned(kernel: Kernel) -> dict[str, dict[str, Any]]:
+def _tuned(kernel: Kernel[..., Any]) -> dict[str, dict[str, Any]]:
     """The best configurations that the history knows of a kernel on this machine, by sizes."""
     found: dict[str, dict[str, Any]] = {}
     for measurement in default_store().all(kernel.name_in_history(), None, machine_key(maximum_threads())):
@@ -97,7 +97,9 @@ def _tuned(kernel: Kernel) -> dict[str, dict[str, Any]]:
     return found
 
 
-def _initial(kernels: Sequence[Kernel], digests: Sequence[str], tuned: Sequence[dict[str, dict[str, Any]]]) -> str:
+def _initial(
+    kernels: Sequence[Kernel[..., Any]], digests: Sequence[str], tuned: Sequence[dict[str, dict[str, Any]]]
+) -> str:
     """The text of the ``__init__.py``."""
     names = [kernel.__name__ for kernel in kernels]
     arguments = [", ".join(_arguments(*each)) for each in zip(kernels, digests, tuned, strict=True)]
@@ -115,8 +117,8 @@ def _initial(kernels: Sequence[Kernel], digests: Sequence[str], tuned: Sequence[
     return "\n".join([*lines, ")", ""])
 
 
-def _arguments(kernel: Kernel, digest: str, tuned: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """What an embedded kernel is made from."""
+def _arguments(kernel: Kernel[..., Any], digest: str, tuned: dict[str, dict[str, Any]]) -> Iterator[str]:
+    """Return what an embedded kernel is made from."""
     yield f"_{kernel.__name__}"
     yield f'"{digest}"'
     if kernel.__doc__:

@@ -14,11 +14,11 @@ from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
 from polytune.codegen.partitioned import PartitionedProgram, generate_partitioned
 from polytune.codegen.registers.tiles import PACKED, POINTS, REGISTERS
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.outer import OUTER
-from polytune.codegen.vectors.abreast import ABREAST
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.prefetching import PREFETCHED
 from polytune.codegen.vectors.recurrences import SCANNED
+from polytune.codegen.vectors.unrolling import UNROLLED
 from polytune.codegen.verify import verified
 from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
@@ -30,8 +30,7 @@ from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
 from polytune.schedule.analysis.legality import check_legality
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.counting.counts import Counts, count
 from polytune.schedule.orders.grouped import GROUPED
@@ -103,7 +102,7 @@ ORDERS = (
 
 TRANSFORMS = Transforms(
     of_plans=(PARALLEL, INTERLEAVED, INNER, ACCUMULATED, EXPANDED, EARLY),
-    of_loops=(REGISTERS, PACKED, ABREAST, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
+    of_loops=(REGISTERS, PACKED, UNROLLED, JAMMED, SCANNED, POINTS, OUTER, PREFETCHED),
 )
 """What may follow an order, as it is tried: first what changes its plan, then what rewrites the loop IR of that."""
 
@@ -162,7 +161,7 @@ class Stages:
     @cached_property
     @_timed()
     def dependences(self) -> Dependences:
-        """What must come before what."""
+        """Return what must come before what."""
         return compute_dependences(self.scop)
 
     @cached_property
@@ -172,7 +171,7 @@ class Stages:
 
     @cached_property
     def plans(self) -> tuple[Plan, ...]:
-        """How each candidate is shared out among workers, the most promising first."""
+        """Return how each candidate is shared out among workers, the most promising first."""
         return order_plans(self._planned.made)
 
     @cached_property

@@ -31,7 +31,7 @@ from polytune.show import show_tree
 
 @dataclass(frozen=True)
 class DeviceView:
-    """Which part of the device version is shown.
+    """The part of the device version that is shown.
 
     Attributes:
         region: the only region; None for all.
@@ -43,7 +43,7 @@ class DeviceView:
 
 
 def reason_for_processor_only(dependences: Dependences, given_up: Sequence[str], *, is_parallel: bool) -> str:
-    """Why nothing of a kernel can run on a device, a sentence that names a loop and what stands in its way.
+    """Return why nothing of a kernel can run on a device, a sentence that names a loop and what stands in its way.
 
     Args:
         dependences: the kernel's.
@@ -195,7 +195,7 @@ def _write_rows(writer: SourceWriter, array: str, node: Node) -> None:
 
 
 def _is_last(variable: str, target: Element) -> bool:
-    """Whether a loop variable is the last subscript of an element, and occurs in no other."""
+    """Return whether a loop variable is the last subscript of an element, and occurs in no other."""
     *others, last = target.subscripts
     return last == Iterator(variable) and not any(Iterator(variable) in walk(subscript) for subscript in others)
 
@@ -206,7 +206,7 @@ def _ranges(axes: Sequence[SubscriptRange]) -> str:
 
 
 def show_device_space(program: PartitionedProgram) -> str:
-    """What devices add to the choices, a parameter a line."""
+    """Return what devices add to the choices, a parameter a line."""
     parts = [part for part in program.parts if part.kernel is not None]
     splits = max(len(part.splits) for part in parts)
     kernels = [part.kernel for part in parts if part.kernel is not None]

@@ -1,4 +1,4 @@
-"""What a kernel's meaning depends on outside of its source: constants, and functions that it calls."""
+"""The things outside of a kernel's source that its meaning depends on: constants, and functions that it calls."""
 
 from __future__ import annotations
 
@@ -86,7 +86,8 @@ class Surroundings:
 
 
 def _is_collection(value: Any) -> bool:
-    """Whether a value may be a constant array of a kernel: an array, or a list or tuple of numbers and of such."""
+    """Return whether a value may be a constant array of a kernel: an array, or a list or tuple of numbers and of
+    such."""
     if isinstance(value, np.ndarray):
         return value.size <= _MOST_ELEMENTS
     if not isinstance(value, list | tuple) or len(value) > _MOST_ELEMENTS:
@@ -95,7 +96,7 @@ def _is_collection(value: Any) -> bool:
 
 
 def surroundings_of(function: FunctionType) -> Surroundings:
-    """What a function's meaning depends on outside of its source."""
+    """Return what a function's meaning depends on outside of its source."""
     found = Surroundings()
     found.add(function)
     return found

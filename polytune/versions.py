@@ -12,15 +12,13 @@ from functools import partial
 from polytune.codegen.loops import Program, walk_nodes
 from polytune.codegen.programs import generate_program
 from polytune.codegen.source_loops import source_program
-from polytune.codegen.target import BYTES, Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.planning import plan_parallel, plan_serial
 from polytune.schedule.private_sums import is_scattered, summed_by
@@ -132,7 +130,7 @@ def order_plans(plans: Sequence[Plan]) -> tuple[Plan, ...]:
 
 
 def adds_by_index(plan: Plan) -> bool:
-    """Whether workers have copies to add up in through subscripts that depend on data.
+    """Return whether workers have copies to add up in through subscripts that depend on data.
 
     Such versions come last: a copy costs as much as the array has elements, however few are added to.
     """
@@ -142,7 +140,8 @@ def adds_by_index(plan: Plan) -> bool:
 
 
 def starts_of(plan: Plan) -> int:
-    """How many regions start again and again: those inside serial loops, and by half those that go by diagonals."""
+    """Return how many regions start again and again: those inside serial loops, and by half those that go by
+    diagonals."""
     inside_loops = sum(region.prefix is not None for region in plan.regions) if not plan.recipe.starts_seldom else 0
     wavefronts = sum(region.kind is RegionKind.WAVEFRONT for region in plan.regions)
     return 2 * inside_loops + wavefronts
@@ -201,11 +200,11 @@ class _Version:
         return None if program is None else replace(self, program=verified(program, self.scop))
 
     def repeats(self, other: _Version) -> bool:
-        """Whether it is another one but for what it was made by."""
+        """Return whether it is another one but for what it was made by."""
         return replace(self.program, recipe=other.program.recipe) == other.program
 
     def cost(self) -> tuple[bool, bool, bool, int, bool]:
-        """What is less for versions that promise more."""
+        """Return what is less for versions that promise more."""
         program = self.program
         # Vectors that were written rather than hoped for gain more than regions that start more often lose; and where
         # only some tiles are computed in vectors, the others take as long as all of these.
@@ -237,7 +236,7 @@ def _made(version: _Version, target: Target, transforms: Transforms) -> list[_Ve
 
 
 def programs_after(plans: Sequence[Plan], target: Target, transforms: Transforms, name: str) -> tuple[Program, ...]:
-    """What all plans are in the loop IR right after an order or a transform, whether or not versions end there.
+    """Return what all plans are in the loop IR right after an order or a transform, whether or not versions end there.
 
     Args:
         plans: the kernel's.
@@ -265,7 +264,7 @@ def compiled_in_time(programs: Sequence[Program], seconds: float) -> tuple[Progr
 
 
 def size_of(program: Program) -> int:
-    """How many nodes of the loop IR the code of a program has."""
+    """Return how many nodes of the loop IR the code of a program has."""
     return sum(1 for region in program.regions for _ in walk_nodes(region.body))
 
 

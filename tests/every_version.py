@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter

@@ -1,4 +1,4 @@
-"""What `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
+"""Return what `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 from benchmarks.applications.case import Arguments, Case, every_case
 
 FEW = 20
-"""How many calls stand for a late one, and for one of the last ones."""
+"""Return how many calls stand for a late one, and for one of the last ones."""
 
 LATE = 300
 """After how many calls a call is late."""
@@ -91,7 +91,8 @@ def main(name: str, compiler: str, calls: int, seconds: float, file: str) -> Non
 
 
 def tried(function: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """How many configurations a kernel of polytune has measured, and how far its first choice is from the best."""
+    """Return how many configurations a kernel of polytune has measured, and how far its first choice is from the
+    best."""
     if not hasattr(function, "tuner"):
         return {}
     statistics = function.tuner(*arguments).statistics()

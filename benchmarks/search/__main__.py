@@ -20,7 +20,7 @@ from benchmarks.search.collection import Collection
 from benchmarks.search.foreign import ForeignError, ForeignTuner
 from polybench.datasets import Dataset
 from polybench.registry import UnknownKernelError, benchmark
-from polytune.cli.value_lists import ValueListCommand
+from polytune.cli.options import ValueListCommand
 from polytune.lab import RecordedSpace, load
 from polytune.lab.profiling import Prediction, profile_settings
 

@@ -1,4 +1,4 @@
-"""Where the program writes: results on standard output, progress on standard error."""
+"""The streams that the program writes to: results on standard output, progress on standard error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What devices there are, as JSON, for ``polytune doctor``.
+"""A list of the devices that there are, as JSON, for ``polytune doctor``.
 
 It is a program of its own, ``python -m polytune.cli.device_report``: some drivers end the process that asks them.
 """

@@ -1,8 +1,9 @@
-"""What can be found out about a machine: one small function for each thing, in the order of the report."""
+"""Findings about a machine: one small function for each thing, in the order of the report."""
 
 from __future__ import annotations
 
 import importlib.metadata
+import json
 import os
 import platform
 import shutil
@@ -10,9 +11,32 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
 
-from polytune.cli.device_findings import find_cuda_compiler, find_devices
-from polytune.cli.finding import Finding, State
+from polytune.errors import DeviceCompilationError
+
+
+class State(StrEnum):
+    """``ok``; ``absent``: something optional is not there; ``broken``: CPU code cannot run until it is put right."""
+
+    OK = "ok"
+    ABSENT = "absent"
+    BROKEN = "broken"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report; ``remedy`` says what to do, and is empty where nothing is to be done."""
+
+    name: str
+    state: State
+    detail: str
+    remedy: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"name": self.name, "state": self.state.value, "detail": self.detail, "remedy": self.remedy}
 
 
 def examine() -> tuple[Finding, ...]:
@@ -55,7 +79,7 @@ REQUIRED_PACKAGES = {
 
 
 def find_package(module: str) -> Finding:
-    """Whether a required module imports, and its version."""
+    """Return whether a required module imports, and its version."""
     distribution = REQUIRED_PACKAGES[module]
     try:
         importlib.import_module(module)
@@ -82,11 +106,11 @@ def find_threads() -> Finding:
     import numba
     import numpy
 
-    from polytune.runtime.crew import compile_team
+    from polytune.runtime.helpers import compile_team
     from polytune.runtime.threads import maximum_threads
 
-    @numba.njit
-    def fill(values):
+    @numba.njit  # type: ignore[untyped-decorator]
+    def fill(values: numpy.ndarray) -> None:
         for index in range(values.size):
             values[index] = index
 
@@ -117,7 +141,7 @@ def find_processor_caches() -> Finding:
 
 
 def find_disk_cache() -> Finding:
-    """Whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
+    """Return whether compiled kernels and measurements can be kept; if not, every process starts from nothing."""
     from polytune.history.store import default_directory
     from polytune.runtime.trust import UntrustedError, make_folders
 
@@ -175,3 +199,57 @@ def _ask(command: list[str]) -> list[str]:
     except (OSError, subprocess.TimeoutExpired):
         return []
     return [line for line in answer.stdout.splitlines() if line.strip()] if answer.returncode == 0 else []
+
+
+_LONGEST = 60
+
+_PROGRAM = [sys.executable, "-m", "polytune.cli.device_report"]
+
+
+def find_cuda_compiler() -> Finding:
+    """NVRTC, or nvcc in its place: without either no kernel can be made for a CUDA GPU."""
+    from polytune.runtime.devices import nvrtc
+
+    try:
+        return Finding("CUDA compiler", State.OK, nvrtc.compiler())
+    except DeviceCompilationError as error:
+        return Finding("CUDA compiler", State.ABSENT, str(error), f"for a CUDA GPU: {nvrtc.INSTALL}")
+
+
+def find_devices() -> tuple[Finding, ...]:
+    """A finding for each device, and one for each kind that has none."""
+    try:
+        asked = subprocess.run(_PROGRAM, capture_output=True, text=True, timeout=_LONGEST, stdin=subprocess.DEVNULL)
+        report = json.loads(asked.stdout)
+    except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+        said = "the process that looked for them did not end well"
+        if isinstance(error, subprocess.TimeoutExpired):
+            said = f"the drivers did not answer within {_LONGEST} seconds"
+        remedy = f"{' '.join(_PROGRAM)} shows what happens; POLYTUNE_DEVICES=none keeps polytune away from them"
+        return (Finding("devices", State.ABSENT, said, remedy),)
+    return tuple(_finding(entry) for entry in report)
+
+
+def _finding(entry: dict[str, Any]) -> Finding:
+    name = entry["identity"] or entry["description"]
+    if entry["reason_if_unusable"]:
+        reason = entry["reason_if_unusable"]
+        detail = f"{entry['description']}: {reason}" if entry["identity"] else reason
+        return Finding(name, State.ABSENT, detail, entry["remedy"])
+    detail = f"{entry['description']}: {_words(entry['limits'])}"
+    remedy = "" if entry["used"] else f"not used; POLYTUNE_DEVICES={name} chooses it"
+    return Finding(name, State.OK, detail, remedy)
+
+
+def _words(limits: dict[str, Any]) -> str:
+    """The limits that decide what runs well on a device."""
+    words = [
+        f"{limits['memory'] / 2**30:.1f} GiB",
+        f"{limits['multiprocessors']} multiprocessors",
+        f"{limits['threads_per_block']} threads and {limits['shared_memory'] // 1024} KiB of shared memory a block",
+    ]
+    if limits["registers_per_block"]:
+        words.append(f"{limits['registers_per_block']} registers a block")
+    if not limits["float64"]:
+        words.append("no double precision")
+    return ", ".join(words)

@@ -14,7 +14,7 @@ from types import FrameType, TracebackType
 
 
 class Interrupts:
-    """What Ctrl-C does inside a ``with`` statement: it raises ``KeyboardInterrupt``, but not while it is ``held``.
+    """The effect of Ctrl-C inside a ``with`` statement: it raises ``KeyboardInterrupt``, but not while it is ``held``.
 
     In threads other than the main one, and where the process ignores interrupts, nothing changes: none arrives there.
     """

@@ -10,7 +10,7 @@ import pkgutil
 import sys
 import warnings
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, TextIO
 
 import typer
 
@@ -72,8 +72,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _sentence(error: Exception) -> str:
-    """What to tell a person of an error; anything but polytune's own, the operating system's and a lack of memory
-    is a defect."""
+    """Return what to tell a person of an error; anything but polytune's own, the operating system's and a lack of
+    memory is a defect."""
     if isinstance(error, PolytuneError):
         return str(error)
     if isinstance(error, MemoryError):
@@ -86,7 +86,14 @@ def _sentence(error: Exception) -> str:
 _show_python_warning = warnings.showwarning
 
 
-def _show_warning(message, category, filename, lineno, file=None, line=None) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,
+    line: str | None = None,
+) -> None:
     """A warning of ours is for the person at the terminal: the place in our sources says nothing to them."""
     if issubclass(category, PolytuneWarning):
         print(f"warning: {message}", file=sys.stderr)

@@ -32,7 +32,7 @@ _DRAWS = 50
 
 @dataclass(frozen=True)
 class Recorded:
-    """What was written.
+    """A report of what was written.
 
     Attributes:
         size: how many configurations the space has, with the values that numbers take in recordings.
@@ -50,7 +50,7 @@ class Recorded:
 
 
 def record_space(
-    kernel: Kernel, sizes: Mapping[str, int], file: Path, sample: int | None, repeats: int = 5
+    kernel: Kernel[..., Any], sizes: Mapping[str, int], file: Path, sample: int | None, repeats: int = 5
 ) -> Recorded:
     """Measure configurations on random arguments of the given sizes, and append them to a recording.
 
@@ -169,7 +169,9 @@ def choose(space: Space, sample: int | None) -> Iterator[Configuration]:
         raise SpaceError(f"only {len(seen)} different configurations were drawn; ask for a smaller sample")
 
 
-def _measure(kernel: Kernel, arguments: Arguments, configuration: Mapping[str, Any], repeats: int) -> list[float]:
+def _measure(
+    kernel: Kernel[..., Any], arguments: Arguments, configuration: Mapping[str, Any], repeats: int
+) -> list[float]:
     arguments.timed(kernel.run, configuration)  # compiles it
     # The clock counts nanoseconds; what follows them is rounding.
     return [round(arguments.timed(kernel.run, configuration), 9) for _ in range(repeats)]

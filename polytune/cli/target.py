@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -56,7 +56,7 @@ def parse_target(text: str) -> KernelTarget:
     return KernelTarget(file, kernels)
 
 
-def load_kernels(target: KernelTarget) -> tuple[Kernel, ...]:
+def load_kernels(target: KernelTarget) -> tuple[Kernel[..., Any], ...]:
     """The kernels that a target names, in the order named, or all of its file in the order of their names.
 
     Raises:
@@ -76,7 +76,7 @@ def load_kernels(target: KernelTarget) -> tuple[Kernel, ...]:
     return tuple(found[name] for name in target.kernels or sorted(found))
 
 
-def load_kernel(text: str) -> Kernel:
+def load_kernel(text: str) -> Kernel[..., Any]:
     """The one kernel that ``text`` names; its name may be left out where the file has only one.
 
     Raises:

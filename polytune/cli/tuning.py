@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +28,7 @@ REPETITIONS = 7
 
 @dataclass(frozen=True)
 class TuningLimits:
-    """When to stop: after so many calls or so many seconds, whichever is first, or once converged."""
+    """The end of tuning: after so many calls or so many seconds, whichever is first, or once converged."""
 
     calls: int
     seconds: float
@@ -36,7 +36,7 @@ class TuningLimits:
 
 @dataclass(frozen=True)
 class TuningOutcome:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
         ranking: the default and the best configurations found, with the median seconds of a call, the fastest first.
@@ -58,7 +58,7 @@ class TuningOutcome:
 
     @property
     def speedup(self) -> float:
-        """How many times as fast as the default the best is; at least 1, for the default may be the best."""
+        """Return how many times as fast as the default the best is; at least 1, for the default may be the best."""
         return self.default_seconds / self.ranking[0][1]
 
     def as_dict(self) -> dict[str, Any]:
@@ -74,7 +74,7 @@ class TuningOutcome:
         }
 
 
-def random_arguments(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> Arguments:
+def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int) -> Arguments:
     """Arguments of the least shapes that a kernel takes with such sizes.
 
     Raises:
@@ -86,7 +86,7 @@ def random_arguments(kernel: Kernel, sizes: Mapping[str, int], seed: int) -> Arg
         raise typer.BadParameter(f"--size: {error}") from error
 
 
-def tune_kernel(kernel: Kernel, sizes: Mapping[str, int], limits: TuningLimits) -> TuningOutcome:
+def tune_kernel(kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: TuningLimits) -> TuningOutcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
@@ -135,7 +135,7 @@ class Arguments:
         for array, original in self._originals:
             array[...] = original
 
-    def timed(self, function, *leading: Any) -> float:
+    def timed(self, function: Callable[..., Any], *leading: Any) -> float:
         """The seconds of one call of ``function(*leading, *values)`` on the arguments as they were at first."""
         self.restore()
         started = time.perf_counter()
@@ -143,7 +143,7 @@ class Arguments:
         return time.perf_counter() - started
 
 
-def _compare(kernel: Kernel, arguments: Arguments, configurations: Sequence[Configuration]) -> list[float]:
+def _compare(kernel: Kernel[..., Any], arguments: Arguments, configurations: Sequence[Configuration]) -> list[float]:
     """The median seconds of each configuration, measured in turns so that a drift of the machine meets all alike."""
     samples: list[list[float]] = [[] for _ in configurations]
     for _ in range(REPETITIONS):

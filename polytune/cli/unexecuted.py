@@ -112,7 +112,7 @@ def _top_level(body: Iterable[ast.stmt]) -> Iterator[ast.stmt]:
 
 
 def _computes(tree: _Definition, names: dict[str, Any]) -> bool:
-    """Whether a function has a loop or an array expression."""
+    """Return whether a function has a loop or an array expression."""
     for node in ast.walk(tree):
         if isinstance(node, ast.For | ast.AsyncFor | ast.While | ast.Slice | ast.MatMult):
             return True
@@ -229,7 +229,7 @@ class _Namespace:
         return True
 
     def is_constant(self, node: ast.expr) -> bool:
-        """Whether an expression has a value that is computed from constants alone."""
+        """Return whether an expression has a value that is computed from constants alone."""
         match node:
             case ast.Constant():
                 return True
@@ -250,7 +250,7 @@ class _Namespace:
         return False
 
     def is_known(self, function: ast.expr) -> bool:
-        """Whether what is called does nothing but compute a value."""
+        """Return whether what is called does nothing but compute a value."""
         called = eval(compile(ast.Expression(function), str(self.file), "eval", dont_inherit=True), self.names)
         if any(called is each for each in _OF_CONSTANTS) or isinstance(called, np.ufunc):
             return True

@@ -18,7 +18,7 @@ class Range:
 
 
 def mentions(expression: Expression, *names: str) -> bool:
-    """Whether any of the loop variables occurs."""
+    """Return whether any of the loop variables occurs."""
     return any(isinstance(part, Iterator) and part.name in names for part in walk(expression))
 
 

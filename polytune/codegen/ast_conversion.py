@@ -1,8 +1,9 @@
-"""isl's AST to the loop IR."""
+"""isl's AST to the loop IR, and loops over the points of a set."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import reduce
 from typing import Any, TypeVar
 
@@ -16,12 +17,14 @@ from polytune.frontend.expression import (
     Expression,
     Iterator,
     Logical,
+    Operation,
     Select,
     Unary,
     map_children,
 )
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.regions import MARK
+from polytune.schedule.unions import isl_id
 
 Part = TypeVar("Part", bound=Any)
 
@@ -126,7 +129,7 @@ def statement_code(statement: Statement, values: Sequence[Expression]) -> Comput
 def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
     """An operation or expression with its iterators replaced by expressions."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Iterator):
             return values.get(part.name, part)
         part = map_children(part, change)
@@ -136,7 +139,8 @@ def substitute(node: Part, values: Mapping[str, Expression]) -> Part:
                     return add_constant(part.left, int(value) if part.operator == "+" else -int(value))
         return part
 
-    return change(node)
+    substituted: Part = change(node)
+    return substituted
 
 
 def _convert_loop(node: isl.AstNode, convert: Callable[[isl.AstNode], Node]) -> Node:
@@ -169,3 +173,29 @@ def add_constant(expression: Expression, value: int) -> Expression:
     if value == 0:
         return expression
     return Binary("+" if value > 0 else "-", expression, integer(abs(value)), "int64")
+
+
+def scan(
+    points: isl.Set, context: isl.Set, variables: tuple[str, ...], operations: tuple[Operation, ...], scop: Scop
+) -> Node:
+    """Loops over ``[p] -> { [x] }`` in lexicographic order.
+
+    Args:
+        points: the set.
+        context: what is known of its parameters.
+        variables: names of the loop variables, one per dimension; isl leaves out a loop of one iteration whose value
+            is an affine expression.
+        operations: what is done at each point, in terms of ``variables``.
+        scop: the kernel.
+    """
+    anchor = replace(scop.statements[0], iterators=variables, operations=operations)
+    isl_context = context.get_ctx()
+    iterators = isl.IdList.alloc(isl_context, len(variables))
+    for variable in variables:
+        iterators = iterators.add(isl_id(isl_context, variable))
+    points = points.set_tuple_name(anchor.name)
+    order = isl.Map.identity(points.get_space().map_from_set()).reset_tuple_id(isl.dim_type.out)
+    isl_context.set_ast_build_detect_min_max(1)
+    build = isl.AstBuild.from_context(context).set_iterators(iterators)
+    tree = build.node_from_schedule_map(isl.UnionMap.from_map(order.intersect_domain(points)))
+    return convert_node(tree, replace(scop, statements=(anchor,)))

@@ -60,7 +60,7 @@ _PLAIN = re.compile(r"[a-zA-Z]\w*", re.ASCII)
 
 
 class CRole(Enum):
-    """What an argument of the C function is: how long or how far apart an array's elements are along an axis, a
+    """The role of an argument of the C function: how long or how far apart an array's elements are along an axis, a
     number, or the first element of an array."""
 
     EXTENT = "extent"
@@ -252,7 +252,7 @@ class _FunctionWriter:
         return CFunction(name, arguments, result, writer.text())
 
     def arguments(self) -> tuple[CArgument, ...]:
-        """What the function takes; an extent that is named by two arrays, or that is a number as well, once."""
+        """Return what the function takes; an extent that is named by two arrays, or that is a number as well, once."""
         found = [CArgument(name, "int64", CRole.EXTENT, *place) for place, name in self.extents.items()]
         found += [CArgument(name, "int64", CRole.STRIDE, *place) for place, name in self.strides.items()]
         for name, kind in self.scop.signature.arguments:

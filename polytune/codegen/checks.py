@@ -131,7 +131,7 @@ def _location_text(location: SourceLocation) -> str:
 
 
 def mentions(condition: isl.Set, name: str) -> bool:
-    """Whether the value of a parameter matters to a condition on parameters."""
+    """Return whether the value of a parameter matters to a condition on parameters."""
     position = condition.find_dim_by_name(isl.dim_type.param, name)
     return position >= 0 and condition.involves_dims(isl.dim_type.param, position, 1)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from typing import Any
 
 from polytune.codegen.affine_range import terms_of
 from polytune.codegen.ast_conversion import add_constant, integer, substitute
@@ -25,9 +26,8 @@ from polytune.codegen.loops import (
     perfect_nest,
     walk_nodes,
 )
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import WindowNames
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.expression import Binary, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.scop import Scop
 from polytune.schedule.orders.summed import SUMMED
@@ -88,8 +88,8 @@ def _jam_nest(nest: list[For], outermost: For) -> Node:
 
 
 def _factors(nest: list[For]) -> tuple[int, ...]:
-    """How many iterations of each loop but the innermost are jammed: what FACTORS says, halved from the outermost loop
-    on as long as there are too many streams."""
+    """Return how many iterations of each loop but the innermost are jammed: what FACTORS says, halved from the
+    outermost loop on as long as there are too many streams."""
     factors = list(FACTORS[len(FACTORS) + 1 - len(nest) :])
     while _streams(nest, factors) > MOST_STREAMS and max(factors) > 1:
         factors[factors.index(max(factors))] //= 2
@@ -97,11 +97,12 @@ def _factors(nest: list[For]) -> tuple[int, ...]:
 
 
 def _streams(nest: list[For], factors: Sequence[int]) -> int:
-    """How many rows of arrays the innermost loop runs along when so many iterations of each other one are jammed."""
+    """Return how many rows of arrays the innermost loop runs along when so many iterations of each other one are
+    jammed."""
     *outer, inner = nest
     operations = [part for part in walk_nodes(inner.body) if isinstance(part, Compute)]
     elements = {part for operation in operations for part in walk(operation) if isinstance(part, Element)}
-    rows: set[tuple] = set()
+    rows: set[tuple[Any, ...]] = set()
     for offsets in product(*map(range, factors)):
         moved = {
             loop.variable: add_constant(Iterator(loop.variable), offset)
@@ -153,12 +154,13 @@ def _repeat_innermost(node: Node, variable: str, factor: int) -> Node:
 def _shift(node: Node, variable: str, offset: int) -> Node:
     """The node with ``variable + offset`` for a variable."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Iterator) and part.name == variable:
             return add_constant(part, offset)
         return map_children(part, change)
 
-    return node if offset == 0 else change(node)
+    shifted: Node = node if offset == 0 else change(node)
+    return shifted
 
 
 def _mentions(expression: Expression, variable: str) -> bool:

@@ -23,6 +23,7 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import vector_text
 from polytune.frontend.expression import (
+    ArrayPart,
     Assign,
     Branch,
     Break,
@@ -33,7 +34,6 @@ from polytune.frontend.expression import (
     LibraryCall,
     Loop,
     Operation,
-    Part,
     While,
 )
 from polytune.frontend.generated_names import without_marks
@@ -158,7 +158,7 @@ def _write_operation(writer: SourceWriter, about: str, operation: Operation) -> 
             assert_never(operation)
 
 
-def _part_text(part: Part) -> str:
+def _part_text(part: ArrayPart) -> str:
     ranges = (f"{c.name} < {_text(extent)}" for c, extent in zip(part.counters, part.extents, strict=True))
     return f"{_text(part.element)} ({', '.join(ranges)})"
 

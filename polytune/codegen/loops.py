@@ -3,7 +3,7 @@
 The grammar, in ASDL style:
 
     program    = Program(recipe, skeleton, regions, team, tiles, part, outer, shares)
-    region     = RegionCode(index, kind, body, shared, outer, members, windows, private, local, ...)
+    region     = RegionCode(index, kind, shared, ..., body, outer, members, windows, private, local, ...)
 
     skeleton   = Block(skeleton*)
                | For(variable, index, index, step, skeleton)
@@ -43,7 +43,7 @@ from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
 from polytune.schedule.recipe import Recipe
-from polytune.schedule.tiles.expansion import Expansion
+from polytune.schedule.regions import RegionTraits
 
 LARGEST_TILE = 4096
 """The greatest size of a tile along one member."""
@@ -101,7 +101,7 @@ class Store:
 
     @property
     def is_vector(self) -> bool:
-        """Whether several elements are stored, the given one first: neighbours in memory, or along an axis."""
+        """Return whether several elements are stored, the given one first: neighbours in memory, or along an axis."""
         return self.value.dtype == VECTOR
 
 
@@ -165,7 +165,7 @@ def walk_nodes(node: Node) -> Iteration[Node]:
 
 
 def is_innermost(loop: For) -> bool:
-    """Whether there are no loops in a loop."""
+    """Return whether there are no loops in a loop."""
     return not any(isinstance(part, For) for part in walk_nodes(loop.body))
 
 
@@ -224,50 +224,42 @@ class Strip:
     shape: tuple[Expression, ...]
 
 
-@dataclass(frozen=True)
-class RegionCode:
-    """The code of one region.
+@dataclass(frozen=True, kw_only=True)
+class RegionCode(RegionTraits):
+    """The code of one region, with loop variables for members, depths and time.
+
+    Private arrays of an ``expansion`` have, in ``body``, a first subscript more: which of the copies is meant, one for
+    each value of a member of the band in the tile.
 
     Attributes:
-        index: the region's number in its plan.
-        kind: "parallel", "wavefront" or "serial".
-        shared: how many leading members are shared out.
         outer: names of the loop variables around the region.
         members: the ranges of the tiled members; empty for serial work.
         windows: per tiled member, the names of the tile's lower (included) and upper (excluded) bound in ``body``.
         body: the work of one tile, or all of a serial region.
         private: arrays of which each worker has a copy; ``local``: scalars that are variables of ``body``.
         independent: variables of loops inside the tiled ones that carry no dependence, as far as that is known.
-        expansion: the private arrays that have, in ``body``, a first subscript more: which of the copies is meant, one
-            for each value of a member of the band in the tile.
         buffers: memory that each worker has for copies of what a tile reads.
         sums: the arrays that each worker adds up in a copy of, which begins with zeros and is added to them at the end.
         nested: names of the loop variables of the band, and of loops inside that are of one permutable band with it.
-        resident: arrays of more than one point whose values never leave one; none of those of which there are copies.
-        strips: memory that each worker has in place of some of them.
+        strips: memory that each worker has in place of some of the resident arrays.
         descends: whether workers go through their tiles from the last to the first.
-        abreast: the variable of a loop of which consecutive iterations may run statement by statement, each of whose
+        unrolling: the variable of a loop of which consecutive iterations may run statement by statement, each of whose
             instances in them then carry no dependence, and how many at most; None where there is no such one.
     """
 
-    index: int
-    kind: str
     body: Node
-    shared: int = 0
     outer: tuple[str, ...] = ()
     members: tuple[TiledMember, ...] = ()
     windows: tuple[tuple[str, str], ...] = ()
     private: frozenset[str] = frozenset()
     local: frozenset[str] = frozenset()
     independent: frozenset[str] = frozenset()
-    expansion: Expansion | None = None
     buffers: tuple[Buffer, ...] = ()
     sums: tuple[PrivateSum, ...] = ()
     nested: frozenset[str] = frozenset()
-    resident: frozenset[str] = frozenset()
     strips: tuple[Strip, ...] = ()
     descends: bool = False
-    abreast: tuple[str, int] | None = None
+    unrolling: tuple[str, int] | None = None
 
     @property
     def copies(self) -> frozenset[str]:
@@ -320,24 +312,24 @@ class Program:
 
     @property
     def has_sums(self) -> bool:
-        """Whether workers have copies to add up in."""
+        """Return whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
 
     @property
     def has_vectors(self) -> bool:
-        """Whether anything in it is computed in vectors."""
+        """Return whether anything in it is computed in vectors."""
         return any(_has_vectors(region.body) for region in self.regions)
 
     @property
     def has_vectors_apart(self) -> bool:
-        """Whether lanes of some vectors do not lie next to one another in memory."""
+        """Return whether lanes of some vectors do not lie next to one another in memory."""
         nodes = (node for region in self.regions for node in walk_nodes(region.body))
         values = (part for node in nodes if isinstance(node, Let | Store) for part in walk(node))
         return any(isinstance(part, Apart) for part in values)
 
     @property
     def has_other_tiles(self) -> bool:
-        """Whether some tiles of a region are computed in vectors, and others are not."""
+        """Return whether some tiles of a region are computed in vectors, and others are not."""
         bodies = [region.body for region in self.regions]
         choices = [body for body in bodies if isinstance(body, If) and body.otherwise is not None]
         return any(_has_vectors(body.then) and not _has_vectors(body.otherwise) for body in choices if body.otherwise)

@@ -9,8 +9,7 @@ from polytune.codegen.loops import Program
 from polytune.codegen.names import Namespace, builtin_names, module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
-from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.results import result_text
+from polytune.codegen.python_expressions import expression_text, result_text
 from polytune.codegen.sizes import size_choices, teams_of
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
@@ -26,20 +25,20 @@ from polytune.version import __version__
 
 VECTOR_OPERATIONS = (
     "between",
-    "chosen",
     "lane_sum",
     "load",
-    "load_some",
-    "past",
+    "load_masked",
+    "misalignment",
     "prefetch",
+    "select",
     "shifted",
-    "spread",
+    "splat",
     "store",
-    "store_some",
+    "store_masked",
 )
 """What modules with vectors import from ``polytune.runtime.vectors``."""
 
-APART_OPERATIONS = ("load_apart", "load_apart_some", "store_apart", "store_apart_some")
+APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
 """What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 
@@ -104,7 +103,7 @@ def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
 
 
 def _arithmetic(scop: Scop) -> list[str]:
-    """What versions use of ``polytune.runtime.arithmetic``."""
+    """Return what versions use of ``polytune.runtime.arithmetic``."""
     names = ["greatest", "least", "quotient", "remainder"]
     nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
     if any(isinstance(node, Power) for node in nodes):
@@ -188,7 +187,7 @@ def _imported(namespace: Namespace, *names: str) -> str:
 
 
 def _as(name: str, namespace: Namespace, wanted: str) -> str:
-    """What an import statement has for a name, under the spelling that it has in the module."""
+    """Return what an import statement has for a name, under the spelling that it has in the module."""
     spelling = namespace.spelling(generated(wanted))
     return name if spelling == name else f"{name} as {spelling}"
 
@@ -264,7 +263,7 @@ def _allocation(array: Array) -> str:
 
 
 def _write_words(writer: SourceWriter, scop: Scop) -> None:
-    """What a context holds of arrays and scalars, see ``polytune.runtime.context``."""
+    """Write what a context holds of arrays and scalars, see ``polytune.runtime.context``."""
     storage = storage_of(scop)
     words = []
     for name, kind in array_types(storage, scop).items():
@@ -299,7 +298,7 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
 
 def _write_verification(writer: SourceWriter, scop: Scop) -> None:
-    """What raises the error of a subscript that was out of range while the kernel ran."""
+    """Write what raises the error of a subscript that was out of range while the kernel ran."""
     if not any(array.role is ArrayRole.REPORT for array in scop.arrays):
         return
     with writer.indented(f"def verify({', '.join(map(scratch_name, storage_of(scop).scratch))}):"):
@@ -324,13 +323,13 @@ def _write_verification(writer: SourceWriter, scop: Scop) -> None:
 
 
 def calls_library(scop: Scop) -> bool:
-    """Whether statements call NumPy."""
+    """Return whether statements call NumPy."""
     operations = (operation for statement in scop.statements for operation in statement.operations)
     return any(isinstance(part, LibraryCall) for operation in operations for part in walk(operation))
 
 
 def _memory_name(scop: Scop, name: str) -> str:
-    """What an array is called beside a call's arguments."""
+    """Return what an array is called beside a call's arguments."""
     return name if scop.array(name).role is ArrayRole.ARGUMENT else scratch_name(name)
 
 

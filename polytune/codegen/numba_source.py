@@ -38,11 +38,12 @@ from polytune.codegen.storage import (
     summed_name,
     used_in,
 )
-from polytune.codegen.target import BYTES
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
+from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
 from polytune.frontend.expression import (
+    ArrayPart,
     Assign,
     Branch,
     Break,
@@ -56,7 +57,6 @@ from polytune.frontend.expression import (
     LibraryCall,
     Loop,
     Operation,
-    Part,
     While,
     map_children,
     walk,
@@ -87,9 +87,9 @@ def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
 
 
 @dataclass(frozen=True)
-class _Place:
-    """How code at some place refers to memory: scalars that are variables there, arrays of which it uses a copy,
-    those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
+class _StatementPlace:
+    """The ways in which code at some place refers to memory: scalars that are variables there, arrays of which it uses
+    a copy, those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
 
     local: frozenset[str] = frozenset()
     copies: frozenset[str] = frozenset()
@@ -161,7 +161,7 @@ class _VersionWriter:
             self.unpack()
             if self.program.team:
                 writer.line("$base = 0")
-                self.node(self.program.skeleton, _Place())
+                self.node(self.program.skeleton, _StatementPlace())
             else:
                 self.body(self.program.regions[0])
                 self.leave(self.program.regions[0].body)
@@ -246,7 +246,7 @@ class _VersionWriter:
 
     # Loops and statements
 
-    def node(self, node: Node, place: _Place) -> None:
+    def node(self, node: Node, place: _StatementPlace) -> None:
         writer = self.writer
         match node:
             case Block(children):
@@ -280,8 +280,8 @@ class _VersionWriter:
             case _:
                 assert_never(node)
 
-    def scatters(self, variable: str, body: Node, place: _Place) -> bool:
-        """Whether an innermost loop stores to elements that are not next to one another."""
+    def scatters(self, variable: str, body: Node, place: _StatementPlace) -> bool:
+        """Return whether an innermost loop stores to elements that are not next to one another."""
         parts = list(walk_nodes(body))
         if any(isinstance(part, For) for part in parts):
             return False
@@ -303,7 +303,7 @@ class _VersionWriter:
             return element.subscripts[1:]
         return element.subscripts[:-1]
 
-    def operation(self, operation: Operation, place: _Place) -> None:
+    def operation(self, operation: Operation, place: _StatementPlace) -> None:
         match operation:
             case Assign(target, value):
                 self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
@@ -344,9 +344,9 @@ class _VersionWriter:
                 memory += [self.part(part, place) for part in (*results, *arguments)]
                 self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
 
-    def part(self, part: Part, place: _Place) -> str:
-        """Where a part of an array is, for a call of the library: its first element, the next one along each of its
-        dimensions, and its extents."""
+    def part(self, part: ArrayPart, place: _StatementPlace) -> str:
+        """Return where a part of an array is, for a call of the library: its first element, the next one along each of
+        its dimensions, and its extents."""
         ends = [dict.fromkeys(part.counters, 0)]
         ends += [{counter: int(counter is each) for counter in part.counters} for each in part.counters]
         places = []
@@ -374,22 +374,22 @@ class _VersionWriter:
             self.leave(region.body)
             return
 
-        def tickets(place: Callable[[], None]) -> None:
-            self.tickets(region, place)
+        def tasks(place: Callable[[], None]) -> None:
+            self.tasks(region, place)
 
         def body() -> None:
             self.body(region)
 
-        TileLoops(writer, region, self.is_nested, tickets, body).write()
+        TileLoops(writer, region, self.is_nested, tasks, body).write()
         self.leave(region.body)
 
-    def tickets(self, region: RegionCode, place: Callable[[], None]) -> None:
-        """Claims and completes the tickets of a region, around what places and runs the tile of one."""
+    def tasks(self, region: RegionCode, place: Callable[[], None]) -> None:
+        """Claims and completes the tasks of a region, around what places and runs the tile of one."""
         sums = PrivateSums(self.writer, region.sums, self.scop, self.scopes())
         sums.allocate()
         self.claim(region)
         sums.clear()
-        with self.writer.indented("while $ticket < $base + $total:"):
+        with self.writer.indented("while $task < $base + $total:"):
             place()
             self.writer.line("$claimed += 1" if region.sums else "$complete($context)")
             self.claim(region)
@@ -399,12 +399,14 @@ class _VersionWriter:
     def body(self, region: RegionCode) -> None:
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        self.node(region.body, _Place(region.local, self.worker_copies(region), region.expanded, region.summed))
+        self.node(
+            region.body, _StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
+        )
 
     def claim(self, region: RegionCode) -> None:
-        """The next ticket; where tiles descend, from the share that has the worker's tiles then."""
+        """The next task; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
-        self.writer.line(f"$ticket = {CLAIM.format(worker, '$total')}")
+        self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
         """After a call of the library that has failed nothing more is computed: each worker sees that when the work is

@@ -30,8 +30,8 @@ from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
-from polytune.codegen.target import Target
 from polytune.codegen.transfers import RegionTransfers, find_transfers, write_transfers
+from polytune.codegen.transform import Target
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
@@ -81,7 +81,7 @@ class PartitionedProgram:
 
     @property
     def part_words(self) -> int:
-        """How many integers say at most which part of a region is meant."""
+        """Return how many integers say at most which part of a region is meant."""
         return max((len(part.program.part) for part in self.parts), default=0)
 
 

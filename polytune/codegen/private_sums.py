@@ -16,7 +16,7 @@ from polytune.frontend.scop import Scop
 
 @dataclass(frozen=True)
 class PrivateSums:
-    """Writes what is around the tickets of a region; nothing where it has no private sums.
+    """Writes what is around the tasks of a region; nothing where it has no private sums.
 
     ``polytune.runtime.private_sums`` says what the operations of a team mean here.  ``scopes`` names all views of the
     function.
@@ -43,11 +43,11 @@ class PrivateSums:
             self.writer.line("$claimed = 0")
 
     def clear(self) -> None:
-        """What adds nothing in all copies, if there is a ticket: zeros, or what any other number is less, or greater,
-        than."""
+        """Write what puts into all copies what adds nothing, if there is a task: zeros, or what any other number is
+        less, or greater, than."""
         if not self.sums:
             return
-        with self.writer.indented("if $ticket < $base + $total:"):
+        with self.writer.indented("if $task < $base + $total:"):
             for number, own in enumerate(self.sums):
                 zero = _neutral(own.operator, self.scop.array(own.array).dtype)
                 if own.elements is None:
@@ -57,7 +57,7 @@ class PrivateSums:
                     self.writer.line(f"{summed_name(own.array)}[$element] = {zero}")
 
     def add_up(self) -> None:
-        """Add the copies to what they are copies of, piece by piece, and complete all tickets of the worker."""
+        """Add the copies to what they are copies of, piece by piece, and complete all tasks of the worker."""
         if not self.sums:
             return
         writer = self.writer

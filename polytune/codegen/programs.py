@@ -96,7 +96,7 @@ def _heaviest(plan: Plan, member: int) -> Region | None:
 
 
 def _skeleton(plan: Plan, scop: Scop, names: WindowNames) -> Node:
-    """What is around the regions: the plan's schedule with every execution of a region as a single instance.
+    """Return what is around the regions: the plan's schedule with every execution of a region as a single instance.
 
     Without that isl would be free to generate the statements of a region apart, and with them several calls of it.
     """
@@ -185,9 +185,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
     if interior is not None:
         body = If(interior.condition, interior.body, body)
     return RegionCode(
-        index=region.index,
-        kind=region.kind.value,
-        shared=region.shared,
+        **region.traits(),
         outer=outer,
         members=members,
         windows=windows,
@@ -195,18 +193,16 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
         private=region.private if region.kind is not RegionKind.SERIAL else region.local,
         local=frozenset(name for name in region.local if scop.array(name).ndim == 0),
         independent=frozenset(names.loop(depth) for depth in region.independent),
-        expansion=region.expansion,
         sums=tuple(private_sum(array, domain, scop, names) for array in sorted(region.sums)),
         descends=descends(region, plan),
         nested=frozenset(names.loop(len(outer) + depth) for depth in range(max(region.depth, region.nested))),
-        resident=region.resident,
-        abreast=None if region.abreast is None else (names.loop(region.abreast.depth), region.abreast.most),
+        unrolling=None if region.unrolling is None else (names.loop(region.unrolling.depth), region.unrolling.most),
     )
 
 
 def descends(region: Region, plan: Plan) -> bool:
-    """Whether workers go through the tiles of a region from the last to the first: if in the region before it that
-    accesses the same matrices they went the other way.
+    """Return whether workers go through the tiles of a region from the last to the first: if in the region before it
+    that accesses the same matrices they went the other way.
 
     What they accessed last then is still in a cache, where of a matrix that is larger than the cache nothing would be
     that they accessed first.  The tiles of a parallel region may run in any order.

@@ -1,4 +1,4 @@
-"""Typed expressions as Python text that Numba compiles with exactly the types that the nodes say."""
+"""Typed expressions, and what a kernel returns, as Python text that Numba compiles with the types that nodes say."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import numpy as np
 from polytune.codegen.vectors.expressions import (
     AnyMask,
     Between,
-    Chosen,
     Lanes,
-    Past,
+    LaneSelect,
+    Misalignment,
     Shifted,
-    Spread,
+    Splat,
     Total,
     Variable,
     VectorExpression,
@@ -40,6 +40,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
+from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
@@ -108,9 +109,9 @@ class _Printer:
                 return name, _ATOM
             case Extent(array, dimension):
                 return f"{array}.shape[{dimension}]", _ATOM
-            case Element() | Variable() | Lanes() | Spread() | Total() | Past():
+            case Element() | Variable() | Lanes() | Splat() | Total() | Misalignment():
                 return self.element(expression), _ATOM
-            case Between() | AnyMask() | Chosen() | Shifted():
+            case Between() | AnyMask() | LaneSelect() | Shifted():
                 return self.element(expression), _ATOM
             case Unary():
                 return self.unary(expression)
@@ -219,3 +220,26 @@ def _constant(value: Any, dtype: str) -> tuple[str, int]:
     if dtype == "float32":
         return f"{MARK}np.float32({text})", _ATOM
     return text, _ATOM if math.copysign(1.0, value) > 0 else _PRECEDENCE["unary"]
+
+
+def result_text(result: Result, value: Callable[[Expression], str], array: Callable[[str], str]) -> str:
+    """The text of an expression that gives what the kernel returns.
+
+    Args:
+        result: what it returns.
+        value: gives the text of a number.
+        array: gives the text of an array.
+    """
+    match result:
+        case ReturnedArray(name):
+            return array(name)
+        case ReturnedTuple(items):
+            inner = ", ".join(result_text(item, value, array) for item in items)
+            return f"({inner},)" if len(items) == 1 else f"({inner})"
+        case ReturnedChoice(condition, then, otherwise):
+            texts = (result_text(side, value, array) for side in (then, otherwise))
+            yes, no = texts
+            return f"({yes} if {value(condition)} else {no})"
+        case ReturnedNothing():
+            return "None"
+    return value(result)

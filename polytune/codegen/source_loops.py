@@ -23,7 +23,7 @@ def source_program(plan: Plan, scop: Scop) -> Program:
     (region,) = plan.regions
     body = source_loops(scop)
     scalars = frozenset(name for name in region.local if scop.array(name).ndim == 0)
-    code = RegionCode(0, region.kind.value, body=body, private=region.local, local=scalars)
+    code = RegionCode(**region.traits(), body=body, private=region.local, local=scalars)
     return Program(plan.recipe, RegionCall(0, ()), (code,), False, ())
 
 

@@ -52,11 +52,11 @@ class CWriter(SourceWriter):
 
     @contextmanager
     def conditional(self, macro: str) -> Iterator[None]:
-        """What is compiled only if a macro is not 0."""
+        """Enclose what is compiled only if a macro is not 0."""
         self.verbatim(f"#if {macro}")
         yield
         self.verbatim("#endif")
 
     def alternative(self) -> None:
-        """What is compiled otherwise."""
+        """Enclose what is compiled otherwise."""
         self.verbatim("#else")

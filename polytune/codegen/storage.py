@@ -1,10 +1,10 @@
-"""Where each array and scalar of a program lives, and the order in which everything is passed."""
+"""The places of the arrays and scalars of a program, and the order in which everything is passed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Any, assert_never
 
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
@@ -105,7 +105,8 @@ def storage_of(scop: Scop) -> Storage:
 
 @dataclass(frozen=True)
 class Used:
-    """What a piece of code refers to: memory (arrays and scalars), scalar arguments, parameters, other names."""
+    """The names that a piece of code refers to: memory (arrays and scalars), scalar arguments, parameters, other
+    names."""
 
     elements: frozenset[str]
     arguments: frozenset[str]
@@ -116,7 +117,7 @@ def used_in(node: Node) -> Used:
     """The names that a node and all below it use."""
     elements, arguments, names = set(), set(), set()
     for part in walk_nodes(node):
-        expressions: list = []
+        expressions: list[Any] = []
         match part:
             case For(start=start, stop=stop):
                 expressions = [start, stop]
@@ -186,7 +187,7 @@ def dynamic_axes(kind: ArrayType) -> range:
 
 
 def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict[str, int]:
-    """Where everything lies in the context of a call, in words behind the team's state; the tile sizes under
+    """Return where everything lies in the context of a call, in words behind the team's state; the tile sizes under
     ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
     ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.

@@ -1,4 +1,4 @@
-"""What a part of a region reads and writes, as functions that list boxes of arrays for the actual split.
+"""The data that a part of a region reads and writes, as functions that list boxes of arrays for the actual split.
 
 After Pfaffe, Grosser and Tillmann (ICS 2019), section 3.2: only what a partition accesses is moved, and only what it
 writes is moved back, since another partition may write the elements beside it at the same time.
@@ -12,7 +12,7 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import add_constant, convert_condition, convert_expression
+from polytune.codegen.ast_conversion import add_constant, convert_condition, convert_expression, scan
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -27,7 +27,6 @@ from polytune.codegen.loops import (
     walk_nodes,
 )
 from polytune.codegen.python_expressions import expression_text
-from polytune.codegen.scanning import scan
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.tiles.windows import WindowNames, constrain, window_context
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
@@ -64,7 +63,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class RegionTransfers:
-    """What a part of a region, ``lower <= member < upper`` for its shared members, needs and gives.
+    """The data that a part of a region, ``lower <= member < upper`` for its shared members, needs and gives.
 
     Attributes:
         reads: what it may read, and what it may but need not overwrite: per array boxes that hold all of it.
@@ -195,7 +194,8 @@ def _exact(array: str, elements: isl.Set, context: isl.Set, names: WindowNames, 
 
 
 def _is_box(elements: isl.Set) -> bool:
-    """Whether a set is the product of its projections to the axes, and each of those has no holes but its stride.
+    """Return whether a set is the product of its projections to the axes, and each of those has no holes but its
+    stride.
 
     May say no for a box whose bounds are not convex in the parameters.
     """
@@ -283,7 +283,7 @@ def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, Su
 
 
 def _is_only_a_subscript(variable: str, body: Node) -> bool:
-    """Whether a loop variable occurs in the body only as one whole subscript of the element."""
+    """Return whether a loop variable occurs in the body only as one whole subscript of the element."""
     for part in walk_nodes(body):
         match part:
             case For(start=start, stop=stop):

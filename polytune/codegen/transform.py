@@ -1,4 +1,4 @@
-"""Transforms of the loop IR: rewrites of a version into another one that computes the same."""
+"""Transforms of the loop IR: rewrites of a version into another one that computes the same, for a target."""
 
 from __future__ import annotations
 
@@ -6,10 +6,32 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 from polytune.codegen.loops import Program
-from polytune.codegen.target import BYTES, Target
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import Need
 from polytune.schedule.recipe import Recipe, RecipePart
+
+BYTES = {"float32": 4, "float64": 8, "int32": 4, "int64": 8}
+"""The types of numbers that vectors are written of; loops over others are left to compilers."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """The vector registers of a processor.
+
+    Code for wider registers, or for more of them, than a processor has is right there too, but slower.
+
+    Attributes:
+        vector_bytes: the width of a register.
+        vector_registers: how many there are.
+    """
+
+    vector_bytes: int = 64
+    vector_registers: int = 32
+
+    def lanes(self, dtype: str) -> int:
+        """Return how many numbers fit in a register."""
+        return self.vector_bytes // BYTES[dtype]
+
 
 VECTOR_TYPES = Need(
     "arrays of numbers of which the processor has vectors",
@@ -38,7 +60,7 @@ class LoopTransform(RecipePart):
     is_of_loops: bool = True
 
     def follows(self, recipe: Recipe) -> bool:
-        """Whether it may come next in a recipe."""
+        """Return whether it may come next in a recipe."""
         if recipe.has(*self.never_after) or (self.after and not recipe.has(*self.after)):
             return False
         last = recipe.parts[-1]

@@ -38,11 +38,11 @@ from polytune.codegen.vectors.expressions import (
     AnyMask,
     Apart,
     Between,
-    Chosen,
     Lanes,
-    Past,
+    LaneSelect,
+    Misalignment,
     Shifted,
-    Spread,
+    Splat,
     Total,
     Variable,
 )
@@ -98,7 +98,7 @@ TRUTH = Kind("bool")
 
 
 def is_asked_for() -> bool:
-    """Whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
+    """Return whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
     return os.environ.get("POLYTUNE_VERIFY", "0") not in ("", "0")
 
 
@@ -171,7 +171,7 @@ class _ProgramVerifier:
             self.region(region)
 
     def region(self, region: RegionCode) -> None:
-        """What surrounds the body of a region, and the body."""
+        """Check what surrounds the body of a region, and the body."""
         about = f"region {region.index}"
         members, shared = len(region.members), region.shared
         self.hold(region.kind in ("parallel", "wavefront", "serial"), f"{about} is of no kind: {region.kind}")
@@ -214,7 +214,7 @@ class _ProgramVerifier:
 
 @dataclass
 class _NodeVerifier(ABC):
-    """What holds of nodes wherever they are.
+    """The rules that hold of nodes wherever they are.
 
     ``names`` are the variables that are defined where a node stands; what a loop or a branch defines ends with it.
     ``is_in_loop`` says whether an operation is in a loop of its statement.
@@ -293,7 +293,7 @@ class _NodeVerifier(ABC):
                 return self.element(node)
             case Unary() | Binary() | Power() | Logical() | Compare() | Select() | Call() | Cast():
                 return self.operation(node)
-            case Lanes() | Spread() | Between() | AnyMask() | Chosen() | Shifted() | Total() | Past():
+            case Lanes() | Splat() | Between() | AnyMask() | LaneSelect() | Shifted() | Total() | Misalignment():
                 return self.vector(node)
         self.hold(False, f"the grammar has no expression {type(node).__name__}")
         raise AssertionError
@@ -346,9 +346,9 @@ class _NodeVerifier(ABC):
                 self.mask(mask, lanes)
                 self.apart(apart, element)
                 return Kind(kind.dtype, lanes)
-            case Spread(value, lanes):
+            case Splat(value, lanes):
                 kind = self.kind(value)
-                self.hold(not kind.lanes, "a vector is spread", node)
+                self.hold(not kind.lanes, "a vector is splatted", node)
                 return Kind(kind.dtype, lanes)
             case Between(first, last, lanes):
                 self.index(first)
@@ -359,7 +359,7 @@ class _NodeVerifier(ABC):
                 same = len(known) == len(masks) and all(kind == known[0] for kind in known)
                 self.hold(same and known[0].dtype == MASK, "masks that are joined differ", node)
                 return known[0]
-            case Chosen(mask, value, otherwise):
+            case LaneSelect(mask, value, otherwise):
                 kind = self.result(node, VECTOR, self.kind(value), self.kind(otherwise))
                 if isinstance(mask, str):
                     self.mask(mask, kind.lanes)
@@ -374,7 +374,7 @@ class _NodeVerifier(ABC):
                 kind = self.kind(value)
                 self.hold(bool(kind.lanes) and kind.dtype == dtype, f"the lanes of {kind} have no sum of {dtype}", node)
                 return Kind(dtype)
-            case Past(element):
+            case Misalignment(element):
                 self.element(element)
                 return NUMBER_OF_INDICES
         raise AssertionError

@@ -180,7 +180,7 @@ class _WorkWriter:
                 members.append(f"({_text(member.lower)}, {_text(member.upper)}, {size})")
             loops = (*loops, frozenset(region.windows[number]) | _driven_by(region.body, region.windows[number]))
         copies = len(region.sums)
-        described = f"{region.kind!r}, {region.shared}, {copies}, ({''.join(f'{each}, ' for each in members)})"
+        described = f"{region.kind.value!r}, {region.shared}, {copies}, ({''.join(f'{each}, ' for each in members)})"
         windows = [name for pair in region.windows for name in pair]
         target = f"{', '.join(windows)} = " if windows else ""
         writer.line(f"{target}$account.enter({described})")

@@ -12,6 +12,7 @@ import islpy as isl
 from polytune.errors import SourceLocation
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import (
+    ArrayPart,
     Assign,
     Binary,
     Branch,
@@ -26,7 +27,6 @@ from polytune.frontend.expression import (
     Logical,
     Loop,
     Operation,
-    Part,
     Select,
     Unary,
     While,
@@ -150,7 +150,7 @@ class _Collector:
             return guard
         return guard.intersect(iterations(self.affine, Counter(loop.counter), loop.start, loop.stop, loop.step))
 
-    def over(self, guard: isl.Set | None, part: Part) -> isl.Set | None:
+    def over(self, guard: isl.Set | None, part: ArrayPart) -> isl.Set | None:
         """The guard with the ranges of the counters of a part of an array."""
         if self.affine is None or guard is None:
             return guard
@@ -162,7 +162,7 @@ class _Collector:
         return self.affine is not None and self.affine.is_condition(condition)
 
     def is_known(self, subscript: Expression) -> bool:
-        """Whether an access touches exactly the elements that its relation names along a subscript."""
+        """Return whether an access touches exactly the elements that its relation names along a subscript."""
         return self.affine is None or self.affine.is_function(subscript)
 
     def restrict(self, guard: isl.Set | None, condition: Expression) -> isl.Set | None:
@@ -172,7 +172,7 @@ class _Collector:
         return guard.intersect(self.possible(self.affine, condition))
 
     def possible(self, affine: AffineBuilder, condition: Expression) -> isl.Set:
-        """Where a condition may hold: wherever what is affine of it does not say otherwise."""
+        """Return where a condition may hold: wherever what is affine of it does not say otherwise."""
         if affine.is_condition(condition):
             return affine.condition(condition)
         match condition:
@@ -191,7 +191,7 @@ class _Collector:
 
 
 def _jumps(operations: Sequence[Operation]) -> bool:
-    """Whether control never comes to the end of operations in a loop."""
+    """Return whether control never comes to the end of operations in a loop."""
     return bool(operations) and isinstance(operations[-1], Break | Continue)
 
 

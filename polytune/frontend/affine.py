@@ -77,7 +77,7 @@ class AffineBuilder:
         return isl.PwAff.from_aff(isl.Aff.var_on_domain(isl.LocalSpace.from_space(space), isl.dim_type.param, 0))
 
     def is_function(self, expression: Expression) -> bool:
-        """Whether ``function`` would succeed."""
+        """Return whether ``function`` would succeed."""
         try:
             self.function(expression)
         except NotAffineError:
@@ -85,7 +85,7 @@ class AffineBuilder:
         return True
 
     def is_condition(self, expression: Expression) -> bool:
-        """Whether ``condition`` would succeed."""
+        """Return whether ``condition`` would succeed."""
         try:
             self.condition(expression)
         except NotAffineError:

@@ -20,7 +20,7 @@ _MAKERS = (np.empty, np.zeros, np.empty_like, np.zeros_like)
 
 
 def is_allocation(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression makes a new array."""
+    """Return whether an expression makes a new array."""
     if not isinstance(node, ast.Call):
         return False
     function = outside_object(frame, node.func)

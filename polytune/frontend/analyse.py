@@ -8,7 +8,7 @@ from typing import Any
 from polytune.frontend.affine import as_index
 from polytune.frontend.build import ModelBuilder
 from polytune.frontend.checked import check_subscripts, has_tests
-from polytune.frontend.frame import Kernel
+from polytune.frontend.frame import KernelWalk
 from polytune.frontend.lower import lower
 from polytune.frontend.parameters import refused_arguments, replace_parameters
 from polytune.frontend.powers import choose_powers
@@ -86,7 +86,7 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     )
 
 
-def _statement_prefix(kernel: Kernel) -> str:
+def _statement_prefix(kernel: KernelWalk) -> str:
     """A prefix for statement names that no array's name begins with as a statement's would."""
     prefix = "S"
     while any(re.fullmatch(rf"{prefix}\d+", name) for name in kernel.arrays):

@@ -81,7 +81,7 @@ def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value:
 
 
 def _operand(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> Operand | None:
-    """What is assigned; None where the target has been bound to something else that a call returns."""
+    """Return what is assigned; None where the target has been bound to something else that a call returns."""
     if not isinstance(value, ast.Call):
         return evaluate(frame, value)
     before = set(frame.kernel.arrays)
@@ -229,7 +229,7 @@ def _assign_tuple(
 
 
 def _items(frame: Frame, value: ast.expr, wanted: int) -> tuple[Meaning, ...] | None:
-    """What is unpacked into a ``wanted`` number of names; None for what is no tuple."""
+    """Return what is unpacked into a ``wanted`` number of names; None for what is no tuple."""
     if isinstance(value, ast.Tuple | ast.List):
         items = (meaning_of(frame, element) for element in value.elts)
         return tuple(map_values(item, promotion.number) for item in items)
@@ -280,7 +280,7 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
 
 
 def _is_read(frame: Frame, name: str) -> bool:
-    """Whether the function reads a name anywhere."""
+    """Return whether the function reads a name anywhere."""
     nodes = list(ast.walk(frame.source.tree))
     updated = [node.target for node in nodes if isinstance(node, ast.AugAssign)]
     names = [node for node in (*nodes, *updated) if isinstance(node, ast.Name) and node.id == name]

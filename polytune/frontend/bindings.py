@@ -26,7 +26,7 @@ from polytune.frontend.source import NestedFunction
 
 
 def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
-    """What an expression stands for.
+    """Return what an expression stands for.
 
     Args:
         frame: where it stands.

@@ -49,8 +49,8 @@ def affine_form(symbol: str, left: Value, right: Value) -> Value | None:
 
 
 def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
-    """What is wrong with the first operation on bits of no integers in an expression or operation, why, and what to do;
-    None where there is none."""
+    """Return what is wrong with the first operation on bits of no integers in an expression or operation, why, and what
+    to do; None where there is none."""
     for part in walk(node):
         match part:
             case Binary(operator, _, _, dtype) if operator in OPERATORS and dtype not in INTEGERS:

@@ -133,7 +133,7 @@ def _condition(
 
 
 def _is_plain(condition: isl.Set) -> bool:
-    """Whether a condition may be tested as it is: in few cases, with few divisions each."""
+    """Return whether a condition may be tested as it is: in few cases, with few divisions each."""
     cases = condition.get_basic_set_list()
     divisions = (cases.get_at(index).dim(isl.dim_type.div) for index in range(cases.n_basic_set()))
     return cases.n_basic_set() <= _MOST_CASES and max(divisions, default=0) <= _MOST_DIVISIONS

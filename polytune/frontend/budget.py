@@ -66,31 +66,27 @@ class ProcessorTime:
 
     @property
     def used(self) -> float:
-        """How much has been used so far, in seconds."""
+        """Return how much has been used so far, in seconds."""
         return self._used + (0.0 if self._since is None else time.thread_time() - self._since)
 
     @property
     def left(self) -> float:
-        """How much is left of the part that may be used now, in seconds; less than 0 where it has been overdrawn."""
+        """Return how much is left of the part that may be used now, in seconds; less than 0 where it has been
+        overdrawn."""
         return self._share * self._whole - self.used
-
-    @property
-    def is_used_up(self) -> bool:
-        """Whether there is none left of the part that may be used now."""
-        return self.left <= 0
 
 
 _running: ContextVar[ProcessorTime | None] = ContextVar("processor time of the kernel at work", default=None)
 
 
 def _seconds_left() -> float:
-    """How much is left of the kernel's processor time, in seconds; infinite where no kernel's is counted."""
+    """Return how much is left of the kernel's processor time, in seconds; infinite where no kernel's is counted."""
     running = _running.get()
     return float("inf") if running is None else running.left
 
 
 def _operations_in(seconds: float) -> int:
-    """How many operations isl does in a time, about."""
+    """Return how many operations isl does in a time, about."""
     return sys.maxsize if seconds > 1e6 else max(_LEAST, int(seconds * OPERATIONS_A_SECOND))
 
 
@@ -136,7 +132,7 @@ def within_budget(
 
 
 def _is_exhausted(context: isl.Context) -> bool:
-    """Whether operations or time are used up: then every further operation fails, the smallest too."""
+    """Return whether operations or time are used up: then every further operation fails, the smallest too."""
     try:
         isl.Val.one(context)
     except isl.Error:

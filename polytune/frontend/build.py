@@ -10,15 +10,16 @@ import islpy as isl
 from polytune.frontend.accesses import AccessBuilder, iterations, move_to_tuple
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import Expression, Iterator
-from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
+from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.reductions import find_reduction
-from polytune.frontend.scop import Loop, Statement
+from polytune.frontend.scop import ReportedLoop, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
 @dataclass(frozen=True)
-class Surroundings:
-    """What holds where a node stands: the iterators of the loops around, and their values, a set in parameter space."""
+class _Enclosing:
+    """The facts that hold where a node stands: the iterators of the loops around, and their values, a set in parameter
+    space."""
 
     domain: isl.Set
     iterators: tuple[str, ...] = ()
@@ -50,13 +51,13 @@ class ModelBuilder:
     extents: Mapping[tuple[str, int], Expression]
     prefix: str = "S"
     statements: list[Statement] = field(default_factory=list)
-    loops: list[Loop] = field(default_factory=list)
+    loops: list[ReportedLoop] = field(default_factory=list)
 
     def build(self, nodes: Iterable[Node]) -> SourceOrder | None:
         """Add the nodes' statements and loops; their order, or None if no statement is ever executed."""
-        return self._sequence(nodes, Surroundings(self.affine.universe()))
+        return self._sequence(nodes, _Enclosing(self.affine.universe()))
 
-    def _sequence(self, nodes: Iterable[Node], around: Surroundings) -> SourceOrder | None:
+    def _sequence(self, nodes: Iterable[Node], around: _Enclosing) -> SourceOrder | None:
         order: SourceOrder | None = None
         for node in nodes:
             part = self._node(node, around)
@@ -64,7 +65,7 @@ class ModelBuilder:
                 order = part if order is None else order.before(part)
         return order
 
-    def _node(self, node: Node, around: Surroundings) -> SourceOrder | None:
+    def _node(self, node: Node, around: _Enclosing) -> SourceOrder | None:
         match node:
             case Perform():
                 return self._statement(node, around)
@@ -81,14 +82,14 @@ class ModelBuilder:
                 schedule = first.sequence(others[0]) if others else first
                 branches = [() if side is None else side.nodes for side in sides]
                 return SourceOrder(schedule, (SourceBranch(condition, branches[0], branches[1]),))
-            case For():
+            case RangeLoop():
                 return self._loop(node, around)
 
     @staticmethod
-    def _within(around: Surroundings, condition: isl.Set) -> Surroundings:
-        return Surroundings(around.domain.intersect(condition).coalesce(), around.iterators)
+    def _within(around: _Enclosing, condition: isl.Set) -> _Enclosing:
+        return _Enclosing(around.domain.intersect(condition).coalesce(), around.iterators)
 
-    def _statement(self, node: Perform, around: Surroundings) -> SourceOrder | None:
+    def _statement(self, node: Perform, around: _Enclosing) -> SourceOrder | None:
         if around.domain.is_empty():
             return None
         name = f"{self.prefix}{len(self.statements)}"
@@ -105,19 +106,19 @@ class ModelBuilder:
         )
         return SourceOrder(isl.Schedule.from_domain(isl.UnionSet.from_set(domain)), (name,))
 
-    def _loop(self, node: For, around: Surroundings) -> SourceOrder | None:
+    def _loop(self, node: RangeLoop, around: _Enclosing) -> SourceOrder | None:
         depth = len(around.iterators)
         position, first = len(self.loops), len(self.statements)
-        self.loops.append(Loop(node.variable, depth, (), node.location))
+        self.loops.append(ReportedLoop(node.variable, depth, (), node.location))
         domain = around.domain.intersect(
             iterations(self.affine, Iterator(node.iterator), node.start, node.stop, node.step)
         ).coalesce()
-        body = self._sequence(node.body, Surroundings(domain, (*around.iterators, node.iterator)))
+        body = self._sequence(node.body, _Enclosing(domain, (*around.iterators, node.iterator)))
         if body is None:
             del self.loops[position:]
             return None
         inside = self.statements[first:]
-        self.loops[position] = Loop(node.variable, depth, tuple(s.name for s in inside), node.location)
+        self.loops[position] = ReportedLoop(node.variable, depth, tuple(s.name for s in inside), node.location)
         schedule = body.schedule.insert_partial_schedule(self._iterator_schedule(inside, depth, node.step))
         return SourceOrder(schedule, (SourceLoop(node.iterator, node.start, node.stop, node.step, body.nodes),))
 

@@ -33,16 +33,16 @@ from polytune.frontend.expression import (
     counted_from_either_end,
     walk,
 )
-from polytune.frontend.frame import Kernel
+from polytune.frontend.frame import KernelWalk
 from polytune.frontend.generated_names import REPORT
-from polytune.frontend.program import ElementLocations, For, Guard, Node, Perform
+from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
 
 Extents = Mapping[tuple[str, int], Expression]
 
 
 def check_subscripts(
-    nodes: Sequence[Node], kernel: Kernel, extents: Extents
+    nodes: Sequence[Node], kernel: KernelWalk, extents: Extents
 ) -> tuple[tuple[Node, ...], tuple[Report, ...]]:
     """The nodes with their operations under tests where subscripts depend on data, and the places of these tests; the
     kernel gets a scalar for their reports."""
@@ -68,7 +68,7 @@ class _Checker:
                 return replace(node, operations=self.operations(operations, location, inside=False))
             case Guard(_, then, otherwise):
                 return replace(node, then=tuple(map(self.node, then)), otherwise=tuple(map(self.node, otherwise)))
-            case For(body=body):
+            case RangeLoop(body=body):
                 return replace(node, body=tuple(map(self.node, body)))
 
     def operations(
@@ -130,7 +130,7 @@ class _Checker:
         return len(self.reports)
 
     def violation(self, expression: Any) -> Expression | None:
-        """When the evaluation of an expression meets a subscript that is out of range; None where never.
+        """Return when the evaluation of an expression meets a subscript that is out of range; None where never.
 
         The condition itself never meets one: what is nested is tested first.
         """
@@ -154,7 +154,7 @@ class _Checker:
         return self.any_of(self.violation(child) for child in children(expression))
 
     def own_violation(self, element: Element) -> Expression | None:
-        """When a subscript of an element itself is out of range."""
+        """Return when a subscript of an element itself is out of range."""
         found: list[Expression] = []
         least: Expression
         for dimension, subscript in enumerate(element.subscripts):
@@ -174,7 +174,7 @@ class _Checker:
 
 
 def has_tests(statements: Iterable[Statement]) -> bool:
-    """Whether subscripts are tested while statements run, or calls of the library may fail."""
+    """Return whether subscripts are tested while statements run, or calls of the library may fail."""
     operations = (operation for statement in statements for operation in statement.operations)
     tests = (part for each in operations for part in walk(each) if isinstance(part, Checked | LibraryCall))
     return any(isinstance(test, LibraryCall) or not isinstance(test.violation, Constant) for test in tests)

@@ -7,7 +7,7 @@ from typing import Any
 from polytune.frontend.expression import Binary, Call, Cast, Compare, walk
 from polytune.frontend.promotion import COMPLEX, Value, binary, call, cast, constant, number, part
 
-FUNCTIONS = (
+COMPLEX_FUNCTIONS = (
     "sqrt",
     "exp",
     "exp2",
@@ -69,8 +69,8 @@ def _call(function: str, dtype: str, *arguments: Value) -> Call:
 
 
 def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
-    """What is wrong with the first operation in an expression or operation that complex numbers do not have, why, and
-    what to do; None where there is none."""
+    """Return what is wrong with the first operation in an expression or operation that complex numbers do not have,
+    why, and what to do; None where there is none."""
     for found in walk(node):
         match found:
             case Cast(operand, dtype) if operand.dtype in COMPLEX and dtype not in (*COMPLEX, "bool"):
@@ -89,7 +89,7 @@ def what_is_wrong(node: Any) -> tuple[str, str, str] | None:
                     "Python raises an error here",
                     "use /, or the parts z.real and z.imag",
                 )
-            case Call(function, _, dtype) if dtype in COMPLEX and function not in (*FUNCTIONS, *_MADE):
+            case Call(function, _, dtype) if dtype in COMPLEX and function not in (*COMPLEX_FUNCTIONS, *_MADE):
                 return (
                     f"{function} of a complex number",
                     "it is a function of real numbers",

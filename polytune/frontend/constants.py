@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.expression import Constant
-from polytune.frontend.frame import Frame, Kernel, Meaning, TupleBinding, ValueBinding
+from polytune.frontend.frame import Frame, KernelWalk, Meaning, TupleBinding, ValueBinding
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.signature import DATA_TYPES
@@ -50,7 +50,7 @@ def _numbers(binding: TupleBinding) -> list[Any]:
     return [item.value.constant for item in binding.items if isinstance(item, ValueBinding)]
 
 
-def _declare(kernel: Kernel, name: str, value: Any, values: np.ndarray) -> str:
+def _declare(kernel: KernelWalk, name: str, value: Any, values: np.ndarray) -> str:
     unique = kernel.fresh(f"{name}_constant")
     kernel.constants[value if isinstance(value, TupleBinding) else id(value)] = unique, value
     shape = tuple(Constant(extent, "int64") for extent in values.shape)

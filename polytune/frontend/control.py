@@ -36,7 +36,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.iteration import counted, in_steps, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
-from polytune.frontend.program import For, Guard, Perform
+from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
@@ -84,7 +84,7 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     _begin_iteration(inner, node, variable, Value(Iterator(iterator), weak=True), is_stored=changes, is_changed=changes)
     lower(inner, node.body)
     location = frame.source.location(node)
-    frame.nodes.append(For(variable, iterator, first, last, step, tuple(inner.nodes), location))
+    frame.nodes.append(RangeLoop(variable, iterator, first, last, step, tuple(inner.nodes), location))
     _leave(frame, inner, body_names.keys())
     if not changes:
         _keep_variable(frame, node, variable, first, last, step)
@@ -256,7 +256,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
 
 
 def _affine_parts(frame: Frame, test: Value) -> tuple[Expression, ...]:
-    """What a condition says of sizes and loop variables, where it holds."""
+    """Return what a condition says of sizes and loop variables, where it holds."""
     affine, _ = _split(frame, test.expression, False)
     return () if affine is None else (as_condition(affine),)
 
@@ -279,7 +279,7 @@ def _split(frame: Frame, test: Expression, has_else: bool) -> tuple[Expression |
 
 
 def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: Binding | None) -> Binding | None:
-    """What a name means after a branch, from its meanings at the end of both sides."""
+    """Return what a name means after a branch, from its meanings at the end of both sides."""
     if then == otherwise:
         return then
     if isinstance(then, Unknown) or isinstance(otherwise, Unknown):
@@ -345,7 +345,7 @@ def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> Non
 
 
 def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
-    """Whether the first statement with a name in it assigns the name, and does not read it."""
+    """Return whether the first statement with a name in it assigns the name, and does not read it."""
     for statement in body:
         found = [node for node in ast.walk(statement) if isinstance(node, ast.Name) and node.id == name]
         if found:

@@ -31,7 +31,7 @@ The grammar, in ASDL style (every node is immutable; ``dtype`` is a NumPy type n
                                                                -- ``results = function(arguments)`` by NumPy, of parts
                                                                   of arrays; where it raises an exception, -1 is written
                                                                   to the scalar that reports it
-    part       = Part(element, counters, extents)              -- the elements that ``element`` is while each counter
+    part       = ArrayPart(element, counters, extents)         -- the elements that ``element`` is while each counter
                                                                   goes from 0 to its extent
 
 Types are explicit: both operands of a Binary have the node's dtype (a Cast stands where the source mixes types by
@@ -228,7 +228,7 @@ class Checked:
 
 
 @dataclass(frozen=True)
-class Part:
+class ArrayPart:
     element: Element
     counters: tuple[Counter, ...]
     extents: tuple[Expression, ...]
@@ -237,8 +237,8 @@ class Part:
 @dataclass(frozen=True)
 class LibraryCall:
     function: str
-    results: tuple[Part, ...]
-    arguments: tuple[Part, ...]
+    results: tuple[ArrayPart, ...]
+    arguments: tuple[ArrayPart, ...]
     report: Element
 
 

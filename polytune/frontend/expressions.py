@@ -92,7 +92,7 @@ def read(frame: Frame, node: ast.expr) -> Value:
 
 
 def evaluate(frame: Frame, node: ast.expr) -> Operand:
-    """What an expression is: a number, an array, or sums that are still to be computed.
+    """Return what an expression is: a number, an array, or sums that are still to be computed.
 
     Raises:
         UnsupportedSourceError: it is outside the language.
@@ -236,7 +236,7 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
 
 
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
-    """What ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
+    """Return what ``A.shape[:2]`` and its like stand for; None where no shape is sliced, or by what is not constant."""
     whole = read_shape(frame, node.value)
     if whole is None:
         return None
@@ -305,7 +305,7 @@ def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
 
 
 def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
-    """What a constant subscript of a tuple selects; None for any other reference."""
+    """Return what a constant subscript of a tuple selects; None for any other reference."""
     items = _items(frame, node.value)
     if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
         return None
@@ -393,7 +393,7 @@ def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
 
 
 def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool) -> Value:
-    """Whether two shapes are the same, or are not."""
+    """Return whether two shapes are the same, or are not."""
     if len(left) != len(right):
         return promotion.constant(not equal)
     pairs = [promotion.compare("==", one, other) for one, other in zip(left, right, strict=True)]
@@ -447,7 +447,7 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
 
 
 def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meaning | None:
-    """What a call of a function of the user's gives, its body inlined; None for any other call.
+    """Return what a call of a function of the user's gives, its body inlined; None for any other call.
 
     Args:
         frame: where it stands.
@@ -477,7 +477,7 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
 
 
 def is_method(frame: Frame, node: ast.expr) -> bool:
-    """Whether what is called is a method of an array."""
+    """Return whether what is called is a method of an array."""
     return isinstance(node, ast.Attribute) and mentions_arrays(frame, node.value)
 
 

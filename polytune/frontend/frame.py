@@ -1,4 +1,4 @@
-"""What the frontend knows while it walks a function: what each name means, and what has been found so far.
+"""The knowledge of the frontend while it walks a function: what each name means, and what has been found so far.
 
 An integer variable that is an affine function of loop variables and sizes stands for its value, so that ``ip = i + 1``
 may be used in a subscript.  Every other variable lives in memory, as an array of rank 0.  Which one it is, and a
@@ -25,8 +25,7 @@ from polytune.frontend.program import ElementLocations, Node
 from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
-from polytune.frontend.source import NestedFunction, Source
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import NestedFunction, Source, nodes_inside
 from polytune.signature import Signature
 
 
@@ -112,7 +111,7 @@ class Stale:
 
 @dataclass(frozen=True)
 class Unknown:
-    """What the name means is not known, as the statement that assigns it is refused."""
+    """A name whose meaning is not known, as the statement that assigns it is refused."""
 
 
 Meaning = (
@@ -141,7 +140,7 @@ class LoopRange:
 
 @dataclass
 class Knowledge:
-    """What earlier walks have found: the variables that need memory, the types of those, and the names that refused
+    """The findings of earlier walks: the variables that need memory, the types of those, and the names that refused
     statements assign."""
 
     in_memory: set[str] = field(default_factory=set)
@@ -151,7 +150,7 @@ class Knowledge:
 
 @dataclass
 class Exits:
-    """Where a function returns, and what: filled while its body is walked.
+    """The returns of a function, their places and results: filled while its body is walked.
 
     Attributes:
         returned: the variable that says at which site it has returned; None where it only returns at its end.
@@ -180,7 +179,7 @@ class CapturedValue:
 
 
 @dataclass
-class Kernel:
+class KernelWalk:
     """The results of one walk over a kernel and all that is inlined into it.
 
     Attributes:
@@ -288,7 +287,7 @@ class Frame:
         exits: what it returns, and where.
     """
 
-    kernel: Kernel
+    kernel: KernelWalk
     source: Source
     bindings: dict[str, Binding]
     nodes: list[Node]
@@ -349,7 +348,7 @@ class Frame:
 
 
 def assigned_names(statements: Iterable[ast.stmt], *, loop_variables: bool = True) -> Counter[str]:
-    """How often each name is assigned in the statements."""
+    """Return how often each name is assigned in the statements."""
     counts: Counter[str] = Counter()
     for node in nodes_inside(statements):
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

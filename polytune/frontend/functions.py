@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.bits import bits, inverted
-from polytune.frontend.complex_numbers import angle, combined, conjugated
+from polytune.frontend.complex_numbers import COMPLEX_FUNCTIONS, angle, combined, conjugated
 from polytune.frontend.promotion import (
     COMPLEX,
     Value,
@@ -37,27 +37,8 @@ from polytune.frontend.refusals import counted
 from polytune.signature import DATA_TYPES, UNSIGNED_TYPES
 
 CALLS = (
-    "sqrt",
-    "exp",
-    "exp2",
-    "expm1",
-    "log",
-    "log2",
-    "log10",
-    "log1p",
+    *COMPLEX_FUNCTIONS,
     "cbrt",
-    "sin",
-    "cos",
-    "tan",
-    "asin",
-    "acos",
-    "atan",
-    "sinh",
-    "cosh",
-    "tanh",
-    "asinh",
-    "acosh",
-    "atanh",
     "erf",
     "erfc",
     "gamma",
@@ -89,7 +70,7 @@ NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
-"""What NumPy calls functions that have another name in ``math``."""
+"""Return what NumPy calls functions that have another name in ``math``."""
 
 
 _OF_TRUTHS = {
@@ -100,7 +81,7 @@ _OF_TRUTHS = {
     np.minimum: "and",
     np.fmin: "and",
 }
-"""What NumPy's arithmetic makes of two truth values."""
+"""Return what NumPy's arithmetic makes of two truth values."""
 
 _COMPARISONS = {
     np.less: "<",
@@ -126,7 +107,7 @@ class ArityError(Exception):
 
 
 def is_known(function: Any) -> bool:
-    """Whether a Python object is a function of the table."""
+    """Return whether a Python object is a function of the table."""
     try:
         return function in _TABLE
     except TypeError:  # not hashable

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 MARK = "$"
 """What a generated name begins with.  No identifier of Python has it, so no name of a kernel is ever taken for one of
@@ -24,7 +25,7 @@ REPORT = generated("failed", "subscript")
 
 
 def is_generated(name: str) -> bool:
-    """Whether a name is marked."""
+    """Return whether a name is marked."""
     return name.startswith(MARK)
 
 
@@ -38,7 +39,7 @@ def without_marks(text: str) -> str:
     return replace_marked(text, plain)
 
 
-def replace_marked(text: str, spelling) -> str:
+def replace_marked(text: str, spelling: Callable[[str], str]) -> str:
     """Text with every marked name in it replaced.
 
     Args:

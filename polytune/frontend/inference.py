@@ -18,7 +18,7 @@ from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, 
 
 @dataclass
 class _Uses:
-    """How names are used: the ranks of those that are subscripted, and those that count or index."""
+    """The uses of names: the ranks of those that are subscripted, and those that count or index."""
 
     ranks: dict[str, int] = field(default_factory=dict)
     integers: set[str] = field(default_factory=set)
@@ -121,7 +121,8 @@ def _note_arrays(node: ast.AST, uses: _Uses) -> None:
 
 
 def _is_new_or_rest(item: ast.expr) -> bool:
-    """Whether an item of a subscript is ``None``, ``np.newaxis`` or ``...``, which stand for no certain dimension."""
+    """Return whether an item of a subscript is ``None``, ``np.newaxis`` or ``...``, which stand for no certain
+    dimension."""
     match item:
         case ast.Constant(None) | ast.Constant(builtins.Ellipsis) | ast.Attribute(_, "newaxis"):
             return True
@@ -144,7 +145,7 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
 
 
 def _note_call(source: Source, node: ast.Call, uses: _Uses, callers: tuple[FunctionType, ...]) -> None:
-    """What an inlined function does with its arguments is done with those of the call."""
+    """Note what an inlined function does with its arguments as done with those of the call."""
     function = inlinable(_outside(source, node.func))
     if function is None or function is source.function or function in callers:
         return
@@ -184,7 +185,7 @@ def _spread_integers(node: ast.AST, uses: _Uses) -> None:
 
 
 def _is_data(node: ast.expr) -> bool:
-    """Whether an expression holds an element of an array or a floating-point number."""
+    """Return whether an expression holds an element of an array or a floating-point number."""
     return any(
         (isinstance(part, ast.Subscript) and not isinstance(part.value, ast.Attribute))
         or (isinstance(part, ast.Constant) and isinstance(part.value, float))

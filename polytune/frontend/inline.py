@@ -114,7 +114,7 @@ def inline_call(
 
 
 def _returns_argument(callee: Source, meanings: dict[str, Meaning]) -> bool:
-    """Whether a function returns an argument that is no number."""
+    """Return whether a function returns an argument that is no number."""
     returns = (node for node in ast.walk(callee.tree) if isinstance(node, ast.Return))
     names = {node.value.id for node in returns if isinstance(node.value, ast.Name)}
     return any(name in names and not isinstance(meaning, ValueBinding) for name, meaning in meanings.items())
@@ -187,7 +187,7 @@ def _match_arguments(
 
 
 def _argument(frame: Frame, argument: ast.expr | Value) -> Meaning:
-    """What an argument of a call means: an array, a shape, a tuple, a function, or a value."""
+    """Return what an argument of a call means: an array, a shape, a tuple, a function, or a value."""
     return ValueBinding(argument) if isinstance(argument, Value) else meaning_of(frame, argument)
 
 

@@ -117,7 +117,7 @@ class _Timers:
         return None
 
     def _is_context(self, memory: int, address: int, context: isl.Context) -> bool:
-        """Whether what islpy sets in a context stands where it would if the context lay at an address.
+        """Return whether what islpy sets in a context stands where it would if the context lay at an address.
 
         That it stands somewhere behind the address would not do: the object that holds the context's address may lie
         just before the context.  Nothing but the system reads at the address, which may be no memory.
@@ -134,8 +134,8 @@ _NUMBERS = (0x5A3C_91E7_0D24, 0x2E81_6FB3_C5A9)
 
 
 def _offset(library: ctypes.CDLL) -> int | None:
-    """How far behind the address of a context isl keeps its greatest number of operations, as a context that is made
-    for it shows; None where that is not to be seen."""
+    """Return how far behind the address of a context isl keeps its greatest number of operations, as a context that is
+    made for it shows; None where that is not to be seen."""
     library.isl_ctx_alloc.restype = ctypes.c_void_p
     library.isl_ctx_free.argtypes = (ctypes.c_void_p,)
     library.isl_ctx_set_max_operations.argtypes = (ctypes.c_void_p, ctypes.c_ulong)
@@ -205,8 +205,8 @@ def _words(memory: int, address: int, size: int) -> list[int]:
 
 
 def _bytes(memory: int, address: int, size: int) -> bytes:
-    """What is in this process's memory; nothing where there is no memory.  The system reads, so that no address can do
-    harm."""
+    """Return what is in this process's memory; nothing where there is no memory.  The system reads, so that no address
+    can do harm."""
     if not 4096 <= address < 2**47:
         return b""
     try:

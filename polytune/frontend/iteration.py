@@ -9,13 +9,15 @@ import ast
 import builtins
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 from polytune.frontend.bindings import items_of
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import nodes_inside
+
+Made = TypeVar("Made", bound=ast.AST)
 
 
 def counted(frame: Frame, node: ast.For) -> ast.For | None:
@@ -102,8 +104,8 @@ def _with_own_returns(frame: Frame, body: list[ast.stmt]) -> list[ast.stmt]:
 
 
 def is_over_values(frame: Frame, node: ast.expr) -> bool:
-    """Whether what a loop goes over is a tuple or list, or such by ``zip`` and its like, of which names may be assigned
-    later than this is asked."""
+    """Return whether what a loop goes over is a tuple or list, or such by ``zip`` and its like; names
+    may be assigned later than this is asked."""
     match node:
         case ast.Tuple() | ast.List():
             return True
@@ -128,7 +130,7 @@ def _is_name(node: ast.expr, name: str) -> bool:
 
 
 def _combines(frame: Frame, node: ast.Call) -> bool:
-    """Whether a call is one of ``enumerate``, ``zip`` or ``reversed``."""
+    """Return whether a call is one of ``enumerate``, ``zip`` or ``reversed``."""
     function = outside_object(frame, node.func)
     return any(function is each for each in (builtins.enumerate, builtins.zip, builtins.reversed))
 
@@ -171,7 +173,7 @@ def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
 
 
 def _is_range(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
+    """Return whether an expression is a call of ``range``, or of Numba's ``prange``, which is one for Python."""
     function = outside_object(frame, node.func) if isinstance(node, ast.Call) else None
     module = getattr(function, "__module__", None) or ""
     is_prange = module.partition(".")[0] == "numba" and getattr(function, "__name__", "") == "prange"
@@ -213,7 +215,7 @@ class _Maker:
         return [self.assignment(target, self.element(source, self.name(count)))]
 
     def length(self, source: ast.expr) -> ast.expr:
-        """How many elements there are."""
+        """Return how many elements there are."""
         if isinstance(source, ast.Call) and _is_range(self.frame, source):
             start, stop, step = self.range_of(source)
             if step == 1:
@@ -293,11 +295,11 @@ class _Maker:
         self.frame.bindings[name] = ObjectBinding(getattr(builtins, function))
         return self.placed(ast.Call(ast.Name(name, ast.Load()), list(arguments), []))
 
-    def placed(self, made: Any) -> Any:
+    def placed(self, made: Made) -> Made:
         return _placed(made, self.node.iter)
 
 
-def _placed(made: Any, place: ast.AST) -> Any:
+def _placed(made: Made, place: ast.AST) -> Made:
     """A new node, and what is new below it, at the place of another one."""
     for node in ast.walk(made):
         if not hasattr(node, "lineno"):

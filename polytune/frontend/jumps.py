@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import ast
 import copy
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import nodes_inside
+
+Made = TypeVar("Made", bound=ast.AST)
 
 Fresh = Callable[[str], str]
 
@@ -130,7 +132,7 @@ class _Structurer:
         return [_assignment(broken, 0, node), loop, _branch_on(broken, "==", node.orelse, node.orelse[0])]
 
     def after_loop(self, loop: ast.stmt, rest: Sequence[ast.stmt], around: _Around) -> list[ast.stmt]:
-        """What follows a loop that may have returned."""
+        """Return what follows a loop that may have returned."""
         assert self.returned is not None
         if around.kind == "sequential":
             leave = _branch_on(self.returned, "!=", [ast.copy_location(ast.Break(), loop)], loop)
@@ -143,11 +145,11 @@ class _Structurer:
         return [*made, self.unless(self.returned, rest, around)] if rest else made
 
     def unless(self, flag: str, rest: Sequence[ast.stmt], around: _Around) -> ast.stmt:
-        """What follows, where a flag is not set."""
+        """Return what follows, where a flag is not set."""
         return _branch_on(flag, "==", self.block(rest, around)[0], rest[0])
 
     def may_leave(self, statement: ast.stmt, around: _Around) -> bool:
-        """Whether a statement holds a jump out of the block it stands in."""
+        """Return whether a statement holds a jump out of the block it stands in."""
         if _jumps([statement], ast.Return):
             return True
         return bool(around.kind) and bool(own_jumps([statement]))
@@ -206,7 +208,8 @@ class _Structurer:
         return [_assignment(ended, 0, node), made]
 
     def is_sequential(self, node: ast.For) -> bool:
-        """Whether all counted loops inside may end early too, and it is not over values that are seen in the source."""
+        """Return whether all counted loops inside may end early too, and it is not over values that are seen in the
+        source."""
         if self.is_over_values(node.iter):
             return False
         loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]
@@ -214,7 +217,7 @@ class _Structurer:
 
 
 def _ends_early(node: ast.For | ast.While) -> bool:
-    """Whether a loop has a ``break`` of its own, or a ``return`` inside."""
+    """Return whether a loop has a ``break`` of its own, or a ``return`` inside."""
     own = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
     return own or bool(_jumps(node.body, ast.Return))
 
@@ -285,9 +288,10 @@ def _assignment(name: str, value: int, place: ast.AST) -> ast.Assign:
     return _placed(ast.Assign([ast.Name(name, ast.Store())], ast.Constant(value)), place)
 
 
-def _placed(made: Any, place: ast.AST, *, deep: bool = True) -> Any:
+def _placed(made: Made, place: ast.AST, *, deep: bool = True) -> Made:
     """A new node, and all that is new below it, at the place of another one."""
-    for node in ast.walk(made) if deep else (made, *ast.walk(made.test)):
+    nodes: Iterable[ast.AST] = (made, *ast.walk(made.test)) if isinstance(made, ast.If) and not deep else ast.walk(made)
+    for node in nodes:
         ast.copy_location(node, place)
     return made
 

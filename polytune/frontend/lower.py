@@ -13,7 +13,7 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import Cast, Constant
-from polytune.frontend.frame import Exits, Frame, Kernel, Knowledge, ReconsiderError, assigned_names
+from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
 from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
@@ -34,7 +34,7 @@ from polytune.signature import ScalarType, Signature
 class Lowered:
     """A kernel as a typed program, with the tables that were filled on the way."""
 
-    kernel: Kernel
+    kernel: KernelWalk
     nodes: tuple[Node, ...]
 
 
@@ -63,7 +63,7 @@ def lower(
     while True:
         affine.forget_counters()
         unknown = set(knowledge.unknown)
-        kernel = Kernel(signature, affine, knowledge, inline_call, strict=strict)
+        kernel = KernelWalk(signature, affine, knowledge, inline_call, strict=strict)
         try:
             nodes = _walk(kernel, source, refused or {})
         except ReconsiderError as found:
@@ -84,7 +84,7 @@ def lower(
         knowledge.kinds = grown
 
 
-def _walk(kernel: Kernel, source: Source, refused: Mapping[str, Obstacle]) -> list[Node]:
+def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -> list[Node]:
     bindings = declare_arguments(kernel, source, refused)
     note(kernel, refused.values())
     try:
@@ -105,7 +105,7 @@ def _walk(kernel: Kernel, source: Source, refused: Mapping[str, Obstacle]) -> li
     return frame.nodes
 
 
-def _impossible(kernel: Kernel, source: Source, nodes: Sequence[Node]) -> Iterator[Obstacle]:
+def _impossible(kernel: KernelWalk, source: Source, nodes: Sequence[Node]) -> Iterator[Obstacle]:
     """Constants that the types they meet cannot hold, and negative powers of integers: only now are all types known."""
     computed: list[tuple[SourceLocation, Any]] = [
         (perform.location, operation) for perform in performed(nodes) for operation in perform.operations
@@ -142,7 +142,7 @@ def _unconvertible(location: SourceLocation, found: Cast) -> Obstacle:
     )
 
 
-def _scalar(kernel: Kernel, name: str, kind: ScalarKind) -> Array:
+def _scalar(kernel: KernelWalk, name: str, kind: ScalarKind) -> Array:
     return Array(
         name, kind.dtype, ArrayRole.SCALAR, initial=kernel.initial.get(name), location=kernel.scalar_locations[name]
     )

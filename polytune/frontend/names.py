@@ -1,4 +1,4 @@
-"""What a name means at the place where it is read."""
+"""The meaning of a name at the place where it is read."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from polytune.frontend.frame import (
 
 
 def lookup(frame: Frame, node: ast.Name) -> Meaning:
-    """What a name is bound to.
+    """Return what a name is bound to.
 
     Raises:
         UnsupportedSourceError: it is bound to nothing, or to different kinds of things.
@@ -109,7 +109,7 @@ def outside_object(frame: Frame, node: ast.expr) -> Any:
 
 
 def element_type(frame: Frame, node: ast.expr) -> Any:
-    """What a name of an element type, or ``A.dtype`` of an array, means."""
+    """Return what a name of an element type, or ``A.dtype`` of an array, means."""
     if isinstance(node, ast.Attribute) and node.attr == "dtype" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):

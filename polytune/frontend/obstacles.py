@@ -18,7 +18,7 @@ from polytune.frontend.expressions import evaluate, inlined_call, unknown_call
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
-    Kernel,
+    KernelWalk,
     ObjectBinding,
     Unknown,
     UnknownNameError,
@@ -27,7 +27,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import nodes_inside
 
 LowerOne = Callable[[Frame, ast.stmt], None]
 
@@ -72,7 +72,7 @@ def read_on(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
             kernel.knowledge.unknown.add(frame.unique(name))
 
 
-def note(kernel: Kernel, obstacles: Iterable[Obstacle]) -> None:
+def note(kernel: KernelWalk, obstacles: Iterable[Obstacle]) -> None:
     """Add obstacles to those of a walk, each once."""
     found = list(obstacles)
     kernel.skipped += len(found)
@@ -101,7 +101,7 @@ def _look_for_unknown(frame: Frame, statement: ast.stmt | ast.expr) -> None:
 
 
 def _is_from_outside(frame: Frame, call: ast.Call) -> bool:
-    """Whether what is called has a name of the module's, as ``np.sort``."""
+    """Return whether what is called has a name of the module's, as ``np.sort``."""
     owner = call.func
     while isinstance(owner, ast.Attribute):
         owner = owner.value

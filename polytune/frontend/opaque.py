@@ -26,7 +26,7 @@ from polytune.frontend.expression import (
     children,
     walk,
 )
-from polytune.frontend.program import For, Guard, Node, Perform
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 
 
 def operations_of(nodes: Iterable[Node]) -> tuple[Operation, ...]:
@@ -150,7 +150,7 @@ def _always_accessed(condition: Expression) -> list[Element]:
 
 def _contains_loop(nodes: Iterable[Node]) -> bool:
     return any(
-        isinstance(node, For) or (isinstance(node, Guard) and _contains_loop((*node.then, *node.otherwise)))
+        isinstance(node, RangeLoop) or (isinstance(node, Guard) and _contains_loop((*node.then, *node.otherwise)))
         for node in nodes
     )
 
@@ -163,12 +163,12 @@ def performed(nodes: Iterable[Node]) -> Iterable[Perform]:
                 yield node
             case Guard(_, then, otherwise):
                 yield from performed((*then, *otherwise))
-            case For():
+            case RangeLoop():
                 yield from performed(node.body)
 
 
 def may_change_outcome(condition: Expression, nodes: Sequence[Node]) -> bool:
-    """Whether there are loops in the nodes, and what they write may change the outcome of a condition."""
+    """Return whether there are loops in the nodes, and what they write may change the outcome of a condition."""
     if not _contains_loop(nodes):
         return False
     read = {node.array for node in walk(condition) if isinstance(node, Element)}
@@ -192,6 +192,6 @@ def _under(condition: Expression, node: Node) -> Node:
                 tuple(_under(condition, child) for child in otherwise),
                 location,
             )
-        case For(variable, iterator, start, stop, step, body, location):
+        case RangeLoop(variable, iterator, start, stop, step, body, location):
             inner = tuple(_under(condition, child) for child in body)
-            return For(variable, iterator, start, stop, step, inner, location)
+            return RangeLoop(variable, iterator, start, stop, step, inner, location)

@@ -28,7 +28,7 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Binding,
     Frame,
-    Kernel,
+    KernelWalk,
     ScalarBinding,
     Unknown,
     ValueBinding,
@@ -73,7 +73,7 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:
-    """What to pass in place of an argument of a type that is not compiled."""
+    """Return what to pass in place of an argument of a type that is not compiled."""
     if isinstance(kind, ArrayType) and kind.ndim == 0:
         return f"pass {name}[()], its value, or {name}.reshape(1), a view that has one dimension"
     try:
@@ -83,7 +83,7 @@ def _conversion(name: str, kind: ArgumentType) -> str:
     return array_conversion(name, dtype) if isinstance(kind, ArrayType) else scalar_conversion(name, dtype)
 
 
-def declare_arguments(kernel: Kernel, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
+def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
     """Make the arrays and parameters of the arguments; what each argument's name is bound to, those included that are
     refused."""
     kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
@@ -110,7 +110,7 @@ def declare_arguments(kernel: Kernel, source: Source, refused: Iterable[str] = (
     return bindings
 
 
-def _declare_scalar(kernel: Kernel, source: Source, name: str, kind: ScalarType) -> Binding:
+def _declare_scalar(kernel: KernelWalk, source: Source, name: str, kind: ScalarType) -> Binding:
     argument = Argument(name, kind.dtype)
     if kind.dtype in ("int32", "int64"):
         kernel.parameters[name] = Parameter(name, argument)

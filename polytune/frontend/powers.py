@@ -1,4 +1,4 @@
-"""How powers are computed: as products where the exponent is a constant integer, and else by C's library.
+"""The computation of powers: as products where the exponent is a constant integer, and else by C's library.
 
 The products round differently from the library, which alone gives the bits of Python and NumPy.  So strict kernels have
 products of integers only, where they are exact: overflow wraps round in both.
@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.expression import Binary, Call, Constant, Power, map_children
-from polytune.frontend.program import For, Guard, Node, Perform
+from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.promotion import COMPLEX
 
 LARGEST_EXPONENT = 64
@@ -27,7 +27,7 @@ def choose_powers(node: Node, *, strict: bool) -> Node:
                 tuple(choose_powers(child, strict=strict) for child in side) for side in (then, otherwise)
             )
             return replace(node, then=then, otherwise=otherwise)
-        case For(body=body):
+        case RangeLoop(body=body):
             return replace(node, body=tuple(choose_powers(child, strict=strict) for child in body))
 
 

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
-from polytune.frontend.source import Source
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import Source, nodes_inside
 
 _NUMBERS = (bool, int, float, str)
 _PURE_BUILTINS = (abs, all, any, bool, float, int, isinstance, len, max, min, range, repr, round, str, sum, tuple, type)
@@ -75,7 +74,7 @@ def _is_constant(node: ast.expr) -> bool:
 
 
 def _is_test(statement: ast.stmt) -> bool:
-    """Whether a statement does nothing but raise exceptions, or not."""
+    """Return whether a statement does nothing but raise exceptions, or not."""
     match statement:
         case ast.Assert() | ast.Raise():
             return True

@@ -13,7 +13,7 @@ from polytune.frontend.expression import Element, Expression, Operation
 
 @dataclass(frozen=True)
 class Perform:
-    """What becomes one statement: one assignment, or several operations under data-dependent control."""
+    """The operations that become one statement: one assignment, or several operations under data-dependent control."""
 
     operations: tuple[Operation, ...]
     location: SourceLocation
@@ -31,7 +31,7 @@ class Guard:
 
 
 @dataclass(frozen=True)
-class For:
+class RangeLoop:
     """``for iterator in range(start, stop, step)``; ``variable`` is the iterator's name in the source."""
 
     variable: str
@@ -43,11 +43,11 @@ class For:
     location: SourceLocation
 
 
-Node = Perform | Guard | For
+Node = Perform | Guard | RangeLoop
 
 
 class ElementLocations:
-    """Where each reference to an array stands in the source.
+    """The places where each reference to an array stands in the source.
 
     Keyed by identity: equal references in different places are different references.
     """
@@ -60,7 +60,7 @@ class ElementLocations:
         return element
 
     def find(self, element: Element) -> SourceLocation | None:
-        """Where a reference stands, if that has been recorded."""
+        """Return where a reference stands, if that has been recorded."""
         found = self._known.get(id(element))
         return None if found is None else found[1]
 

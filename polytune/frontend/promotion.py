@@ -77,7 +77,7 @@ def constant(value: int | float | complex | bool) -> Value:
 
 
 def is_inexact(dtype: str) -> bool:
-    """Whether numbers of a type are rounded, so that the order of a sum of them matters."""
+    """Return whether numbers of a type are rounded, so that the order of a sum of them matters."""
     return dtype in (*FLOATS, *COMPLEX)
 
 
@@ -358,7 +358,7 @@ def rounded(value: Value) -> Value:
 
 
 def _fold_call(function: str, arguments: list[Value]) -> Value | None:
-    """What Python's own function gives for constants."""
+    """Return what Python's own function gives for constants."""
     if any(argument.constant is None for argument in arguments):
         return None
     try:

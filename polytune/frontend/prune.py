@@ -8,13 +8,13 @@ from dataclasses import replace
 import islpy as isl
 
 from polytune.frontend.expression import Expression, Extent, ParameterValue, walk
-from polytune.frontend.frame import Kernel
+from polytune.frontend.frame import KernelWalk
 from polytune.frontend.parameters import needed_parameters, replace_parameters
 from polytune.frontend.scop import Parameter, SizeCondition, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
 
 
-def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[Parameter, ...]:
+def choose_parameters(kernel: KernelWalk, statements: Sequence[Statement]) -> tuple[Parameter, ...]:
     """The parameters that domains, accesses and shapes of local arrays mention, those they are computed from, and those
     of extents that statements compute with: views of arrays in compiled code have no shape.
     """
@@ -35,7 +35,7 @@ def choose_parameters(kernel: Kernel, statements: Sequence[Statement]) -> tuple[
     return needed_parameters(kernel.parameters, names)
 
 
-def _of_extents(kernel: Kernel) -> set[str]:
+def _of_extents(kernel: KernelWalk) -> set[str]:
     """The parameters that are extents, or are computed from some."""
     found: set[str] = set()
     for parameter in kernel.parameters.values():  # in an order in which each can be computed
@@ -50,7 +50,7 @@ def _parameter_names(relation: isl.Set | isl.Map) -> set[str]:
     return {str(relation.get_dim_name(kind, position)) for position in range(relation.dim(kind))}
 
 
-def replacements(kernel: Kernel, kept: Sequence[Parameter]) -> dict[str, Expression]:
+def replacements(kernel: KernelWalk, kept: Sequence[Parameter]) -> dict[str, Expression]:
     """For each parameter that is left out, the expression of arguments that stands for it in computations."""
     names = {parameter.name for parameter in kept}
     replaced: dict[str, Expression] = {}

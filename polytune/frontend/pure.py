@@ -12,7 +12,7 @@ from polytune.frontend.promotion import Value
 
 
 def is_expression(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements only compute a value: assignments to names, branches, and a return at every end."""
+    """Return whether statements only compute a value: assignments to names, branches, and a return at every end."""
     for statement in body:
         match statement:
             case ast.Return(value) if _is_number(value):
@@ -32,12 +32,12 @@ def is_expression(body: Sequence[ast.stmt]) -> bool:
 
 
 def _is_number(value: ast.expr | None) -> bool:
-    """Whether what is returned may be a number."""
+    """Return whether what is returned may be a number."""
     return value is not None and not isinstance(value, ast.Tuple | ast.List)
 
 
 def _is_pure(body: Sequence[ast.stmt]) -> bool:
-    """Whether statements only assign names, branch and return."""
+    """Return whether statements only assign names, branch and return."""
     for statement in body:
         match statement:
             case ast.Return(value) if _is_number(value):

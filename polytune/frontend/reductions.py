@@ -44,7 +44,8 @@ def find_reduction(operations: Sequence[Operation], accesses: Sequence[Access]) 
 
 
 def _accumulates(expression: Expression, target: Element, operators: tuple[str, ...]) -> bool:
-    """Whether the target is an operand of the tree of ``operators`` at the expression's root, with positive sign."""
+    """Return whether the target is an operand of the tree of ``operators`` at the expression's root, with positive
+    sign."""
     if expression == target:
         return True
     if not isinstance(expression, Binary) or expression.operator not in operators or expression.dtype != target.dtype:

@@ -1,4 +1,4 @@
-"""What the language leaves out, by the kind of syntax: why, and what to write instead."""
+"""The omissions of the language, by the kind of syntax: why, and what to write instead."""
 
 from __future__ import annotations
 
@@ -85,7 +85,8 @@ _INSTEAD: dict[str, str] = {
 
 
 def instead_of(name: str, otherwise: str) -> str:
-    """What to write in place of a function or attribute that is not compiled; ``otherwise`` where that is not known."""
+    """Return what to write in place of a function or attribute that is not compiled; ``otherwise`` where that is not
+    known."""
     return _INSTEAD.get(name.rpartition(".")[2], otherwise)
 
 

@@ -1,4 +1,4 @@
-"""What a kernel returns: numbers, arrays that it has made, its own arguments, and tuples of these.
+"""The results of a kernel: numbers, arrays that it has made, its own arguments, and tuples of these.
 
 A result is computed where its ``return`` stands, and put together by Python when the kernel has run.
 """
@@ -24,7 +24,7 @@ class ReturnedTuple:
 
 @dataclass(frozen=True)
 class ReturnedChoice:
-    """What one of two returns gives, by a condition on scalars and parameters."""
+    """The result of one of two returns, by a condition on scalars and parameters."""
 
     condition: Expression
     then: Result

@@ -1,4 +1,4 @@
-"""What functions return, and where: the kernel's result, and what an inlined call gives."""
+"""The results of functions, and the places of their returns: the kernel's result, and what an inlined call gives."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _kept(frame: Frame, node: ast.Return, value: Value) -> Value:
 
 
 def _in_slots(frame: Frame, node: ast.Return, meaning: Meaning) -> Meaning:
-    """What one of several returns gives, its numbers in the scalars that all of them use."""
+    """Return what one of several returns gives, its numbers in the scalars that all of them use."""
     exits, numbers = frame.exits, iter(range(len(list(_numbers(meaning)))))
 
     def stored(value: Value) -> Value:
@@ -96,7 +96,7 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
 
 
 def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
-    """What an inlined function gives, of which the body has been walked in ``frame``, to a call; None for None.
+    """Return what an inlined function gives, of which the body has been walked in ``frame``, to a call; None for None.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.
@@ -122,12 +122,13 @@ def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | Non
 
 
 def _may_end(frame: Frame) -> bool:
-    """Whether the end of the function may be reached without a return; where that depends on data it is taken to."""
+    """Return whether the end of the function may be reached without a return; where that depends on data it is taken
+    to."""
     return False if frame.exits.returned is None else not ends_with_return(frame.source.tree.body)
 
 
 def ends_with_return(body: list[ast.stmt]) -> bool:
-    """Whether statements return, or raise an exception, on every way to their end."""
+    """Return whether statements return, or raise an exception, on every way to their end."""
     match body[-1]:
         case ast.Return() | ast.Raise():
             return True

@@ -15,7 +15,8 @@ from polytune.signature import Signature
 
 
 class AccessKind(Enum):
-    """How an access touches memory.  A may-write overwrites some, not necessarily all, of what its relation names."""
+    """The way in which an access touches memory.  A may-write overwrites some, not necessarily all, of what its
+    relation names."""
 
     READ = "read"
     MUST_WRITE = "must-write"
@@ -23,9 +24,9 @@ class AccessKind(Enum):
 
 
 class ArrayRole(Enum):
-    """Where an array lives: an argument of the kernel, an array made inside it, one that is made inside and returned, a
-    constant from outside, a scalar variable (rank 0), or a scalar that says where a subscript was out of range, which
-    any statement may write at any time."""
+    """The place where an array lives: an argument of the kernel, an array made inside it, one that is made inside and
+    returned, a constant from outside, a scalar variable (rank 0), or a scalar that says where a subscript was out of
+    range, which any statement may write at any time."""
 
     ARGUMENT = "argument"
     LOCAL = "local"
@@ -146,7 +147,7 @@ class Statement:
 
     @property
     def is_opaque(self) -> bool:
-        """Whether it holds data-dependent control, so that its writes are may-writes."""
+        """Return whether it holds data-dependent control, so that its writes are may-writes."""
         is_plain = len(self.operations) == 1 and isinstance(self.operations[0], Assign)
         return not is_plain or any(access.kind is AccessKind.MAY_WRITE for access in self.accesses)
 
@@ -181,7 +182,7 @@ class IndexCheck:
 
 
 @dataclass(frozen=True)
-class Loop:
+class ReportedLoop:
     """A loop of the source: the statements in it, the dimension it is of their domains, and where it stands."""
 
     variable: str
@@ -220,7 +221,7 @@ class Scop:
     statements: tuple[Statement, ...]
     schedule: isl.Schedule
     nodes: tuple[SourceNode, ...]
-    loops: tuple[Loop, ...]
+    loops: tuple[ReportedLoop, ...]
     result: Result | None
     location: SourceLocation
     source: str

@@ -1,4 +1,4 @@
-"""Whether one array may stand for what are two: names of arrays that a function assigns, in the syntax tree.
+"""Return whether one array may stand for what are two: names of arrays that a function assigns, in the syntax tree.
 
 Where a name must mean the same array in every iteration, the elements of another array are assigned in place of it:
 ``before = now`` copies.  In Python both names then have one array, which nobody can tell from a copy until its elements
@@ -38,7 +38,7 @@ def may_be_copied(
     before: bool,
     to_the_end: bool,
 ) -> bool:
-    """Whether no elements of an array are changed while several of its names are used, from a statement on.
+    """Return whether no elements of an array are changed while several of its names are used, from a statement on.
 
     Args:
         function: the definition that the statement is in.
@@ -78,7 +78,7 @@ def _path(node: ast.AST, statement: ast.stmt) -> list[tuple[Sequence[ast.stmt], 
 
 
 def _is_same(left: ast.stmt, right: ast.stmt) -> bool:
-    """Whether two statements are one of the source, of which a pass may have made a copy."""
+    """Return whether two statements are one of the source, of which a pass may have made a copy."""
     places = [(each.lineno, each.col_offset, each.end_lineno, each.end_col_offset) for each in (left, right)]
     return left is right or (places[0] == places[1] and type(left) is type(right))
 

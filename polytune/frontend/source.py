@@ -1,4 +1,4 @@
-"""The source text of a function as a syntax tree whose nodes know their place in the user's file."""
+"""The source text of a function as a syntax tree whose nodes know their place in the user's file, and its nodes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 import builtins
 import inspect
 import textwrap
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from types import FunctionType
 from typing import Any
@@ -69,7 +70,7 @@ class Source:
         return Obstacle(self.location(node), what, reason, remedy)
 
     def resolve(self, name: str) -> Any:
-        """What a name that is not local means: from the closure, the module, or the builtins.
+        """Return what a name that is not local means: from the closure, the module, or the builtins.
 
         Raises:
             KeyError: no such name.
@@ -170,3 +171,18 @@ def read_source(function: Any) -> Source:
             "write it as a function with def",
         )
     return Source(plain, body[0], file, tuple(text.splitlines()), line, indentation)
+
+
+_DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
+
+
+def nodes_inside(statements: Iterable[ast.AST]) -> list[ast.AST]:
+    """All nodes in statements, in source order, but for those in functions and classes that are defined there."""
+    found: list[ast.AST] = []
+    waiting = list(statements)[::-1]
+    while waiting:
+        node = waiting.pop()
+        found.append(node)
+        if not isinstance(node, _DEFINITIONS):
+            waiting += list(ast.iter_child_nodes(node))[::-1]
+    return found

@@ -1,4 +1,4 @@
-"""Which extents of arguments decide the meaning of a kernel where they are 1, as NumPy stretches these."""
+"""The extents of arguments that decide the meaning of a kernel where they are 1, as NumPy stretches these."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ class UnassignedRead:
 
     @property
     def remedy(self) -> str:
-        """What to write instead."""
+        """Return what to write instead."""
         return f"assign it before the loops: {self.variable} = {'0.0' if is_inexact(self.dtype) else '0'}"
 
 
@@ -110,8 +110,8 @@ def _certain_reads(statement: Statement, variable: str) -> Iterator[Access]:
 
 
 def _precedes(scop: Scop, write: Access, read: Access) -> bool:
-    """Whether a write stands before a read in the same iteration of all loops around the write, and is there whenever
-    the read is: the usual case, which is cheap to see."""
+    """Return whether a write stands before a read in the same iteration of all loops around the write, and is there
+    whenever the read is: the usual case, which is cheap to see."""
     order = [statement.name for statement in scop.statements]
     if order.index(write.statement) >= order.index(read.statement):
         return False

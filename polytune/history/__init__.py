@@ -1,4 +1,4 @@
-"""What has been measured, kept across calls, processes and machines."""
+"""Measurements, kept across calls, processes and machines."""
 
 from polytune.history.machine import machine_key
 from polytune.history.store import Measurement, Store, Summary, default_store

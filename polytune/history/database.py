@@ -35,7 +35,7 @@ class Database:
         self._file: tuple[int, int] | None = None  # which file the connection has open: device and inode
         self.in_memory = False
 
-    def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[tuple]:
+    def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> list[tuple[Any, ...]]:
         """Run one statement and give its rows."""
         with self._lock:
             for attempt in range(_ATTEMPTS):
@@ -100,7 +100,7 @@ class Database:
         )
 
     def _move_aside(self, error: sqlite3.Error) -> bool:
-        """Whether the damaged file is out of the way, moved by this process or by another."""
+        """Return whether the damaged file is out of the way, moved by this process or by another."""
         if _identity(self.path) != self._file:
             return True
         aside = self.path.with_name(f"{self.path.name}.damaged-{time.time_ns()}")
@@ -126,6 +126,7 @@ def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
 
 
 def _check_version(connection: sqlite3.Connection) -> int:
+    version: int
     (version,) = connection.execute("pragma user_version").fetchone()
     if version > schema.VERSION:
         raise sqlite3.NotSupportedError(f"it was written by a newer polytune, format {version}")

@@ -1,4 +1,4 @@
-"""What measurements of one machine have in common, and those of another have not."""
+"""The traits that measurements of one machine have in common, and those of another have not."""
 
 from __future__ import annotations
 

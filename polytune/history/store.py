@@ -24,7 +24,7 @@ STATUSES = ("ok", "failed")
 
 @dataclass(frozen=True)
 class Measurement:
-    """What is known of one configuration of a kernel, for one class of inputs on one machine.
+    """The knowledge of one configuration of a kernel, for one class of inputs on one machine.
 
     Attributes:
         kernel: what was run: a hash of everything that changes what the code does.
@@ -59,7 +59,7 @@ class Measurement:
 
 @dataclass(frozen=True)
 class Summary:
-    """What a history holds.
+    """The contents of a history.
 
     Attributes:
         path: the file; None where the history is only in memory.
@@ -97,12 +97,12 @@ class Store:
 
     @property
     def path(self) -> Path:
-        """Where the file is, or should be."""
+        """Return where the file is, or should be."""
         return self._database.path
 
     @property
     def in_memory(self) -> bool:
-        """Whether the file could not be used."""
+        """Return whether the file could not be used."""
         return self._database.in_memory
 
     def record(
@@ -150,7 +150,7 @@ class Store:
         return before is None or before < measurement.updated
 
     def _updated(self, values: Mapping[str, Any]) -> float | None:
-        """When a configuration was last recorded."""
+        """Return when a configuration was last recorded."""
         keys = ("kernel", "shape", "machine", "configuration")
         statement = f"select updated from measurements where {' and '.join(f'{key} = :{key}' for key in keys)}"
         rows = self._database.execute(statement, {key: values[key] for key in keys})
@@ -186,7 +186,7 @@ class Store:
         return before
 
     def summary(self) -> Summary:
-        """What there is."""
+        """Return what there is."""
         ((kernels, shapes, measurements, failed, updated),) = self._database.execute(schema.SUMMARY)
         on_disk = not self.in_memory and self.path.exists()
         return Summary(
@@ -222,7 +222,7 @@ def default_directory() -> Path:
     return Path(platformdirs.user_cache_dir("polytune"))
 
 
-def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
+def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:
     """The records in rows; what is not as `Store.record` writes it, because someone has changed the file, is none."""
     found = []
     for kernel, shape, machine, text, count, best, median, *rest in rows:
@@ -234,7 +234,7 @@ def _measurements(rows: Iterable[tuple]) -> list[Measurement]:
 
 
 def is_time(value: object) -> bool:
-    """Whether a value can be a time in seconds."""
+    """Return whether a value can be a time in seconds."""
     return isinstance(value, (float, int)) and not isinstance(value, bool) and 0 <= value < math.inf
 
 

@@ -1,4 +1,4 @@
-"""What is for those who study searches: recorded spaces, which are searched in place of a measurement, comparisons of
+"""Tools for those who study searches: recorded spaces, which are searched in place of a measurement, comparisons of
 searches on them, and searches that need what only a recording has.
 
 It stands on `polytune.tuner` alone.  `load` reads a recording in any of the formats in use, `simulate` runs searches on

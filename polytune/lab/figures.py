@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from polytune.lab.amortisation import time_per_call
 from polytune.lab.results import Results, curves
-from polytune.lab.statistics import Comparison
+from polytune.lab.statistics import Comparison, time_per_call
 from polytune.tuner.extras import library
 
 _DPI = 150
@@ -87,7 +86,7 @@ def _convergence(axes: Any, results: Results) -> None:
 
 
 def _amortisation(axes: Any, results: Results) -> None:
-    """What a call costs on average, tuning included, by the number of calls."""
+    """Draw what a call costs on average, tuning included, by the number of calls."""
     budget = results.budgets[-1]
     calls = np.unique(np.geomspace(1, _HORIZON * budget, _CALLS).round().astype(int))
     for search in results.searches:
@@ -138,7 +137,7 @@ def _heat_map(
 
 
 def _violins(axes: Any, results: Sequence[Results]) -> None:
-    """How the slowdowns of each space are distributed, on a logarithmic axis."""
+    """Draw how the slowdowns of each space are distributed, on a logarithmic axis."""
     # Evenly spaced quantiles are a sample of the distribution.
     samples = [np.log10(result.setting.distribution) for result in results]
     axes.violinplot(samples, showmedians=True)

@@ -55,7 +55,7 @@ def read(path: Path) -> TextFile:
 
 
 def _decompress(content: bytes, path: Path, most: int) -> tuple[bytes, bool]:
-    """What a gzip stream holds, at most so many bytes, and whether it ends early."""
+    """Return what a gzip stream holds, at most so many bytes, and whether it ends early."""
     parts: list[bytes] = []
     left = most
     while content:

@@ -33,7 +33,7 @@ _NO_RECORDING = "this is no recording of polytune's: its first line has no 'poly
 
 @dataclass(frozen=True)
 class Header:
-    """What the first line says.
+    """The content of the first line.
 
     Attributes:
         name: what is measured.

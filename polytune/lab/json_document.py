@@ -59,7 +59,8 @@ class JsonEntry:
     _position: int
 
     def place(self, *path: str | int) -> EntryPlace:
-        """Where a field of the entry stands, by its keys and indices; where the entry does, if it has no such field."""
+        """Return where a field of the entry stands, by its keys and indices; where the entry does, if it has no such
+        field."""
         return EntryPlace(self, path)
 
     def line_of(self, path: tuple[str | int, ...]) -> int:
@@ -118,11 +119,11 @@ class Document:
         return self._file.name
 
     def place(self, position: int, field: str = "") -> Line:
-        """Where a position in the text is."""
+        """Return where a position in the text is."""
         return Line(self.name, bisect_left(self._line_ends, position) + 1, field)
 
     def field_place(self, name: str) -> Line:
-        """Where a top-level field stands; the beginning of the file if there is none of this name."""
+        """Return where a top-level field stands; the beginning of the file if there is none of this name."""
         return self.place(self._positions.get(name, 0), name)
 
     def title(self, name: str, default: str = "") -> str:
@@ -222,7 +223,7 @@ class Document:
         return match.end()
 
     def locate(self, position: int, path: tuple[str | int, ...]) -> int | None:
-        """Where a value inside of another one is, by keys and indices; None if it is not there.
+        """Return where a value inside of another one is, by keys and indices; None if it is not there.
 
         Args:
             position: of the outer value, which has been read before.

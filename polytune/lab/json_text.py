@@ -49,5 +49,5 @@ def decode(text: str) -> Any:
 
 
 def why(error: json.JSONDecodeError) -> str:
-    """What is wrong, as a sentence without its end."""
+    """Return what is wrong, as a sentence without its end."""
     return error.msg if isinstance(error, TooLargeError) else f"this is no JSON: {error.msg}"

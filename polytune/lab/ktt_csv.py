@@ -65,7 +65,7 @@ def read_ktt_csv(file: TextFile) -> RecordedSpace:
 
 
 def _count_parameters(columns: list[str]) -> int:
-    """How many of the columns after the local size are parameters.
+    """Return how many of the columns after the local size are parameters.
 
     They end where the counters begin.  Counters of older GPUs look like parameters but for their lower case; there
     parameters are what is in capitals, as the format's authors write them.

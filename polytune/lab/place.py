@@ -1,4 +1,4 @@
-"""Where in a file something stands, and reading values there: what every reader says when it refuses."""
+"""Places in files, and reading values there: what every reader says when it refuses."""
 
 from __future__ import annotations
 

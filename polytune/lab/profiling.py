@@ -1,4 +1,4 @@
-"""What the profile-based search needs to run on a recording: its counters, or a model of them."""
+"""The data that the profile-based search needs to run on a recording: its counters, or a model of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from polytune.lab.recording import RecordedSpace
 
 
 class Prediction(StrEnum):
-    """Where the counters of configurations that have not been profiled come from.
+    """The source of the counters of configurations that have not been profiled.
 
     ``exact``: the recording itself; ``trees`` and ``least_squares``: a model trained on a recording, of this device or
     of another one.

@@ -20,7 +20,7 @@ OK = "ok"
 
 @dataclass(frozen=True, eq=False)
 class RecordedSpace:
-    """What was measured for each configuration of a space; it stands in for the measurement.
+    """The measured cost of each configuration of a space; it stands in for the measurement.
 
     Rows are numbered as in `space`: a row is one configuration.
 
@@ -75,7 +75,7 @@ class RecordedSpace:
 
     @property
     def failed(self) -> int:
-        """How many rows failed."""
+        """Return how many rows failed."""
         return int(np.isinf(self.seconds).sum())
 
     def counters_of(self, index: int) -> dict[str, float]:
@@ -184,7 +184,7 @@ class Recorder:
 
 
 def _in_order_of(space: FiniteSpace, rows: Sequence[_Row]) -> np.ndarray:
-    """Which of the rows is the space's first, second, ...: its table is in lexicographic order."""
+    """Return which of the rows is the space's first, second, ...: its table is in lexicographic order."""
     columns = []
     for name, levels in zip(space.names, space.levels, strict=True):
         index = {(type(level) is bool, level): position for position, level in enumerate(levels)}

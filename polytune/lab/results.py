@@ -1,4 +1,4 @@
-"""What a simulation found: the runs, and what they were made on."""
+"""The results of a simulation: the runs, and what they were made on."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ QUANTILES = 201
 
 @dataclass(frozen=True)
 class Setting:
-    """What the runs of a simulation have in common.
+    """The setting that the runs of a simulation have in common.
 
     Attributes:
         space: the recording's name, and `device`, where it was measured.
@@ -130,7 +130,7 @@ class Results:
         return [run for run in self.runs if (run.task.search, run.task.budget) == (search, budget)]
 
     def slowdowns(self, search: str, budget: int) -> list[float]:
-        """What each repeat found."""
+        """Return what each repeat found."""
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
@@ -165,7 +165,8 @@ def curves(runs: Iterable[Run]) -> np.ndarray:
 
 def mean_curve(runs: Iterable[Run]) -> np.ndarray:
     """(evaluations,) the mean best slowdown so far; infinite while a run has found nothing that runs."""
-    return curves(runs).mean(axis=0)
+    mean: np.ndarray = curves(runs).mean(axis=0)
+    return mean
 
 
 def _finite(value: float) -> float | None:

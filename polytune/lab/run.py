@@ -36,7 +36,7 @@ class Task:
 
 @dataclass(frozen=True)
 class Run:
-    """What a search evaluated.
+    """The evaluations of a search.
 
     Attributes:
         task: what was to be run.
@@ -49,7 +49,8 @@ class Run:
 
     @property
     def evaluations(self) -> int:
-        """How many configurations were evaluated, failed ones included: fewer than the budget where the space ended."""
+        """Return how many configurations were evaluated, failed ones included: fewer than the budget where the space
+        ended."""
         return len(self.slowdowns)
 
     @property

@@ -22,7 +22,7 @@ _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM
 
 @dataclass(frozen=True)
 class SimulationPlan:
-    """Which runs to make: every search, with every budget, so many times.
+    """The runs to make: every search, with every budget, so many times.
 
     A run is told its budget, for some searches plan by it; so each budget has runs of its own.
 

@@ -3,18 +3,25 @@
 The procedure is that of J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels:
 the impact of sample sizes", IPDPS workshops 2022, sections II-C and V: the Mann-Whitney U test, because what searches
 find is distributed like nothing known, at a level of 0.01, and the common language effect size.
+
+When tuning has paid for itself is a question of its own.  Tuning costs the time of the configurations it evaluates;
+then every call takes the time of the best one found, where without tuning it would take that of a typical
+configuration.  On a recorded space a typical one is the median: what somebody has who does not tune.  A call for which
+a configuration fails is served by the typical one.
 """
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from polytune.lab.amortisation import calls_to_pay
+import numpy as np
+
 from polytune.lab.results import Results
+from polytune.lab.run import Run
 from polytune.lab.score import score
 from polytune.tuner.extras import library
 
@@ -38,7 +45,7 @@ class Comparison:
         p: the two-sided p-value.
         score: the aggregated score on this space, see `polytune.lab.score`; NaN where it has no meaning.
         calls_to_pay: the median over the runs of the call from which on tuning has paid, against the median
-            configuration, see `polytune.lab.amortisation`; infinite where it never does.
+            configuration, see `polytune.lab.statistics`; infinite where it never does.
     """
 
     space: str
@@ -58,7 +65,7 @@ class Comparison:
 
     @property
     def is_significant(self) -> bool:
-        """Whether chance alone hardly explains the difference."""
+        """Return whether chance alone hardly explains the difference."""
         return self.p < SIGNIFICANCE
 
     def to_json(self) -> dict[str, Any]:
@@ -116,3 +123,49 @@ def compare(results: Results, baseline: str, search: str, budget: int) -> Compar
         score=score(results, search, baseline, budget),
         calls_to_pay=statistics.median(calls_to_pay(run, untuned) for run in results.of_search(search, budget)),
     )
+
+
+def time_per_call(runs: Iterable[Run], untuned: float, calls: np.ndarray) -> np.ndarray:
+    """The mean time of a call, tuning included, after so many calls, divided by that without tuning.
+
+    The first calls are the evaluations themselves, as in online tuning.
+
+    Args:
+        runs: the repeats of a search; at least one.
+        untuned: the slowdown of the configuration that would be used without tuning.
+        calls: (n,) ascending numbers of calls, each at least 1.
+
+    Returns:
+        (n,) the mean over the runs; below 1 where tuning has paid.  Runs that found nothing that runs are left out;
+        NaN if all of them are.
+    """
+    each = []
+    for run in runs:
+        if not math.isfinite(run.slowdown):
+            continue
+        spent = np.concatenate([[0.0], np.cumsum(_costs(run, untuned))])
+        tuning = np.minimum(calls, run.evaluations)
+        each.append((spent[tuning] + (calls - tuning) * run.slowdown) / (calls * untuned))
+    return np.mean(each, axis=0) if each else np.full(len(calls), math.nan)
+
+
+def calls_to_pay(run: Run, untuned: float) -> float:
+    """From which call on the total time, tuning included, stays below that without tuning; infinite if never.
+
+    Args:
+        run: what was evaluated, one evaluation a call.
+        untuned: the slowdown of the configuration that would be used without tuning.
+    """
+    if not run.slowdown < untuned:
+        return math.inf
+    saved = np.cumsum(untuned - _costs(run, untuned))
+    if saved[-1] <= 0:
+        calls: float = run.evaluations + math.floor(-saved[-1] / (untuned - run.slowdown)) + 1
+        return calls
+    behind = np.flatnonzero(saved <= 0)
+    return int(behind[-1]) + 2 if behind.size else 1
+
+
+def _costs(run: Run, untuned: float) -> np.ndarray:
+    """Return what the call of each evaluation takes."""
+    return np.array([slowdown if math.isfinite(slowdown) else untuned for slowdown in run.slowdowns])

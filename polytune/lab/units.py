@@ -35,5 +35,5 @@ def unit_of(name: Any, place: FilePlace) -> str:
 
 
 def seconds_per(unit: str) -> float:
-    """How many seconds the unit with this symbol has."""
+    """Return how many seconds the unit with this symbol has."""
     return _SECONDS[unit]

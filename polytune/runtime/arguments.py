@@ -181,7 +181,7 @@ def check_overlap(arrays: Mapping[str, np.ndarray], written: Collection[str]) ->
 
 
 def _share(first: np.ndarray, second: np.ndarray) -> bool:
-    """Whether two arrays have an element in common; True also where that takes too long to find out."""
+    """Return whether two arrays have an element in common; True also where that takes too long to find out."""
     try:
         return np.shares_memory(first, second, max_work=_EXACT_OVERLAP_WORK)  # type: ignore[arg-type]
     except np.exceptions.TooHardError:
@@ -189,7 +189,8 @@ def _share(first: np.ndarray, second: np.ndarray) -> bool:
 
 
 def _overlaps_itself(array: np.ndarray) -> bool:
-    """Whether two elements of an array lie in the same place; True also where that takes too long to find out."""
+    """Return whether two elements of an array lie in the same place; True also where that takes too long to find
+    out."""
     if array.size == 0:
         return False
     steps = zip(array.strides, array.shape, strict=True)

@@ -174,7 +174,7 @@ def _with_hash(source: str) -> str:
 
 
 def _is_intact(content: bytes) -> bool:
-    """Whether a stored text is as it was written."""
+    """Return whether a stored text is as it was written."""
     header, _, source = content.partition(b"\n")
     return header == _HEADER.encode() + hashlib.sha256(source).hexdigest().encode()
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,7 +25,7 @@ from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.rules import Thresholds
-from polytune.runtime.rules_of_calls import refused_values
+from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
@@ -245,7 +246,7 @@ class CallableKernel(TunableKernel):
 
     @property
     def budget(self) -> Budget:
-        """What tuning may cost, for each class of calls that is tuned together.
+        """Return what tuning may cost, for each class of calls that is tuned together.
 
         It may be set at any time, to what ``polytune.kernel`` takes, and then holds for what has been called before
         too.
@@ -381,7 +382,7 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    risk=generated.risk,
+                    risk=partial(generated.risk, case.parameters),
                     preparation=generated.preparation,
                     compilation=generated.compilation,
                     opening=None if case.places else generated.opening(space.default(), case.parameters),

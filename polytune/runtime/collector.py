@@ -11,7 +11,8 @@ __all__ = ["collector_paused"]
 
 
 class _Pauses:
-    """How many pauses there are now, in all threads, and whether the collector was on before the first of them."""
+    """The number of pauses that there are now, in all threads, and whether the collector was on before the first of
+    them."""
 
     def __init__(self) -> None:
         self.lock = threading.Lock()

@@ -22,7 +22,7 @@ __all__ = ["compile_for", "is_on_disk", "keeps_code", "warn_damaged", "warn_untr
 
 
 def keeps_code(file: str) -> bool:
-    """Whether Numba finds a place on disk for the machine code of functions of a file.
+    """Return whether Numba finds a place on disk for the machine code of functions of a file.
 
     It looks beside the file, then in the user's cache directory; a folder that others may write is none, of which a
     ``CacheWarning`` says so.  Numba refuses to decorate a function with ``cache=True``
@@ -46,8 +46,8 @@ def keeps_code(file: str) -> bool:
 
 
 def is_on_disk(function: Any) -> bool:
-    """Whether Numba has kept machine code of a function on disk since its file was written, as far as names and times
-    of files tell.
+    """Return whether Numba has kept machine code of a function on disk since its file was written, as far as names and
+    times of files tell.
 
     Numba looks closer before it uses any.  False for functions whose machine code is not kept.
 

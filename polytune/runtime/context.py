@@ -29,7 +29,7 @@ _NUMBERS = {dtype: types.boolean if dtype == "bool" else getattr(types, dtype) f
 
 
 def array_words(kind: ArrayType) -> int:
-    """How many words an array takes: its address and its dynamic strides."""
+    """Return how many words an array takes: its address and its dynamic strides."""
     return 1 + kind.ndim - (kind.layout in ("C", "F"))
 
 

@@ -100,7 +100,7 @@ class Contexts:
 
     @property
     def first_scalar(self) -> int:
-        """Where the scalars begin in a context, in bytes; each takes eight."""
+        """Return where the scalars begin in a context, in bytes; each takes eight."""
         arrays = [kind for kind in map(parse_type, self._kinds) if isinstance(kind, ArrayType)]
         return 8 * (STATE_LENGTH + sum(map(array_words, arrays)))
 

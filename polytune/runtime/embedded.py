@@ -47,7 +47,7 @@ def require_runtime(package: str, version: str, digest: str) -> None:
 
 
 def text_digest(text: str) -> str:
-    """What tells the text of a generated module from others, 16 hexadecimal digits."""
+    """Return what tells the text of a generated module from others, 16 hexadecimal digits."""
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -108,8 +108,8 @@ class EmbeddedKernel(CallableKernel):
         return f"<polytune embedded kernel {self.__name__}({self._wanted})>"
 
     def explain(self) -> str:
-        """What the tuners have learned, for all sizes called so far; what is parallel and why the compiler says where
-        the package is built."""
+        """Return what the tuners have learned, for all sizes called so far; what is parallel and why the compiler says
+        where the package is built."""
         lines = [f"{self.__name__}({self._wanted})"]
         names = self._module.PARAMETERS
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]

@@ -39,7 +39,7 @@ def entry_of(function: Any, words: int) -> int:
 
 
 def has_address(function: Any) -> bool:
-    """Whether a function could be translated, now if it was not before; else it is Numba's."""
+    """Return whether a function could be translated, now if it was not before; else it is Numba's."""
     try:
         address_of(function)
     except NotNativeError:
@@ -48,7 +48,7 @@ def has_address(function: Any) -> bool:
 
 
 def seconds_of(function: Any) -> float:
-    """How many seconds it may take to compile a function, by how long it is."""
+    """Return how many seconds it may take to compile a function, by how long it is."""
     length = len(function.py_func.__code__.co_code)
     any_function, bytes_a_second = _TRANSLATING if is_translatable(function) else _COMPILING
     return any_function + length / bytes_a_second
@@ -62,7 +62,7 @@ _TRANSLATING = 0.02, 70000.0
 
 
 def is_kept(function: Any) -> bool:
-    """Whether a function's machine code is on disk, as far as names and times of files tell."""
+    """Return whether a function's machine code is on disk, as far as names and times of files tell."""
     return is_at_hand(function) or is_on_disk(function)
 
 

@@ -16,13 +16,12 @@ from polytune.errors import ArgumentError, CompilationError, DeviceError, Source
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
 from polytune.runtime.context_memory import ContextMemory, Contexts
-from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
+from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
-from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
@@ -39,11 +38,10 @@ from polytune.tuner import Configuration, Space
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
-_NEAR_VERSIONS = 2  # after the first
+_GREATEST_RISK = 100.0
 _FIRST_RATIOS = (0.5, 0.8, 0.2)
 """The processor's shares of what is split at first."""
 
-_WIDEST_ELEMENT = 8  # bytes
 _LOADING = 0.05  # seconds, of one function's machine code
 
 # When a first call runs another version than the first choice.
@@ -86,9 +84,8 @@ class GeneratedKernel:
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
-        self._promising: dict[tuple[int, ...], tuple[Configuration, ...]] = {}
+        self._predictions: dict[tuple[int, ...], tuple[tuple[Configuration, ...], Prediction]] = {}
         self._first_versions: set[str] = set()
-        self._ranks = {name: rank for rank, name in enumerate(self._versions)}
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         parts = () if self._partitioned is None else self._partitioned.parts
         self._sizes = {version.name: version.sizes for version in module.VERSIONS}
@@ -106,7 +103,7 @@ class GeneratedKernel:
 
     def _space(self) -> Space:
         """The module's space, and with devices at hand what they add to it."""
-        space = self.module.space()
+        space: Space = self.module.space()
         if self._partitioned is None or not any(part.device for part in self._partitioned.parts):
             return space
         self._devices = devices()
@@ -118,7 +115,7 @@ class GeneratedKernel:
 
     @property
     def has_lost_devices(self) -> bool:
-        """Whether the space names a device that no longer answers."""
+        """Return whether the space names a device that no longer answers."""
         return any(device.lost for device in self._devices)
 
     def space_for(self, invocation: Invocation) -> Space:
@@ -275,7 +272,7 @@ class GeneratedKernel:
         return ready
 
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run without waiting for a compiler.
+        """Return whether a configuration can be run without waiting for a compiler.
 
         Where it cannot, compiling it begins in the background.
         """
@@ -287,8 +284,8 @@ class GeneratedKernel:
         return background.provides(missing, urgent=configuration["version"] in self._first_versions)
 
     def preparation(self, configuration: Mapping[str, Any]) -> float | None:
-        """How many seconds a call of a configuration would wait before it can run, without a compiler beside it: 0
-        where its functions are loaded, a little where their machine code is on disk, None where they have to be
+        """Return how many seconds a call of a configuration would wait before it can run, without a compiler beside it:
+        0 where its functions are loaded, a little where their machine code is on disk, None where they have to be
         compiled, or a device's kernels may have to be."""
         if configuration["version"] == PARTITIONED:
             return None
@@ -296,8 +293,8 @@ class GeneratedKernel:
         return len(missing) * _LOADING if all(map(is_kept, missing)) else None
 
     def compilation(self, configuration: Mapping[str, Any]) -> float:
-        """How many seconds it may take to compile a configuration, by how long its functions are; 0 where all are
-        loaded."""
+        """Return how many seconds it may take to compile a configuration, by how long its functions are; 0 where all
+        are loaded."""
         missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
         return sum(map(seconds_of, missing))
 
@@ -307,9 +304,9 @@ class GeneratedKernel:
         return sum(seconds_of(function) for function, _ in self._functions(configuration))
 
     def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
-        """What calls can run while the first choice is compiled beside them: a version that is compiled in a fraction
-        of the time; None where the first choice is quick to compile or on disk already, or where calls with so much to
-        do would take long with any other.
+        """Return what calls can run while the first choice is compiled beside them: a version that is compiled in a
+        fraction of the time; None where the first choice is quick to compile or on disk already, or where calls with so
+        much to do would take long with any other.
 
         Args:
             first: the first choice.
@@ -332,39 +329,48 @@ class GeneratedKernel:
         return opening
 
     def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
-        """The configurations to begin with in calls of some sizes, the first choice first: the same in each process.
+        """Return the configurations to begin with in calls of some sizes, the first choice first: the same in each
+        process.
 
         Versions for the processor come in the order of the time that is predicted of them; of the version that is
         shared, what `starts` has, behind them.
         """
-        key = (*parameters, current_threads())
-        found = self._promising.get(key)
-        if found is None:
-            ranked = self.prediction(parameters).ranked(self._compilation_alone)
-            known = {configuration["version"] for configuration in ranked}
-            found = (*ranked, *(start for start in self.starts if start["version"] not in known))
-            if len(self._promising) >= _MOST_SIZES:
-                self._promising.clear()
-            self._promising[key] = found
-        self._first_versions.add(str(found[0]["version"]))
-        return found
+        ranked, _ = self._predicted(parameters)
+        self._first_versions.add(str(ranked[0]["version"]))
+        return ranked
 
     def prediction(self, parameters: Sequence[int]) -> Prediction:
-        """What is expected of the versions for the processor in calls of some sizes."""
-        return Prediction(self.module, self.space, parameters, current_threads())
+        """Return the model of the times of versions for the processor in calls of some sizes."""
+        return self._predicted(parameters)[1]
 
-    def risk(self, configuration: Mapping[str, Any]) -> float:
-        """How many times longer than the best a configuration may take, as far as that is known before it is run.
+    def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
+        """What calls of some sizes begin with, and the model of their times."""
+        threads = current_threads()
+        key = (*parameters, threads)
+        found = self._predictions.get(key)
+        if found is None:
+            prediction = Prediction(self.module, self.space, parameters, threads)
+            ranked = prediction.ranked(self._compilation_alone)
+            known = {configuration["version"] for configuration in ranked}
+            others = (start for start in self.starts if start["version"] not in known)
+            if len(self._predictions) >= _MOST_SIZES:
+                self._predictions.clear()
+            found = self._predictions[key] = (*ranked, *others), prediction
+        return found
 
-        Versions come in the order of what they promise: the first ones are near each other, and each after them may be
-        slower by as much as the default takes.  One that keeps to the order of the source has one core at work beside
-        versions that have all, and perhaps one element of a vector.
+    def risk(self, parameters: Sequence[int], configuration: Mapping[str, Any]) -> float:
+        """Return how many times longer than the first choice a configuration may take, as far as that is known before
+        it is run.
+
+        Args:
+            parameters: the sizes of the call.
+            configuration: what may be tried.
         """
-        rank = self._ranks.get(configuration["version"], 0)
-        risk = 1.0 + max(0, rank - _NEAR_VERSIONS)
-        if rank and not self._versions[configuration["version"]].team:
-            risk = max(risk, current_threads() * machine().vector_bytes / _WIDEST_ELEMENT)
-        return risk
+        ranked, prediction = self._predicted(parameters)
+        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
+        if seconds is None or not first:
+            return 1.0
+        return min(max(1.0, seconds / first), _GREATEST_RISK)
 
     def _functions(self, configuration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
         """The functions that a configuration needs, each with whether teams run it."""
@@ -456,11 +462,11 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether a configuration can be run again and again in memory of its own: it runs on the processor, no array
-        is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and what
-        the kernel asserts."""
+        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, no
+        array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
+        what the kernel asserts."""
         name, module = configuration["version"], self.module
-        has_more = module.FRESH or module.INDEXES or self._require is not None
+        has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
         return name != PARTITIONED and name in self._addresses and not has_more
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
@@ -481,7 +487,7 @@ class GeneratedKernel:
 
     @property
     def array_positions(self) -> Sequence[int]:
-        """Which of the arguments are arrays."""
+        """Return which of the arguments are arrays."""
         return self._array_positions
 
     @functools.cached_property
@@ -499,7 +505,8 @@ class GeneratedKernel:
 
     @functools.cached_property
     def scalar_offsets(self) -> Mapping[int, int]:
-        """Where the arguments that are no integers, nor arrays, are in a context, in bytes, by their positions."""
+        """Return where the arguments that are no integers, nor arrays, are in a context, in bytes, by their
+        positions."""
         module = self.module
         return {
             module.ARGUMENTS.index(name): self._contexts.first_scalar + 8 * number
@@ -557,7 +564,7 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds, str(report.failure), report.shares)
 
     def _value(self, values: Sequence[Any], parameters: Sequence[int], scratch: Sequence[np.ndarray]) -> Any:
-        """What the kernel returns.
+        """Return what the kernel returns.
 
         Raises:
             SubscriptError: a subscript was out of range while it ran.
@@ -574,7 +581,10 @@ class GeneratedKernel:
     def _scratch(self, invocation: Invocation) -> tuple[np.ndarray, ...]:
         if not self.module.SCRATCH:
             return ()
-        return self.module.scratch(*invocation.values, *[invocation.parameters[k] for k in self._extra])
+        scratch: tuple[np.ndarray, ...] = self.module.scratch(
+            *invocation.values, *[invocation.parameters[k] for k in self._extra]
+        )
+        return scratch
 
 
 class BoundRun:
@@ -622,5 +632,6 @@ class BoundRun:
 
 
 def _words(team: bool) -> int:
-    """How many int64 a function takes: a context's address, and in a team a worker's number and how many there are."""
+    """Return how many int64 a function takes: a context's address, and in a team a worker's number and how many there
+    are."""
     return 3 if team else 1

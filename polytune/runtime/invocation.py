@@ -29,7 +29,7 @@ class Invocation(NamedTuple):
 
     @property
     def has_residents(self) -> bool:
-        """Whether an array is kept on a device that is not at home there."""
+        """Return whether an array is kept on a device that is not at home there."""
         return bool(self.residences) and not all(residence.at_home for residence in self.residences.values())
 
     @property
@@ -41,7 +41,7 @@ class Invocation(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What one run gave.
+    """The result of one run.
 
     Attributes:
         result: the kernel's result.

@@ -1,4 +1,4 @@
-"""What the tuner of one problem size has learned, for people."""
+"""The knowledge of the tuner of one problem size, for people."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ __all__ = ["explain_refused", "explain_shares", "explain_statistics", "explain_t
 def explain_tuner(
     names: Sequence[str], case: Case, tuner: OnlineTuner, shared: tuple[Configuration, Outcome] | None = None
 ) -> str:
-    """What a tuner has done for the calls of one size.
+    """Return what a tuner has done for the calls of one size.
 
     Args:
         names: the kernel's parameters.
@@ -43,7 +43,7 @@ def explain_tuner(
 
 
 def explain_refused(refused: Mapping[str, Mapping[Value, str]]) -> list[str]:
-    """What rules have rejected, a line per reason."""
+    """Return what rules have rejected, a line per reason."""
     names: dict[tuple[str, str], list[str]] = {}
     for name, values in refused.items():
         for value, reason in values.items():
@@ -52,7 +52,7 @@ def explain_refused(refused: Mapping[str, Mapping[Value, str]]) -> list[str]:
 
 
 def explain_shares(configuration: Configuration, outcome: Outcome) -> str:
-    """What each platform did of a run that was shared, what was moved, and who waited for whom."""
+    """Return what each platform did of a run that was shared, what was moved, and who waited for whom."""
     busy: dict[str, float] = {}
     for share in outcome.shares:
         busy[share.platform] = busy.get(share.platform, 0.0) + share.seconds
@@ -81,7 +81,7 @@ def explain_statistics(
     tried: Sequence[Tried] = (),
     trials: Sequence[OnlineTrial] = (),
 ) -> str:
-    """What tuning has done for one problem size.
+    """Return what tuning has done for one problem size.
 
     Args:
         sizes: the size, for people.
@@ -141,7 +141,7 @@ def _compared(statistics: Statistics, seconds: float) -> str:
 
 
 def _tried(tried: Sequence[Tried]) -> list[str]:
-    """What was tried, the fastest first."""
+    """Return what was tried, the fastest first."""
     if len(tried) < 2:
         return []
     lines = ["  tried, the fastest first:"]
@@ -152,7 +152,7 @@ def _tried(tried: Sequence[Tried]) -> list[str]:
 
 
 def _trials(trials: Sequence[OnlineTrial]) -> list[str]:
-    """What was tried in this process, in the order of time: the first calls and the last ones."""
+    """Return what was tried in this process, in the order of time: the first calls and the last ones."""
     if len(trials) < 2:
         return []
     shown = list(trials) if len(trials) <= _LISTED else [*trials[: _LISTED // 2], None, *trials[-_LISTED // 2 :]]
@@ -167,7 +167,7 @@ def _trials(trials: Sequence[OnlineTrial]) -> list[str]:
 
 
 def _balance(statistics: Statistics) -> str:
-    """What tuning has cost and saved, in words that need no sign."""
+    """Return what tuning has cost and saved, in words that need no sign."""
     compiling = f" (of it compiling {seconds_text(statistics.compile_seconds)})" if statistics.compile_seconds else ""
     saved = statistics.saved_seconds
     if saved < 0:
@@ -177,7 +177,7 @@ def _balance(statistics: Statistics) -> str:
 
 
 def _repayment(statistics: Statistics) -> str:
-    """When tuning will have paid, where it has not yet."""
+    """Return when tuning will have paid, where it has not yet."""
     if not statistics.repaid_after:
         return ""
     return f"; it will have paid after {statistics.repaid_after} more calls with the best"

@@ -182,7 +182,8 @@ def _failure(builder: ir.IRBuilder, context_address: ir.Value) -> ir.Value:
 
 @intrinsic
 def has_failed(typing_context, context_address):
-    """Whether a call of the library has failed, as all workers see when the work is complete that the call was part of.
+    """Return whether a call of the library has failed, as all workers see when the work is complete that the call was
+    part of.
 
     That is in the context, which workers that come late have as long as they need it, and not where failure is
     reported, which is gone when the kernel has ended.

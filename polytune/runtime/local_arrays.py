@@ -48,7 +48,7 @@ class LocalArrays:
 
     @property
     def kept(self) -> int:
-        """How many bytes wait."""
+        """Return how many bytes wait."""
         with self._lock:
             return sum(block.nbytes for block in self._waiting)
 
@@ -109,7 +109,8 @@ def result_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) ->
 def _placed(block: np.ndarray, shape: tuple[int, ...], dtype: Any, size: int) -> np.ndarray:
     """An array of so many bytes in a block, where a cache line begins."""
     start = -block.ctypes.data % _LINE
-    return block[start : start + size].view(dtype).reshape(shape)
+    array: np.ndarray = block[start : start + size].view(dtype).reshape(shape)
+    return array
 
 
 def _limit() -> int:

@@ -1,4 +1,4 @@
-"""What the machine is like: processor, cores that this process may use, caches, vector width."""
+"""The properties of the machine: processor, cores that this process may use, caches, vector width."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ class OutsideValues:
 
 
 def contents_of(value: Any) -> str:
-    """What an array, a list or a tuple holds, as a text that is the same in every process."""
+    """Return what an array, a list or a tuple holds, as a text that is the same in every process."""
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
     return repr(value)
@@ -98,5 +98,5 @@ def attribute_of(owner: Any, name: str) -> Any:
 
 
 def _differs(found: Any, value: Any) -> bool:
-    """Whether two objects are not one number; 0.0 and -0.0 are two, and so are 1 and 1.0."""
+    """Return whether two objects are not one number; 0.0 and -0.0 are two, and so are 1 and 1.0."""
     return type(found) is not type(value) or not isinstance(value, NUMBERS) or repr(found) != repr(value)

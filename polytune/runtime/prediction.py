@@ -138,19 +138,34 @@ class Prediction:
         version.work(account, *self._parameters, *sizes)
         return account
 
+    def counts(self, configuration: Mapping[str, Any]) -> tuple[float, ...] | None:
+        """What a configuration has to do, by `Kind`; None where that is not known."""
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        account = self._account(version, [configuration[name] for name in version.sizes])
+        seen = self._share_seen(account)
+        return tuple(count / seen for count in account.counts) if seen else None
+
+    def _share_seen(self, account: Account) -> float:
+        """Which part of the work an account has seen, by the arithmetic of the source order: 1 where that is most of
+        it; 0 where there is some, and it has seen none."""
+        if not account.arithmetic and self._arithmetic:
+            return 0.0
+        # Loops over vector registers are no loops over elements, and their operations are counted roughly.
+        is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
+        least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
+        return account.arithmetic / self._arithmetic if account.arithmetic < least else 1.0
+
     def _expected(self, version: Version, sizes: Sequence[int], threads: int) -> float:
         account = self._account(version, sizes)
+        seen = self._share_seen(account)
+        if not seen:
+            return math.inf
         nanoseconds = 0.0
         for region in account.regions:
             time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
             pieces = region.pieces
             time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
             nanoseconds += time + (_TEAM * region.counts[Kind.REGIONS] if threads > 1 else 0.0)
-        # Loops over vector registers are no loops over elements, and their operations are counted roughly.
-        is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
-        least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
-        if 0 < account.arithmetic < least:
-            nanoseconds *= self._arithmetic / account.arithmetic
-        elif not account.arithmetic and self._arithmetic:
-            return math.inf
-        return nanoseconds * 1e-9
+        return nanoseconds / seen * 1e-9

@@ -1,15 +1,15 @@
 """Sums of a team: each worker adds up in a copy of its own, and the copies are added to the elements at the end.
 
-A worker that finds no more tickets in a region adds its copy to the elements, and only then says that its tickets are
+A worker that finds no more tasks in a region adds its copy to the elements, and only then says that its tasks are
 completed, so that whoever waits for them sees the sums.  The elements are divided into *pieces*, as many as the team
 has shares; one worker at a time is in a piece, and each begins with another one, so that they add up side by side::
 
     claimed = 0
-    ticket = claim(state, worker, workers, base, total)
-    while ticket < base + total:
-        ...                                  # the work of ticket - base, in the worker's copy
+    task = claim(state, worker, workers, base, total)
+    while task < base + total:
+        ...                                  # the work of task - base, in the worker's copy
         claimed += 1
-        ticket = claim(state, worker, workers, base, total)
+        task = claim(state, worker, workers, base, total)
     if claimed > 0:
         for turn in range(pieces(workers)):
             piece = enter(state, worker, workers, turn)
@@ -81,8 +81,8 @@ def leave(typing_context, state, piece):
 
 
 @intrinsic
-def complete_all(typing_context, state, tickets):
-    """Say that the work of so many claimed tickets is done, and publish what was written for them."""
+def complete_all(typing_context, state, tasks):
+    """Say that the work of so many claimed tasks is done, and publish what was written for them."""
     require_words(state)
 
     def emit(context, builder, sig, args):

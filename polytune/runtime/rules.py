@@ -32,7 +32,7 @@ Refused = dict[str, dict[Any, str]]
 
 @dataclass(frozen=True)
 class Thresholds:
-    """What the rules compare counts with.
+    """The thresholds that the rules compare counts with.
 
     Attributes:
         rho: the fewest statement instances for which a device may pay.
@@ -52,7 +52,7 @@ PUBLISHED = Thresholds(rho=150e6, alpha=2.0)
 
 @dataclass(frozen=True)
 class Rule:
-    """When values of a nominal parameter are rejected.
+    """A condition on which values of a nominal parameter are rejected.
 
     Attributes:
         name: as in the paper.
@@ -71,7 +71,7 @@ class Rule:
     counts_transfers: bool = True
 
     def reason(self, numbers: Mapping[str, Any]) -> str | None:
-        """Why the rule rejects a call with these numbers; None where it does not."""
+        """Return why the rule rejects a call with these numbers; None where it does not."""
         condition = Constraint(self.rejects)
         if not condition.names <= numbers.keys() or not condition.holds(numbers):
             return None
@@ -124,7 +124,8 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
         if function is None:
             return None
         code = function.__code__
-        return function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
+        count: int | None = function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
+        return count
 
     found: dict[str, float | Fraction] = {}
     for name in ("compute", "memory"):

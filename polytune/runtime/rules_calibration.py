@@ -1,5 +1,7 @@
 """The thresholds of the rules for this machine and a device: measured once, kept in the history, overridable.
 
+What the rules reject with them for the calls of one size is evaluated once, and then known to the tuner.
+
 A device has to be reached first: ``r`` seconds for the way there and back, and ``8 / B`` seconds for each double that
 is moved.  Meanwhile the processor works: at most at ``c`` statement instances a second, the speed of a matrix product,
 and at ``s`` where each instance reads and writes memory.
@@ -13,8 +15,9 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -23,10 +26,13 @@ from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
 from polytune.history.store import Store
 from polytune.runtime.devices.device import Box, Device
-from polytune.runtime.rules import PUBLISHED, Thresholds
+from polytune.runtime.devices.discovery import devices
+from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.rules import PUBLISHED, Refused, Thresholds, counts_of, outer_refusals, refusals
 from polytune.runtime.threads import maximum_threads
+from polytune.tuner import Nominal, Space
 
-__all__ = ["from_measurements", "thresholds_of"]
+__all__ = ["from_measurements", "refused_values", "thresholds_of"]
 
 _RECORD = "device thresholds"
 _VERSION = 1
@@ -144,3 +150,42 @@ def _reach(device: Device) -> tuple[float, float]:
         latency = _shortest(lambda: there_and_back(little))
         both = _shortest(lambda: there_and_back(whole))
     return latency, 2 * host.nbytes / max(both - latency, 1e-9)
+
+
+def refused_values(
+    module: ModuleType,
+    space: Space,
+    parameters: Sequence[int],
+    store: Store,
+    *,
+    resident: bool = False,
+    thresholds: Thresholds | None = None,
+) -> Refused:
+    """By parameter, the values that do not pay for a call, with the reasons.
+
+    Args:
+        module: the generated module, which knows the counts.
+        space: every choice for the call.
+        parameters: the values of the module's parameters.
+        store: keeps the thresholds of this machine.
+        resident: whether arrays are on devices already.
+        thresholds: in place of those of this machine.
+    """
+    version = space["version"]
+    nested = [each.name for each in module.VERSIONS if each.outer and version.accepts(each.name)]
+    used = {
+        value
+        for parameter in space.parameters
+        if isinstance(parameter, Nominal) and parameter.name.startswith("platform_")
+        for value in parameter.values
+    }
+    found = [device for device in devices() if device.identity in used - {CPU}]
+    if not found and not nested:
+        return {}
+    counts = counts_of(module, parameters)
+    refused = outer_refusals(nested, counts)
+    if found:
+        limits = {device.identity: thresholds or thresholds_of(device, store) for device in found}
+        for parameter, values in refusals(space, counts, limits, resident=resident).items():
+            refused[parameter] = {**refused.get(parameter, {}), **values}
+    return refused

@@ -1,4 +1,4 @@
-"""Whether arrays are exactly what they were, in a fraction of a microsecond.
+"""A test that arrays are exactly what they were, in a fraction of a microsecond.
 
 All that the checks of a call look at is in the header of an array: its type, where its elements are, its shape and its
 strides, what its elements are, and its flags (writeable among them).  NumPy's C interface fixes the layout of that
@@ -30,8 +30,8 @@ _FIXED = 6
 
 @njit(cache=keeps_code(__file__))
 def _are_same(record):
-    """Whether all arrays of a record are as it says; its words are an array's address, type, elements, address of the
-    data, flags and rank, its shape and its strides, and all that for each array, after the number of arrays."""
+    """Return whether all arrays of a record are as it says; its words are an array's address, type, elements, address
+    of the data, flags and rank, its shape and its strides, and all that for each array, after the number of arrays."""
     at = 1
     for _ in range(load_acquire(record, 0)):
         array = load_acquire(record, at)
@@ -59,7 +59,7 @@ _COMPARE = Entry(_are_same, 1, returns=True)
 
 
 class ArrayRecord:
-    """What some arrays are like now.
+    """A record of what some arrays are like now.
 
     Args:
         arrays: plain arrays or memory maps; they are not kept alive.
@@ -77,14 +77,14 @@ class ArrayRecord:
         self._address = self._words.ctypes.data
 
     def holds(self) -> bool:
-        """Whether the arrays are what they were.  To be asked while objects with their identities exist, which need
-        not be the same ones."""
+        """Return whether the arrays are what they were.  To be asked while objects with their identities exist, which
+        need not be the same ones."""
         return bool(_COMPARE(self._address))
 
 
 @functools.cache
 def can_compare() -> bool:
-    """Whether headers of arrays are where this file takes them to be."""
+    """Return whether headers of arrays are where this file takes them to be."""
     if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or sys.maxsize < 2**32:
         return False
     whole = np.arange(24.0).reshape(2, 3, 4)

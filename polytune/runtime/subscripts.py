@@ -16,8 +16,8 @@ from polytune.errors import SourceLocation, SubscriptError
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import STATE_LENGTH, attach, integer
 from polytune.runtime.context_memory import ContextMemory
-from polytune.runtime.crew import compile_team, run_team
 from polytune.runtime.entries import entry_of
+from polytune.runtime.helpers import compile_team, run_team
 from polytune.runtime.team import claim, complete, wait
 from polytune.runtime.threads import current_threads
 
@@ -55,7 +55,7 @@ def require_range(
 
 
 def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
-    """Whether a number is out of range, found by NumPy."""
+    """Return whether a number is out of range, found by NumPy."""
     if indexes.ndim == 1:
         blocks = [indexes[start : start + _BLOCK] for start in range(0, len(indexes), _BLOCK)]
     else:
@@ -65,7 +65,7 @@ def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
 
 
 def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
-    """Whether a number is out of range, found by as many threads as calls of this thread have."""
+    """Return whether a number is out of range, found by as many threads as calls of this thread have."""
     found = np.zeros(1, np.int64)
     context = ContextMemory(8 * (_FOUND + 1), (indexes, found))
     words = np.frombuffer(context.memory, np.int64)
@@ -84,41 +84,34 @@ def _address(dtype: str) -> int:
 
 
 @njit(cache=_CACHE, nogil=True)
-def find_outside_int64(context, worker, workers):
-    """A team's work: say whether one of many int64 is out of range."""
-    numbers = attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found")
+def _find_outside(context, worker, workers, numbers):
+    """Say whether one of many numbers is out of range, a block of them as one task."""
     found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
     count, extent = integer(context, _COUNT), integer(context, _EXTENT)
-    tickets = (count + _BLOCK - 1) // _BLOCK
-    ticket = claim(context, worker, workers, 0, tickets)
-    while ticket < tickets:
-        least, greatest = np.int64(0), np.int64(-1)
-        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
+    tasks = (count + _BLOCK - 1) // _BLOCK
+    task = claim(context, worker, workers, 0, tasks)
+    while task < tasks:
+        first = task * _BLOCK
+        least = greatest = numbers[first]
+        for k in range(first + 1, min(first + _BLOCK, count)):
             least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
         if least < -extent or greatest >= extent:
             found[0] = 1
         complete(context)
-        ticket = claim(context, worker, workers, 0, tickets)
-    wait(context, tickets)
+        task = claim(context, worker, workers, 0, tasks)
+    wait(context, tasks)
+
+
+@njit(cache=_CACHE, nogil=True)
+def find_outside_int64(context, worker, workers):
+    """Say, as the work of a team, whether one of many int64 is out of range."""
+    _find_outside(context, worker, workers, attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found"))
 
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int32(context, worker, workers):
-    """A team's work: say whether one of many int32 is out of range."""
-    numbers = attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found")
-    found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
-    count, extent = integer(context, _COUNT), integer(context, _EXTENT)
-    tickets = (count + _BLOCK - 1) // _BLOCK
-    ticket = claim(context, worker, workers, 0, tickets)
-    while ticket < tickets:
-        least, greatest = np.int32(0), np.int32(-1)
-        for k in range(ticket * _BLOCK, min((ticket + 1) * _BLOCK, count)):
-            least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
-        if least < -extent or greatest >= extent:
-            found[0] = 1
-        complete(context)
-        ticket = claim(context, worker, workers, 0, tickets)
-    wait(context, tickets)
+    """Say, as the work of a team, whether one of many int32 is out of range."""
+    _find_outside(context, worker, workers, attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found"))
 
 
 _FINDERS = {"int64": find_outside_int64, "int32": find_outside_int32}

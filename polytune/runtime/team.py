@@ -1,29 +1,29 @@
 """Teams of workers that share out numbered pieces of work, inside compiled code.
 
-Every worker of a team runs the same function, with a number of its own.  The work is cut into *tickets* 0, 1, 2, ...;
-a *region* is a range of tickets whose work may be done at the same time, and a region starts when all tickets of the
+Every worker of a team runs the same function, with a number of its own.  The work is cut into *tasks* 0, 1, 2, ...;
+a *region* is a range of tasks whose work may be done at the same time, and a region starts when all tasks of the
 regions before it are completed::
 
     base = 0
-    total = ...                              # tickets in this region; 1 where the work is serial
-    ticket = claim(state, worker, workers, base, total)
-    while ticket < base + total:
-        ...                                  # the work of ticket - base
+    total = ...                              # tasks in this region; 1 where the work is serial
+    task = claim(state, worker, workers, base, total)
+    while task < base + total:
+        ...                                  # the work of task - base
         complete(state)
-        ticket = claim(state, worker, workers, base, total)
+        task = claim(state, worker, workers, base, total)
     base += total
     wait(state, base)
     ...                                      # the next region
 
-The tickets of a region are divided into *shares*, one for each worker, of tickets that follow one another.  A worker
+The tasks of a region are divided into *shares*, one for each worker, of tasks that follow one another.  A worker
 claims from its own share first, so that in regions of the same extent it works on the same data, which its core still
 has in its cache; from other shares only when nothing is left of its own.
 
 Waiting is for completed work, never for other workers, so a team finishes however many of its workers really run at
-once: the holder of the smallest ticket not yet completed has nothing left to wait for.  A single worker does everything
-itself, and a worker that comes late finds every ticket claimed.
+once: the holder of the smallest task not yet completed has nothing left to wait for.  A single worker does everything
+itself, and a worker that comes late finds every task claimed.
 
-``complete`` releases and ``wait`` acquires: what was written before a ticket was completed is seen after the wait.
+``complete`` releases and ``wait`` acquires: what was written before a task was completed is seen after the wait.
 ``polytune.runtime.private_sums`` has what workers need that add up the same elements.
 """
 
@@ -57,7 +57,7 @@ __all__ = [
 
 _WORD = ir.IntType(64)
 _COMPLETED = 0
-"""Where the number of completed tickets lies in a state, in int64 elements."""
+"""Where the number of completed tasks lies in a state, in int64 elements."""
 
 FAILED = 1
 """Where it lies whether work has failed, so that nothing after it is to be done; not 0 before the work is complete."""
@@ -69,7 +69,7 @@ MOST_SHARES = 64
 """Shares that a state has room for; where there are more workers, some have one in common."""
 
 STATE_LENGTH = _LINE * (1 + MOST_SHARES)
-"""Elements of a team's state: the number of completed tickets, then for each share the ticket after the one that was
+"""Elements of a team's state: the number of completed tasks, then for each share the task after the one that was
 claimed from it last, and half a line further whether a worker is in the piece of the same number."""
 
 _PAUSES_BEFORE_YIELD = 1000
@@ -149,12 +149,12 @@ def require_words(array: types.Type) -> None:
 
 
 def completed_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value) -> ir.Value:
-    """Where the number of completed tickets stands in a state."""
+    """Return where the number of completed tasks stands in a state."""
     return _word_address(context, builder, state_type, state, _WORD(_COMPLETED))
 
 
 def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value, piece: ir.Value) -> ir.Value:
-    """Where it stands in a state whether a worker is in a piece."""
+    """Return where it stands in a state whether a worker is in a piece."""
     line = builder.mul(builder.add(piece, _WORD(1)), _WORD(_LINE))
     return _word_address(context, builder, state_type, state, builder.add(line, _WORD(_LINE // 2)))
 
@@ -252,7 +252,7 @@ def _claim_function(module: ir.Module) -> ir.Function:
     counters = builder.inttoptr(state, _WORD.as_pointer())
     builder.branch(visit)
 
-    # The tickets of a share: first <= ticket < behind.  The first shares are larger by one, so serial work is the
+    # The tasks of a share: first <= task < behind.  The first shares are larger by one, so serial work is the
     # first worker's.
     builder.position_at_end(visit)
     turn, share = builder.phi(_WORD), builder.phi(_WORD)
@@ -265,16 +265,16 @@ def _claim_function(module: ir.Module) -> ir.Function:
 
     # A counter may be left from an earlier region, and then is at most ``base``, or be a later region's already, and
     # then is at least ``base + total``.  It never falls, so an old value that is seen makes the exchange fail at worst.
-    # A ticket is only a number: the order of memory accesses is the business of complete() and wait().
+    # A task is only a number: the order of memory accesses is the business of complete() and wait().
     builder.position_at_end(look)
     seen = builder.load_atomic(address, "monotonic", 8, typ=_WORD)
-    ticket = builder.select(builder.icmp_signed(">", seen, first), seen, first)
-    builder.cbranch(builder.icmp_signed("<", ticket, behind), attempt, next_share)
+    task = builder.select(builder.icmp_signed(">", seen, first), seen, first)
+    builder.cbranch(builder.icmp_signed("<", task, behind), attempt, next_share)
     builder.position_at_end(attempt)
-    exchanged = builder.cmpxchg(address, seen, builder.add(ticket, _WORD(1)), "monotonic", "monotonic")
+    exchanged = builder.cmpxchg(address, seen, builder.add(task, _WORD(1)), "monotonic", "monotonic")
     builder.cbranch(builder.extract_value(exchanged, 1), found, look)
     builder.position_at_end(found)
-    builder.ret(ticket)
+    builder.ret(task)
 
     builder.position_at_end(next_share)
     next_turn, following = builder.add(turn, _WORD(1)), builder.add(share, _WORD(1))
@@ -291,14 +291,14 @@ def _claim_function(module: ir.Module) -> ir.Function:
 
 @intrinsic
 def claim(typing_context, state, worker, workers, base, total):
-    """Claim a ticket (int64) of a region; ``base + total`` if none is left.
+    """Claim a task (int64) of a region; ``base + total`` if none is left.
 
     Args:
         state: the team's.
         worker: the number of the worker, from 0 to ``workers - 1``.
         workers: how many workers there are.
-        base: the region's first ticket.
-        total: how many tickets the region has.
+        base: the region's first task.
+        total: how many tasks the region has.
     """
     require_words(state)
 
@@ -311,7 +311,7 @@ def claim(typing_context, state, worker, workers, base, total):
 
 @intrinsic
 def complete(typing_context, state):
-    """Say that the work of one drawn ticket is done, and publish what it wrote."""
+    """Say that the work of one drawn task is done, and publish what it wrote."""
     require_words(state)
 
     def emit(context, builder, sig, args):
@@ -324,7 +324,7 @@ def complete(typing_context, state):
 
 @intrinsic
 def wait(typing_context, state, target):
-    """Wait until ``target`` tickets are completed, and see what they wrote.
+    """Wait until ``target`` tasks are completed, and see what they wrote.
 
     Spins for some microseconds, then yields the core between looks.
     """

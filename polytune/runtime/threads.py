@@ -1,4 +1,4 @@
-"""How many threads work for a kernel, and what others say about that."""
+"""The number of threads that work for a kernel, and what others say about that."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def maximum_threads() -> int:
     processes = None if said else _first_number(os.environ.get("PYTEST_XDIST_WORKER_COUNT", ""))
     if processes is not None:
         allowed.append(machine().cores // processes)
-    return max(1, min(allowed))
+    return int(max(1, min(allowed)))
 
 
 def _first_number(text: str) -> int | None:
@@ -42,4 +42,4 @@ def current_threads() -> int:
     # Numba starts its own threads when it is asked, which nobody needs who has not set anything.
     if not parallel._is_initialized:
         return maximum_threads()
-    return min(numba.get_num_threads(), maximum_threads())
+    return int(min(numba.get_num_threads(), maximum_threads()))

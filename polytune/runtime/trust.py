@@ -1,4 +1,4 @@
-"""Whether files may be run as one's own: those that nobody else can have written.
+"""A test that files may be run as one's own: those that nobody else can have written.
 
 What is kept on disk between processes is code, and is run.  So a file is read, and a folder used, only where it belongs
 to this process's user, or to root, who can do everything anyway, and where nobody else may write to it, as OpenSSH asks
@@ -14,7 +14,7 @@ import contextlib
 import functools
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 __all__ = ["UntrustedError", "check_folder", "check_folders", "keep_private", "make_folders", "read_trusted"]
@@ -117,7 +117,7 @@ def _opened(path: Path, flags: int, *, may_be_link: bool = False) -> Iterator[in
         os.close(descriptor)
 
 
-def _check(path: Path, descriptor: int, is_kind, kind: str) -> None:
+def _check(path: Path, descriptor: int, is_kind: Callable[[int], bool], kind: str) -> None:
     """Raise unless what was opened is of a kind, and nobody else can have written it."""
     facts = os.fstat(descriptor)
     if not is_kind(facts.st_mode):
@@ -134,7 +134,7 @@ def _check(path: Path, descriptor: int, is_kind, kind: str) -> None:
 
 @functools.cache
 def _is_own_group(group: int) -> bool:
-    """Whether a group is that of this user alone, by the system's lists of users and groups."""
+    """Return whether a group is that of this user alone, by the system's lists of users and groups."""
     import grp
     import pwd
 

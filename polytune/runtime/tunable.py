@@ -1,4 +1,4 @@
-"""What can be done with what the calls of a kernel have taught: tune in one go, freeze, keep in files."""
+"""Uses of what the calls of a kernel have taught: tune in one go, freeze, keep in files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["Case", "TunableKernel"]
 
 
 class Case(NamedTuple):
-    """What calls have in common that are tuned together.
+    """The common key of calls that are tuned together.
 
     Attributes:
         signature: the types of the arguments.
@@ -151,6 +151,6 @@ class TunableKernel(ABC):
         return len(entries)
 
     def trials(self) -> dict[Case, list[OnlineTrial]]:
-        """What calls of this process have tried other than the best known, in the order of time, by what the calls
-        have in common."""
+        """Return what calls of this process have tried other than the best known, in the order of time, by what the
+        calls have in common."""
         return {case: tuner.trials() for case, tuner in self.tuners.items()}

@@ -1,4 +1,4 @@
-"""Whether calls of kernels are tuned: for a block, for a process, for a kernel."""
+"""The mode that says whether calls of kernels are tuned: for a block, for a process, for a kernel."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def tuning(mode: str) -> Iterator[None]:
 
 
 def current_mode() -> str:
-    """Whether calls of this thread are tuned.
+    """Return whether calls of this thread are tuned.
 
     Raises:
         PolytuneError: ``POLYTUNE_TUNING``, which is read once, is none of the modes.

@@ -20,7 +20,7 @@ _SECONDS_BETWEEN_LINES = 0.1
 
 @dataclass(frozen=True)
 class Tuned:
-    """What tuning has found.
+    """The result of tuning.
 
     Attributes:
         configuration: the best one.

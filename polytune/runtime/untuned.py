@@ -14,7 +14,7 @@ __all__ = ["best_known", "run_first"]
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:
-    """What to run by all that is known, the best first.
+    """Return what to run by all that is known, the best first.
 
     Args:
         tuner: what knows.

@@ -25,16 +25,16 @@ __all__ = [
     "Mask",
     "Vector",
     "between",
-    "chosen",
     "lane_sum",
     "load",
-    "load_some",
-    "past",
+    "load_masked",
+    "misalignment",
     "prefetch",
+    "select",
     "shifted",
-    "spread",
+    "splat",
     "store",
-    "store_some",
+    "store_masked",
 ]
 
 _BIT = ir.IntType(1)
@@ -134,7 +134,7 @@ def load(typing_context, view, lanes, index):
 
 
 @intrinsic(prefer_literal=True)
-def load_some(typing_context, view, lanes, index, mask):
+def load_masked(typing_context, view, lanes, index, mask):
     """Those lanes that a mask chooses, and zeros elsewhere; see ``load``."""
     vector = vector_of(view, lanes)
     check_mask(mask, vector.lanes)
@@ -154,8 +154,8 @@ def load_some(typing_context, view, lanes, index, mask):
 
 
 @intrinsic(prefer_literal=True)
-def past(typing_context, view, lanes, index):
-    """How many elements an element lies past the last multiple, in memory, of the size of a vector.
+def misalignment(typing_context, view, lanes, index):
+    """Return how many elements an element lies past the last multiple, in memory, of the size of a vector.
 
     A vector that begins so many elements before it touches one line of a cache, where vectors are no longer than
     that and elements lie at multiples of their own size.
@@ -224,7 +224,7 @@ def store(typing_context, view, index, value):
 
 
 @intrinsic
-def store_some(typing_context, view, index, value, mask):
+def store_masked(typing_context, view, index, value, mask):
     """Store those lanes that a mask chooses; see ``store``."""
     check_store(view, value)
     check_mask(mask, value.lanes)
@@ -242,7 +242,7 @@ def store_some(typing_context, view, index, value, mask):
     return types.void(view, index, value, mask), emit
 
 
-def _spread(builder: ir.IRBuilder, value: ir.Value, storage: ir.VectorType) -> ir.Value:
+def _splat(builder: ir.IRBuilder, value: ir.Value, storage: ir.VectorType) -> ir.Value:
     undefined = ir.Constant(storage, ir.Undefined)
     first = builder.insert_element(undefined, value, ir.IntType(32)(0))
     places = ir.Constant(ir.VectorType(ir.IntType(32), storage.count), None)
@@ -250,16 +250,16 @@ def _spread(builder: ir.IRBuilder, value: ir.Value, storage: ir.VectorType) -> i
 
 
 @intrinsic(prefer_literal=True)
-def spread(typing_context, value, lanes):
+def splat(typing_context, value, lanes):
     """A vector with one number in all of a literal number of lanes."""
     dtype = types.unliteral(value)
     if dtype not in _SCALARS or not isinstance(lanes, types.IntegerLiteral):
-        raise TypingError(f"cannot spread {value} over {lanes} lanes")
+        raise TypingError(f"cannot splat {value} to {lanes} lanes")
     vector = Vector(dtype, lanes.literal_value)
 
     def emit(context, builder, sig, args):
         scalar = context.cast(builder, args[0], sig.args[0], vector.dtype)
-        return _spread(builder, scalar, storage_of(vector))
+        return _splat(builder, scalar, storage_of(vector))
 
     return vector(value, lanes), emit
 
@@ -278,14 +278,14 @@ def between(typing_context, first, last, lanes):
         bounds = [context.cast(builder, args[k], sig.args[k], types.int64) for k in range(2)]
         storage = ir.VectorType(ir.IntType(64), count)
         numbers = ir.Constant(storage, list(range(count)))
-        low, high = (_spread(builder, bound, storage) for bound in bounds)
+        low, high = (_splat(builder, bound, storage) for bound in bounds)
         return builder.and_(builder.icmp_signed(">=", numbers, low), builder.icmp_signed("<", numbers, high))
 
     return Mask(count)(first, last, lanes), emit
 
 
 @intrinsic
-def chosen(typing_context, mask, value, otherwise):
+def select(typing_context, mask, value, otherwise):
     """The lanes of one vector where a mask says so, and of another elsewhere."""
     if not isinstance(value, Vector) or value != otherwise or mask != Mask(value.lanes):
         raise TypingError(f"cannot choose from {value} and {otherwise} by {mask}")

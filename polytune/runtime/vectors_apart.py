@@ -19,7 +19,7 @@ from numba.extending import intrinsic
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.vectors import Vector, check_mask, check_store, storage_of, vector_of
 
-__all__ = ["NEAR", "load_apart", "load_apart_some", "store_apart", "store_apart_some"]
+__all__ = ["NEAR", "load_apart", "load_apart_masked", "store_apart", "store_apart_masked"]
 
 NEAR = 4
 """Up to how many elements apart lanes along the contiguous axis are loaded and stored in whole vectors."""
@@ -54,7 +54,7 @@ class _Wide:
         self.suffix = f"v{self.width}{kind}{vector.dtype.bitwidth}.p0"
 
     def place(self, lane: int) -> int:
-        """Where in the wide vector a lane is."""
+        """Return where in the wide vector a lane is."""
         return (self.lanes - 1 - lane if self.backwards else lane) * self.step
 
     def address(self, first: ir.Value) -> ir.Value:
@@ -92,8 +92,8 @@ class _Wide:
         annotate(self.builder.module, stored, self.view)
 
 
-def _addresses(context, builder, view: View, value, first, place: tuple[int, int], lanes: int) -> list[ir.Value]:
-    """Where lanes far apart lie; at those that a mask leaves out there need be no element."""
+def _addresses(context, builder, view: View, value, first, place: tuple[int, ...], lanes: int) -> list[ir.Value]:
+    """Return where lanes far apart lie; at those that a mask leaves out there need be no element."""
     axis, step = place
     if axis in view.dynamic_axes:
         source = context.make_helper(builder, view, value=value)
@@ -168,7 +168,7 @@ def load_apart(typing_context, view, lanes, index, axis, step):
 
 
 @intrinsic(prefer_literal=True)
-def load_apart_some(typing_context, view, lanes, index, axis, step, mask):
+def load_apart_masked(typing_context, view, lanes, index, axis, step, mask):
     """Those lanes that a mask chooses, and zeros elsewhere; see ``load_apart``."""
     vector, emit = _loader(view, lanes, axis, step)
     check_mask(mask, vector.lanes)
@@ -200,7 +200,7 @@ def store_apart(typing_context, view, index, axis, step, value):
 
 
 @intrinsic(prefer_literal=True)
-def store_apart_some(typing_context, view, index, axis, step, value, mask):
+def store_apart_masked(typing_context, view, index, axis, step, value, mask):
     """Store those lanes that a mask chooses; see ``store_apart``."""
     emit = _storer(view, value, axis, step)
     check_mask(mask, value.lanes)

@@ -1,4 +1,4 @@
-"""What a generated module says of each of its versions."""
+"""The description, in a generated module, of each of its versions."""
 
 from __future__ import annotations
 

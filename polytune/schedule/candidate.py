@@ -1,23 +1,62 @@
-"""Orders, and the schedules found for them that code may be generated from."""
+"""Orders, the schedules found for them that code may be generated from, and how plans are made of these."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Generic, TypeVar
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.recipe import RecipePart
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlanOptions:
+    """The goals of a planner; an order says where it begins, and each transform of a plan changes it.
+
+    Attributes:
+        team: share work out at all; the whole is one piece of serial work else.
+        wavefront: make a permutable band of two members or more, none of them coincident, a wavefront.
+        interchange: put the member innermost within a tile along which arrays are contiguous.
+        accumulate: put that member innermost, where there is one, along which everything updates the same elements.
+        interleave: advance the points of a tile together: sink its coincident members below the loops inside them, so
+            that a chain of dependent operations in an inner loop becomes many independent ones side by side.
+        expand: give the points of a tile each their own copy of an array where that lets loops over them go inside the
+            loops that use it.
+        sums: let workers add up in copies of their own where that lets them share out the rows of a sweep.
+        early: begin each row of a tile of a wavefront with the updates that wait for nothing in it.
+        look_inside: find out which innermost loops of regions carry no dependence.
+    """
+
+    team: bool = True
+    wavefront: bool = True
+    interchange: bool = True
+    accumulate: bool = False
+    interleave: bool = False
+    expand: bool = False
+    sums: bool = False
+    early: bool = False
+    look_inside: bool = False
+
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Attempted(Generic[Result]):
+    """The results that a phase could make, and the names of what it left out because isl gave up."""
+
+    made: tuple[Result, ...]
+    given_up: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Origin:
-    """How the instances of a rewritten kernel stand for those of the one that it was made of.
+    """The correspondence of the instances of a rewritten kernel and those of the one that it was made of.
 
     Attributes:
         source: the kernel as it was.
@@ -52,7 +91,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Need:
-    """What a kernel must have for an order or a transform to be tried.
+    """A property that a kernel must have for an order or a transform to be tried.
 
     Attributes:
         what: the end of a sentence that begins with "It needs".
@@ -71,7 +110,7 @@ REASSOCIATION = Need("sums that may be reassociated", lambda dependences: not de
 
 @dataclass(frozen=True)
 class Known:
-    """What is known of a kernel when an order is looked for.
+    """The knowledge of a kernel when an order is looked for.
 
     Attributes:
         dependences: the kernel's.

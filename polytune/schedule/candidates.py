@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 
 
 def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> Attempted[Candidate]:
@@ -32,7 +31,7 @@ def candidate_schedules(dependences: Dependences, orders: Sequence[Order]) -> At
 
 
 def _with(candidate: Candidate, known: Known) -> Known:
-    """What is known with one more candidate, if it is another one."""
+    """Return what is known with one more candidate, if it is another one."""
     if not known.found or candidate.order.may_repeat:
         return known.with_found(*known.found, candidate)
     source, *others = known.found

@@ -48,7 +48,7 @@ def group_sweeps(schedule: isl.Schedule, dependences: Dependences, fuse: Fuse) -
 
 
 def number_of_parts(schedule: isl.Schedule) -> int:
-    """How many children the outermost sequence of a schedule has; 1 where there is no sequence."""
+    """Return how many children the outermost sequence of a schedule has; 1 where there is no sequence."""
     node = schedule.get_root().child(0)
     return node.n_children() if node.get_type() in (isl.schedule_node_type.sequence, isl.schedule_node_type.set) else 1
 
@@ -76,7 +76,7 @@ def swept(instances: isl.UnionSet, scop: Scop) -> set[str]:
 
 
 def is_parallel(schedule: isl.Schedule, dependences: Dependences) -> bool:
-    """Whether a schedule is one permutable band with a coincident member, for all instances."""
+    """Return whether a schedule is one permutable band with a coincident member, for all instances."""
     node = schedule.get_root().child(0)
     if node.get_type() != isl.schedule_node_type.band:
         return False

@@ -9,9 +9,8 @@ from typing import Any
 from polytune.frontend.expression import Assign, Iterator, walk
 from polytune.frontend.scop import Scop, Statement
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.orders.source import SOURCE
-from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.recipe import RecipePart
 from polytune.schedule.regions import Plan, Region, RegionKind
 from polytune.schedule.tiles.early_updates import updates_inside
@@ -36,7 +35,7 @@ class PlanTransform(RecipePart):
 
 
 def options_of(candidate: Candidate, transforms: Sequence[PlanTransform]) -> PlanOptions:
-    """How a candidate's plan is made with some transforms."""
+    """Return how a candidate's plan is made with some transforms."""
     options = candidate.order.options
     for transform in transforms:
         options = transform.change(options)
@@ -52,7 +51,7 @@ def _is_source(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 
 def _is_scheduled(candidate: Candidate) -> bool:
-    """Whether a candidate is not the source order, nor one for sums of the workers' own."""
+    """Return whether a candidate is not the source order, nor one for sums of the workers' own."""
     return candidate.order != SOURCE and not candidate.order.options.sums
 
 
@@ -62,7 +61,7 @@ def _source_of(candidate: Candidate) -> Scop:
 
 
 def accumulates(statement: Statement) -> bool:
-    """Whether several instances of a statement update one element: only then can anything stay in registers."""
+    """Return whether several instances of a statement update one element: only then can anything stay in registers."""
     return any(
         isinstance(operation, Assign)
         and operation.target in walk(operation.value)
@@ -94,7 +93,7 @@ def _has_updates_inside(candidate: Candidate, plans: Sequence[Plan]) -> bool:
 
 
 def has_updates_inside(region: Region, scop: Scop) -> bool:
-    """Whether points of a wavefront have a loop inside that updates elements."""
+    """Return whether points of a wavefront have a loop inside that updates elements."""
     names = {part.get_tuple_name() for part in sets_of(region.domain)}
     return region.kind is RegionKind.WAVEFRONT and updates_inside(scop, names, region.depth) is not None
 

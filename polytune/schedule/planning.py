@@ -11,16 +11,13 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
-from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained
+from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.analysis.independence import independent_inside
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.candidate import Candidate
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.plan_transform import PlanTransform, options_of
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind, SerialLoop
-from polytune.schedule.tiles.abreast import iterations_abreast
 from polytune.schedule.tiles.distribution import distribute_innermost
 from polytune.schedule.tiles.early_updates import early_updates
 from polytune.schedule.tiles.expansion import expand_points
@@ -32,6 +29,7 @@ from polytune.schedule.tiles.interchange import (
     select_members,
 )
 from polytune.schedule.tiles.row_sweeps import RowSweep, distribute_rows, row_sweep_of
+from polytune.schedule.tiles.unrolling import unrollable
 from polytune.schedule.tree import below_mark, has_band, in_one_loop, separate_innermost, statements_of
 from polytune.schedule.unions import sets_of, union_of
 
@@ -63,7 +61,7 @@ def plan_parallel(
     the order of what is inside is legal.
 
     A band with coincident members becomes a parallel region.  A permutable band of two members or more without any
-    becomes a wavefront region if asked to: tickets, that is tile coordinates (t0, t1, ...) of the members shared out,
+    becomes a wavefront region if asked to: tasks, that is tile coordinates (t0, t1, ...) of the members shared out,
     are independent if they have equal sums, since all distances are non-negative in each of them.  Otherwise the
     band's first member becomes a loop that all workers run in step, and the search goes on inside it.
 
@@ -243,9 +241,9 @@ class _Planner:
 
     def with_points_apart(self, region: Region, node: isl.ScheduleNode, members: int) -> Region:
         """A wavefront with what is known of points that need not wait for one another in its tiles, of so many
-        members: iterations that may be abreast, or updates that may come early."""
+        members: iterations that may be unrolled, or updates that may come early."""
         if node.band_n_member() < members:
-            return replace(region, abreast=iterations_abreast(node, self.candidate.dependences))
+            return replace(region, unrolling=unrollable(node, self.candidate.dependences))
         if self.options.early and self.relaxed is not None:
             updates = early_updates(node, self.candidate.schedule, self.relaxed, _depth(node.root()))
             if updates is not None:
@@ -287,15 +285,15 @@ class _Planner:
         return node
 
     def may_interleave(self, node: isl.ScheduleNode, private: frozenset[str]) -> bool:
-        """Whether that pays and is possible: all innermost loops carry dependences, and the points of a tile have no
-        variables of their own, of which each would then need a copy."""
+        """Return whether that pays and is possible: all innermost loops carry dependences, and the points of a tile
+        have no variables of their own, of which each would then need a copy."""
         if not has_band(node.child(0)) or not _carries_everywhere(node.child(0), self.candidate.dependences):
             return False
         accessed = node.get_domain().apply(_all_accesses(self.scop))
         return not private & {part.get_tuple_name() for part in sets_of(accessed)}
 
     def has_parallel_band(self, node: isl.ScheduleNode) -> bool:
-        """Whether anything in a subtree can be shared out."""
+        """Return whether anything in a subtree can be shared out."""
         if self.is_serial(node):
             return False
         if node.get_type() == isl.schedule_node_type.band:
@@ -311,7 +309,7 @@ class _Planner:
         return any(self.has_parallel_band(node.child(position)) for position in range(node.n_children()))
 
     def is_serial(self, node: isl.ScheduleNode) -> bool:
-        """Whether a subtree has none but statements that are too little work to be shared out."""
+        """Return whether a subtree has none but statements that are too little work to be shared out."""
         return bool(self.candidate.serial) and self.candidate.serial.issuperset(statements_of(node))
 
     def contained_in(self, node: isl.ScheduleNode) -> frozenset[str]:
@@ -322,7 +320,7 @@ class _Planner:
         return self.mark(node, self.region(node, RegionKind.SERIAL, private=contained, local=contained))
 
     def region(self, node: isl.ScheduleNode, kind: RegionKind, **about: Any) -> Region:
-        """What is known of the region of a node, beside what is told of it; not yet one of the plan's."""
+        """Return what is known of the region of a node, beside what is told of it; not yet one of the plan's."""
         prefix = node.get_prefix_schedule_multi_union_pw_aff() if node.get_schedule_depth() else None
         inside = independent_inside(node, self.candidate.dependences) if self.options.look_inside else frozenset()
         return Region(
@@ -354,7 +352,7 @@ def _all_accesses(scop: Scop) -> isl.UnionMap:
 
 
 def _carries_everywhere(node: isl.ScheduleNode, dependences: Dependences) -> bool:
-    """Whether the last member of every innermost band carries a dependence."""
+    """Return whether the last member of every innermost band carries a dependence."""
     if node.get_type() == isl.schedule_node_type.band and not has_band(node.child(0)):
         return not analyse_band(node, dependences).coincident[-1]
     return all(_carries_everywhere(node.child(position), dependences) for position in range(node.n_children()))

@@ -71,14 +71,14 @@ def summed_by(statement: Statement) -> str | None:
 
 
 def is_scattered(statement: Statement) -> bool:
-    """Whether what a statement adds to depends on data: it may be any element of an array."""
+    """Return whether what a statement adds to depends on data: it may be any element of an array."""
     own = statement.reduction
     writes = (access for access in statement.accesses if own is not None and access.reference == own.write)
     return any(write.certain and write.kind is AccessKind.MAY_WRITE for write in writes)
 
 
 def _is_interval(array: str, touching: list[Statement], node: isl.ScheduleNode, scop: Scop) -> bool:
-    """Whether every execution of a node updates all elements between the first and the last that it updates."""
+    """Return whether every execution of a node updates all elements between the first and the last that it updates."""
     writes = joined((isl.UnionMap.from_map(a.relation) for s in touching for a in s.accesses if a.is_write), scop)
     # { P[o] -> y[a] }, with one execution P[] where no loops are around.
     executions = node.get_prefix_schedule_union_map().intersect_domain(node.get_domain())
@@ -91,7 +91,7 @@ def _is_interval(array: str, touching: list[Statement], node: isl.ScheduleNode, 
 
 
 def analyse_with_sums(node: isl.ScheduleNode, dependences: Dependences) -> tuple[BandAnalysis, frozenset[str]]:
-    """What a band node may do if workers add up in copies, and of which arrays they may have such copies."""
+    """Return what a band node may do if workers add up in copies, and of which arrays they may have such copies."""
     arrays = summable(node, dependences)
     return analyse_band(node, dependences, without=_updates(arrays, dependences)), arrays
 

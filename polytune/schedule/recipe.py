@@ -70,7 +70,7 @@ class Recipe:
 
     @property
     def of_plan(self) -> Recipe:
-        """What the plan was made by: the recipe without its transforms of the loop IR."""
+        """Return what the plan was made by: the recipe without its transforms of the loop IR."""
         return Recipe(self.order, tuple(part for part in self.transforms if not part.is_of_loops))
 
     @property
@@ -80,7 +80,7 @@ class Recipe:
 
     @property
     def is_whole(self) -> bool:
-        """Whether there are versions of it, not only of what follows from it."""
+        """Return whether there are versions of it, not only of what follows from it."""
         return self.parts[-1].is_whole
 
     @property
@@ -90,12 +90,12 @@ class Recipe:
 
     @property
     def along_rows(self) -> bool:
-        """Whether arrays lie as they are walked."""
+        """Return whether arrays lie as they are walked."""
         return any(part.along_rows for part in self.parts)
 
     @property
     def starts_seldom(self) -> bool:
-        """Whether regions inside serial loops are started once for many iterations of those."""
+        """Return whether regions inside serial loops are started once for many iterations of those."""
         return any(part.starts_seldom for part in self.parts)
 
     @property
@@ -104,7 +104,7 @@ class Recipe:
         return Recipe(self.order, self.transforms[:-1])
 
     def has(self, *parts: RecipePart) -> bool:
-        """Whether any of some parts is in it."""
+        """Return whether any of some parts is in it."""
         return any(part in self.parts for part in parts)
 
     def then(self, *transforms: RecipePart) -> Recipe:

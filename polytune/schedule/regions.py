@@ -2,41 +2,64 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from enum import Enum
+from dataclasses import dataclass, fields
+from enum import StrEnum
+from typing import Any
 
 import islpy as isl
 
-from polytune.schedule.analysis.bands import Obstacle
+from polytune.schedule.analysis.bands import BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.recipe import Recipe
-from polytune.schedule.tiles.abreast import Abreast
 from polytune.schedule.tiles.early_updates import EarlyUpdates
 from polytune.schedule.tiles.expansion import Expansion
+from polytune.schedule.tiles.unrolling import Unrolling
 from polytune.schedule.unions import sets_of
 
 MARK = "region"
 
 
-class RegionKind(Enum):
-    """How the tiles of a region are shared out: all at once, along anti-diagonals, or one piece of serial work."""
+class RegionKind(StrEnum):
+    """The way to share out a region's tiles: all at once, along anti-diagonals, or none, one piece of serial work."""
 
     PARALLEL = "parallel"
     WAVEFRONT = "wavefront"
     SERIAL = "serial"
 
 
-@dataclass(frozen=True)
-class Region:
-    """One region.
+@dataclass(frozen=True, kw_only=True)
+class RegionTraits:
+    """The traits that a region of a plan and its code have in common.
 
     Attributes:
-        index: its number, also that of its mark in the schedule tree.
+        index: the region's number in its plan, also that of its mark in the schedule tree.
+        kind: how its tiles are shared out.
+        shared: how many leading members of its band are shared out (1 or more coincident ones; for a wavefront all but
+            the last one, and 2 at least).
+        expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
+        resident: arrays of one dimension or more that are not private, and of which no live range leaves a point of
+            the band: what a point writes to them nothing else needs.
+    """
+
+    index: int
+    kind: RegionKind
+    shared: int = 0
+    expansion: Expansion | None = None
+    resident: frozenset[str] = frozenset()
+
+    def traits(self) -> dict[str, Any]:
+        """Return the traits by name, for another object that has them."""
+        return {field.name: getattr(self, field.name) for field in fields(RegionTraits)}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Region(RegionTraits):
+    """One region of a plan.
+
+    Attributes:
         domain: the statement instances it executes, over all its executions.
         prefix: ``S[i] -> outer time``, the serial loops around it; None where there are none.
         band: the partial schedule that is tiled, the members that are shared out first; None for serial work.
-        shared: how many leading members of ``band`` are shared out (1 or more coincident ones; for a wavefront all but
-            the last one, and 2 at least).
         private: arrays of which each worker has a copy here.
         local: those that may be variables of one tile's code, since no live range leaves a point of the band.
         contiguous: the member of ``band`` along which arrays are contiguous, the innermost one within a tile but for
@@ -44,49 +67,41 @@ class Region:
         accumulated: the member of ``band`` that is innermost within a tile because everything updates the same elements
             along it; None where there is no such one.
         independent: the depths of innermost loops inside the band that carry no dependence, where they were looked for.
-        expansion: the arrays of which the points of a tile each have their own copy; None where there are none.
         sums: the arrays of which each worker has a copy to add up in, which is added to the array at the end.
         nested: how many loops in a row, from that over the first member of ``band`` on, are one permutable band
             wherever there are so many; 0 where they are those over the members of ``band``.
-        resident: arrays of one dimension or more that are not ``private``, and of which no live range leaves a point of
-            the band: what a point writes to them nothing else needs.
         early: the updates that come first in each row of a tile, though not yet in the plan's schedule; None where
             there are none.
-        abreast: the iterations of the loop around each statement's own loops that may run statement by statement; None
-            where there are none.
+        unrolling: the iterations of the loop around each statement's own loops that may run statement by statement;
+            None where there are none.
     """
 
-    index: int
-    kind: RegionKind
     domain: isl.UnionSet
     prefix: isl.MultiUnionPwAff | None
     band: isl.MultiUnionPwAff | None = None
-    shared: int = 0
     private: frozenset[str] = frozenset()
     local: frozenset[str] = frozenset()
     contiguous: int | None = None
     accumulated: int | None = None
     independent: frozenset[int] = frozenset()
-    expansion: Expansion | None = None
     sums: frozenset[str] = frozenset()
     nested: int = 0
-    resident: frozenset[str] = frozenset()
     early: EarlyUpdates | None = None
-    abreast: Abreast | None = None
+    unrolling: Unrolling | None = None
 
     @property
     def outer_depth(self) -> int:
-        """How many serial loops are around it."""
+        """Return how many serial loops are around it."""
         return 0 if self.prefix is None else self.prefix.dim(isl.dim_type.set)
 
     @property
     def depth(self) -> int:
-        """How many members are tiled."""
+        """Return how many members are tiled."""
         return 0 if self.band is None else self.band.dim(isl.dim_type.set)
 
     @property
     def statement_depth(self) -> int:
-        """How many loops of the source are around its innermost statement."""
+        """Return how many loops of the source are around its innermost statement."""
         return max((part.dim(isl.dim_type.set) for part in sets_of(self.domain)), default=0)
 
 
@@ -95,7 +110,7 @@ class SerialLoop:
     """A loop that all workers run in step, with what keeps it from being parallel."""
 
     statements: tuple[str, ...]
-    obstacles: tuple[Obstacle, ...]
+    obstacles: tuple[BandObstacle, ...]
 
 
 @dataclass(frozen=True)
@@ -122,22 +137,22 @@ class Plan:
 
     @property
     def expands(self) -> bool:
-        """Whether the points of some region's tiles each have their own copy of an array."""
+        """Return whether the points of some region's tiles each have their own copy of an array."""
         return any(region.expansion is not None for region in self.regions)
 
     @property
     def sums(self) -> bool:
-        """Whether workers have copies to add up in."""
+        """Return whether workers have copies to add up in."""
         return any(region.sums for region in self.regions)
 
     @property
     def begins_early(self) -> bool:
-        """Whether some updates come first in each row of some region's tiles."""
+        """Return whether some updates come first in each row of some region's tiles."""
         return any(region.early is not None for region in self.regions)
 
     @property
     def team(self) -> bool:
-        """Whether there is anything to share out."""
+        """Return whether there is anything to share out."""
         return any(region.kind is not RegionKind.SERIAL for region in self.regions)
 
     @property

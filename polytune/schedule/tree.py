@@ -30,7 +30,7 @@ def in_one_loop(node: isl.ScheduleNode) -> isl.ScheduleNode:
 
 
 def has_band(node: isl.ScheduleNode) -> bool:
-    """Whether a node is a band or has one below."""
+    """Return whether a node is a band or has one below."""
     if node.get_type() == isl.schedule_node_type.band:
         return True
     return any(has_band(node.child(position)) for position in range(node.n_children()))

@@ -1,4 +1,4 @@
-"""Whether trying on can still pay."""
+"""The test whether trying on can still pay."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Amortisation:
     resume: int = 0
 
     def allows(self, calls: int) -> bool:
-        """Whether a trial may pay after so many calls."""
+        """Return whether a trial may pay after so many calls."""
         return calls >= self.resume
 
     def note(self, lost: float, best: float, calls: int) -> None:
@@ -56,7 +56,7 @@ class Amortisation:
 
 
 def calls_until_repaid(saved: float, default: float | None, best: float | None) -> int | None:
-    """How many more calls with the best configuration make tuning pay.
+    """Return how many more calls with the best configuration make tuning pay.
 
     Args:
         saved: the seconds that tuning has saved so far on balance; negative while it has cost more.

@@ -1,4 +1,4 @@
-"""How much of an application's time tuning may take."""
+"""The share of an application's time that tuning may take."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def seconds_text(seconds: float) -> str:
 
 @dataclass(frozen=True)
 class Budget:
-    """When an online tuner may try something new.
+    """The conditions on which an online tuner may try something new.
 
     The *loss* of a call is the time by which it took longer than the best configuration known would have, plus the
     time that it waited for compilers.  The first `trials` measurements are free; after them, something new is tried
@@ -141,12 +141,12 @@ class Budget:
         return cls.promise(amount / 100) if unit == "%" else cls.of_seconds(amount * _UNITS[unit])
 
     def bears(self, loss: float, account: Ledger) -> bool:
-        """Whether all calls would be behind the default by no more than the excess, after one more that loses so many
-        seconds."""
+        """Return whether all calls would be behind the default by no more than the excess, after one more that loses so
+        many seconds."""
         return math.isinf(self.excess) or account.ahead_seconds - loss >= -self.excess * account.default_seconds
 
     def objection(self, account: Ledger, expected: float = 0.0, trials: int = 1, wait: float = 0.0) -> str | None:
-        """Why something may not be tried now, for people; None where it may.
+        """Return why something may not be tried now, for people; None where it may.
 
         Args:
             account: what tuning has cost and saved so far.
@@ -186,7 +186,7 @@ class Budget:
         return f"what is tried next may lose {seconds_text(expected)}, and {left} are left of {budget}"
 
     def objection_to_wait(self, account: Ledger, wait: float) -> str | None:
-        """Why no call may wait for the compiler now, for people; None where it may, or need not.
+        """Return why no call may wait for the compiler now, for people; None where it may, or need not.
 
         Args:
             account: what tuning has cost and saved so far.
@@ -200,7 +200,7 @@ class Budget:
         return f"to compile what is tried next may take {seconds_text(wait)}, more than calls have taken beyond that"
 
     def objection_to_disturbance(self, account: Ledger, expected: float) -> str | None:
-        """Why nothing may be compiled beside the program now, for people; None where it may.
+        """Return why nothing may be compiled beside the program now, for people; None where it may.
 
         Args:
             account: what tuning has cost and saved so far.

@@ -1,4 +1,4 @@
-"""Which configuration a call of an online tuner runs."""
+"""The choice of the configuration that a call of an online tuner runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Choosing"]
 
-_REST = 16  # calls after which it is asked again whether something may be tried
+# After how many calls it is asked again whether something may be tried: so many seconds, but
+_REST_SECONDS = 1e-3
+_REST, _LONGEST_REST = 16, 1000
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 
 
@@ -29,7 +31,7 @@ class Choosing(OnlineState):
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
         elif best is not None and self._objection() is not None:
-            return self._rest(best[0])
+            return self._rest(best)
         elif best is not None and self._is_to_show_the_slowdown():
             return self._pause(best[0])
         configuration = self._proposal(is_ready)
@@ -42,10 +44,15 @@ class Choosing(OnlineState):
             objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
             if objection is not None and (configuration != best[0] or search.is_racing):
                 self._refused_for_now = objection
-                return self._rest(best[0])
-            if configuration == best[0] and (search.is_racing or (search.postponed and not search.is_asking)):
-                return configuration  # its turn in a race, or nothing else may be tried for now
-            if self._must_wait(configuration, is_ready) or self._is_to_show_the_slowdown():
+                return self._rest(best)
+            if configuration == best[0] and search.is_racing:
+                return configuration  # its turn
+            if configuration == best[0] and search.postponed and not search.is_asking:
+                self._rest_for(best)  # nothing else may be tried for now
+                return configuration
+            if self._must_wait(configuration, is_ready):
+                return self._rest(best)
+            if self._is_to_show_the_slowdown():
                 return self._pause(best[0])
         self._refused_for_now = ""
         self._trial, self._choices_since_trial = configuration, 0
@@ -54,7 +61,8 @@ class Choosing(OnlineState):
     def _opening_call(
         self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
     ) -> Configuration | None:
-        """What is run while the first choice is compiled beside the program; None where nothing is waited for."""
+        """Return what is run while the first choice is compiled beside the program; None where nothing is waited
+        for."""
         best = self._search.best
         first = best[0] if best is not None else self._search.ask()
         if is_ready is None or first == opening or is_ready(first):
@@ -64,19 +72,24 @@ class Choosing(OnlineState):
         return opening
 
     def _is_to_show_the_slowdown(self) -> bool:
-        """Whether the best configuration is run, as something slows calls down, and nobody knows by how much: every
-        other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
+        """Return whether the best configuration is run, as something slows calls down, and nobody knows by how much:
+        every other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
         disturbance = self._disturbance
         return disturbance.is_on and (
             self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
         )
 
-    def _rest(self, best: Configuration) -> Configuration:
-        """Run the best in the next calls, too: what may not be tried now may not be tried right after it either, and to
-        ask again takes longer than a short call."""
+    def _rest(self, best: tuple[Configuration, float]) -> Configuration:
+        """Run the best in the next calls, too."""
+        self._rest_for(best)
+        return self._pause(best[0])
+
+    def _rest_for(self, best: tuple[Configuration, float]) -> None:
+        """Ask again only after some calls: what may not be tried now may not be tried right after it either, and to ask
+        takes longer than a short call."""
         if not self._disturbance.is_on:
-            self._resting, self._calls_of_rest = best, _REST
-        return self._pause(best)
+            calls = _REST_SECONDS / best[1] if best[1] > 0 else _LONGEST_REST
+            self._resting, self._calls_of_rest = best[0], int(min(max(_REST, calls), _LONGEST_REST))
 
     def _pause(self, best: Configuration) -> Configuration:
         """Run the best, whatever was asked for."""
@@ -84,8 +97,9 @@ class Choosing(OnlineState):
         return best
 
     def _proposal(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        """What the search asks for next, without what would be too dear if it were as slow as it may be, and without
-        what has to be compiled first: that is set aside until it is ready, and what is ready is tried meanwhile."""
+        """Return what the search asks for next, without what would be too dear if it were as slow as it may be, and
+        without what has to be compiled first: that is set aside until it is ready, and what is ready is tried
+        meanwhile."""
         search = self._search
         held = None if search.is_racing else self._next_of_postponed()
         if held is not None and not self._is_too_dear(held) and not self._must_wait(held, is_ready):
@@ -105,7 +119,7 @@ class Choosing(OnlineState):
         return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
 
     def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
-        """Whether a configuration is not ready to be run; where it may be, compiling it begins."""
+        """Return whether a configuration is not ready to be run; where it may be, compiling it begins."""
         best, prospects, ledger = self._search.best, self._prospects, self._ledger
         if best is None or configuration == best[0]:
             return False
@@ -131,8 +145,8 @@ class Choosing(OnlineState):
         return True
 
     def _would_wait_too_long(self, configuration: Configuration) -> bool:
-        """Whether a call that waits for a compiler would wait longer than it may by now, and something else is tried;
-        a budget that saves up for what it may lose waits."""
+        """Return whether a call that waits for a compiler would wait longer than it may by now, and something else is
+        tried; a budget that saves up for what it may lose waits."""
         if self._budget.reserves:
             return False
         wait, _ = self._prospects.preparation(configuration, self._ledger)
@@ -145,7 +159,7 @@ class Choosing(OnlineState):
         return self._prospects.is_too_dear(configuration, self._search, self._ledger, self._budget)
 
     def _loss(self, configuration: Configuration, *, is_beside: bool) -> float:
-        """How many seconds it may lose to try a configuration."""
+        """Return how many seconds it may lose to try a configuration."""
         return self._prospects.loss(
             configuration, self._search, self._ledger, self._budget, is_beside=is_beside, awaited=self._awaited
         )

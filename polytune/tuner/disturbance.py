@@ -1,10 +1,10 @@
-"""What calls teach that something else slows down, such as a version that is compiled beside them."""
+"""Changes of a machine's speed: for a while, as when a version is compiled beside the calls, or for good."""
 
 from __future__ import annotations
 
 from collections import deque
 
-__all__ = ["Disturbance"]
+__all__ = ["Disturbance", "DriftDetector"]
 
 _SAMPLES = 7
 _FEWEST_SAMPLES = 3
@@ -39,8 +39,49 @@ class Disturbance:
 
     @property
     def slowdown(self) -> float | None:
-        """How many times longer calls are; None while that is not known, or too much to tell one from another."""
+        """Return how many times longer calls are; None while that is not known, or too much to tell one from
+        another."""
         if len(self._ratios) < _FEWEST_SAMPLES:
             return None
         ratio = sorted(self._ratios)[(len(self._ratios) - 1) // 2]
         return max(1.0, ratio) if ratio <= _MOST else None
+
+
+_WINDOW = 16
+_WINDOWS_IN_A_ROW = 4
+
+
+class DriftDetector:
+    """Compares the run time of recent calls with a remembered one.
+
+    Calls are looked at in windows of 16 by their median, which interruptions of single calls do not move.  The
+    machine has drifted when several windows in a row, 4 at first, are off by more than the tolerance.  Each drift
+    found doubles that number, so that run times that are irregular by nature do not keep a tuner busy.
+
+    Args:
+        tolerance: the relative change that counts, 0.25 for a quarter slower or a fifth faster.
+    """
+
+    def __init__(self, tolerance: float = 0.25):
+        self._tolerance = tolerance
+        self._needed = _WINDOWS_IN_A_ROW
+        self._off = 0
+        self._recent: list[float] = []
+
+    def observe(self, seconds: float, reference: float) -> bool:
+        """Take in one call; whether the machine has drifted from `reference`, the remembered run time.
+
+        Sampling costs an append; the median, every sixteenth call, two microseconds.
+        """
+        self._recent.append(seconds)
+        if len(self._recent) < _WINDOW:
+            return False
+        median = sorted(self._recent)[_WINDOW // 2]
+        self._recent.clear()
+        limit = 1 + self._tolerance
+        self._off = self._off + 1 if median > limit * reference or median * limit < reference else 0
+        if self._off < self._needed:
+            return False
+        self._off = 0
+        self._needed *= 2
+        return True

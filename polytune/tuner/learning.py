@@ -1,4 +1,4 @@
-"""What an online tuner learns from a call."""
+"""The knowledge that an online tuner gains from a call."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ class Learning(OnlineState):
             self._log.add(configuration, seconds, self._why(configuration))
 
     def _why(self, configuration: Configuration) -> str:
-        """Why something other than the best is run."""
+        """Return why something other than the best is run."""
         search, prospects = self._search, self._prospects
         if search.best is None:
             return "the first choice"

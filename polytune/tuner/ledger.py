@@ -1,4 +1,4 @@
-"""What tuning has cost and what it has saved."""
+"""An account of what tuning has cost and what it has saved."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TRIALS_REMEMBERED = 8
 
 @dataclass(frozen=True)
 class Statistics:
-    """What an online tuner has done so far, for people; times are in seconds.
+    """An account of what an online tuner has done so far, for people; times are in seconds.
 
     Attributes:
         calls: how many calls were reported.

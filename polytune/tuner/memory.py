@@ -1,4 +1,4 @@
-"""What an online tuner asks of whatever keeps measurements between processes.
+"""The interface that an online tuner asks of whatever keeps measurements between processes.
 
 `polytune.history.Store` is one; anything with these methods is as good.
 """
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol
 
 
 class Key(NamedTuple):
-    """What measurements are kept under.
+    """The key that measurements are kept under.
 
     Attributes:
         kernel: what is tuned: a hash of everything that changes what the code does.

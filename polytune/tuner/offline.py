@@ -29,7 +29,7 @@ class Trial:
 
 @dataclass(frozen=True)
 class Result:
-    """What tuning found.
+    """The result of tuning.
 
     Attributes:
         best: the best configuration.

@@ -135,8 +135,8 @@ class OnlineTuner(Choosing, Learning):
         self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
 
     def _numeric_method(self) -> str:
-        """How numeric parameters are searched: by the best method where calls take so long that its proposals do not
-        count beside them, else by one whose proposals take no time."""
+        """Return how numeric parameters are searched: by the best method where calls take so long that its proposals do
+        not count beside them, else by one whose proposals take no time."""
         return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
@@ -173,7 +173,7 @@ class OnlineTuner(Choosing, Learning):
         disturbed: bool = False,
         goes_on: bool = False,
     ) -> None:
-        """What a call took.
+        """Take in what a call took.
 
         Args:
             configuration: the one that was run, whether this tuner chose it or not.
@@ -319,7 +319,7 @@ class OnlineTuner(Choosing, Learning):
 
     @property
     def budget(self) -> Budget:
-        """How much time trials may take; another one holds from when it is set, on the same account."""
+        """Return how much time trials may take; another one holds from when it is set, on the same account."""
         return self._budget
 
     @budget.setter
@@ -328,7 +328,7 @@ class OnlineTuner(Choosing, Learning):
 
     @property
     def hints(self) -> Sequence[Configuration]:
-        """What the search was told to begin with, as it has been good elsewhere; the best first."""
+        """Return what the search was told to begin with, as it has been good elsewhere; the best first."""
         return self._hints
 
     def ranking(self) -> list[tuple[Configuration, float]]:
@@ -340,7 +340,7 @@ class OnlineTuner(Choosing, Learning):
         return sorted(measured, key=lambda entry: entry[1])
 
     def trials(self) -> list[OnlineTrial]:
-        """What was tried in this process, in the order of time: the calls of anything but the best known."""
+        """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
             return list(self._log)
 
@@ -357,11 +357,11 @@ class OnlineTuner(Choosing, Learning):
 
     @property
     def converged(self) -> bool:
-        """Whether the tuner has settled, and every call runs the best configuration."""
+        """Return whether the tuner has settled, and every call runs the best configuration."""
         return self._settled is not None
 
     def statistics(self) -> Statistics:
-        """What tuning has done, cost and saved so far, processes that ran earlier included."""
+        """Return what tuning has done, cost and saved so far, processes that ran earlier included."""
         with self._lock:
             ledger, search = self._ledger, self._search
             default = search.measurements.get(self._default)
@@ -388,7 +388,7 @@ class OnlineTuner(Choosing, Learning):
             )
 
     def _why_paused(self) -> str | None:
-        """Why nothing is tried for now; None where something may be, or nothing needs to be."""
+        """Return why nothing is tried for now; None where something may be, or nothing needs to be."""
         search = self._search
         if self.converged or search.best is None:
             return None

@@ -1,12 +1,11 @@
-"""What an online tuner holds between two calls."""
+"""The state of an online tuner between two calls."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from polytune.tuner.budget import Budget
-from polytune.tuner.disturbance import Disturbance
-from polytune.tuner.drift import DriftDetector
+from polytune.tuner.disturbance import Disturbance, DriftDetector
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.persistence import Persistence

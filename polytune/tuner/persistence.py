@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +15,6 @@ from typing import Any
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
-from polytune.tuner.similar import starts_of_similar
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
 
@@ -24,7 +25,7 @@ _STATE_VERSION = 7
 
 @dataclass(frozen=True)
 class Snapshot:
-    """What an online tuner knows at one moment.
+    """The knowledge of an online tuner at one moment.
 
     Attributes:
         state: the search, as JSON keeps it.
@@ -102,7 +103,7 @@ class Persistence:
         return [(configuration, record) for configuration, record in records if record.code == self._code]
 
     def _records(self) -> list[tuple[Configuration, RememberedMeasurement]]:
-        """What is known under the key of configurations of the space."""
+        """Return what is known under the key of configurations of the space."""
         records = [record for record in self._store.all(*self._key) if self._space.contains(record.configuration)]
         return [(self._space.configuration(**record.configuration), record) for record in records]
 
@@ -211,3 +212,36 @@ class _StateWriter:
 
 
 _WRITER = _StateWriter()
+
+
+_SIZE = re.compile(r"(\w+)=(-?\d+)")
+_MOST_STARTS = 3
+_FARTHEST = math.log(64)  # beyond, what was best says little
+
+
+def distance(first: str, second: str) -> float:
+    """Return how far two classes of inputs are apart: the Euclidean distance of the logarithms of their sizes.
+
+    Args:
+        first, second: texts with sizes in the form ``name=number``, as kernels are remembered under.
+
+    Returns:
+        Infinity where anything but the numbers differs.
+    """
+    if _SIZE.sub(r"\1=", first) != _SIZE.sub(r"\1=", second):
+        return math.inf
+    sizes = [[abs(int(number)) for _, number in _SIZE.findall(text)] for text in (first, second)]
+    return math.dist(*([math.log1p(size) for size in listed] for listed in sizes))
+
+
+def starts_of_similar(store: Memory, key: Key, space: Space) -> Sequence[Configuration]:
+    """The best configurations of the nearest size remembered for the kernel on this machine, the best first."""
+    found: dict[str, list[RememberedMeasurement]] = {}
+    for record in store.all(key.kernel, None, key.machine):
+        if record.status == "ok" and record.median_seconds is not None and space.contains(record.configuration):
+            found.setdefault(record.shape, []).append(record)
+    nearest = min(found, key=lambda shape: distance(shape, key.shape), default=None)
+    if nearest is None or distance(nearest, key.shape) > _FARTHEST:
+        return ()
+    ranked = sorted(found[nearest], key=lambda record: record.median_seconds or 0.0)
+    return [space.configuration(**record.configuration) for record in ranked[:_MOST_STARTS]]

@@ -1,4 +1,4 @@
-"""What a trial may cost, as far as that can be told before it is made, and whether the budget bears it."""
+"""The cost that a trial may have, as far as that can be told before it is made, and whether the budget bears it."""
 
 from __future__ import annotations
 
@@ -54,18 +54,19 @@ class Prospects:
         self.measured: set[Kind] = set()
 
     def kind(self, configuration: Configuration) -> Kind:
-        """What a configuration shares with all those that need no other code."""
+        """Return what a configuration shares with all those that need no other code."""
         return tuple(configuration.get(name) for name in self._nominal)
 
     def needs_compiler(self, configuration: Configuration, ledger: Ledger) -> bool:
-        """Whether a configuration has to be compiled before it can be run, or may have to be."""
+        """Return whether a configuration has to be compiled before it can be run, or may have to be."""
         compiles = self.preparation(configuration, ledger)[1]
         if self._compilation is None or self._preparation is not None:
             return compiles
         return self.kind(configuration) not in self.run
 
     def preparation(self, configuration: Configuration, ledger: Ledger) -> tuple[float, bool]:
-        """How many seconds it may take until a configuration can be run, and whether it has to be compiled for that."""
+        """Return how many seconds it may take until a configuration can be run, and whether it has to be compiled for
+        that."""
         if self.kind(configuration) in self.run:
             return 0.0, False
         longest = ledger.longest_compile_seconds
@@ -77,7 +78,7 @@ class Prospects:
         return longest, longest > 0
 
     def _known_preparation(self, configuration: Configuration, ledger: Ledger) -> float | None:
-        """What `preparation` says of a configuration, asked now and then: it may look at files."""
+        """Return what `preparation` says of a configuration, asked now and then: it may look at files."""
         assert self._preparation is not None
         asked, calls, known = self._asked
         if asked != configuration or ledger.calls >= calls + _CALLS_BETWEEN_QUESTIONS:
@@ -101,7 +102,7 @@ class Prospects:
         is_beside: bool = False,
         awaited: Configuration | None = None,
     ) -> float:
-        """How many seconds it may lose to try what the search has proposed; 0 where the budget does not ask.
+        """Return how many seconds it may lose to try what the search has proposed; 0 where the budget does not ask.
 
         Args:
             configuration: the proposal.
@@ -135,7 +136,8 @@ class Prospects:
     def is_too_dear(
         self, configuration: Configuration, search: HierarchicalTuner, ledger: Ledger, budget: Budget
     ) -> bool:
-        """Whether a configuration is left for later: the budget would not bear it if it were as slow as it may be."""
+        """Return whether a configuration is left for later: the budget would not bear it if it were as slow as it may
+        be."""
         best = search.best
         if best is None or configuration == best[0]:
             return False
@@ -152,7 +154,7 @@ class Prospects:
     def objection(
         search: HierarchicalTuner, ledger: Ledger, budget: Budget, expected: float = 0.0, wait: float = 0.0
     ) -> str | None:
-        """Why something other than the best may not be tried now; None where it may.
+        """Return why something other than the best may not be tried now; None where it may.
 
         Args:
             search, ledger, budget: what is known, and what it may cost.
@@ -173,5 +175,5 @@ class Prospects:
 
 
 def _worst(losses: Sequence[float], least: float) -> float:
-    """What a trial may lose, by what the last ones have; while there are few, no less than `least`."""
+    """Return what a trial may lose, by what the last ones have; while there are few, no less than `least`."""
     return max(losses) if len(losses) >= TRIALS_REMEMBERED else max([*losses, least])

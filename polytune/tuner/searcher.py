@@ -31,7 +31,7 @@ class Searcher(Protocol[Point]):
 
     @property
     def converged(self) -> bool:
-        """Whether asking further is not expected to find anything better."""
+        """Return whether asking further is not expected to find anything better."""
 
     def state(self) -> dict[str, Any]:
         """Everything that the search has learned, as JSON keeps it; `restore` continues exactly from there."""
@@ -41,12 +41,12 @@ class Searcher(Protocol[Point]):
 
 
 def is_number(cost: Any) -> bool:
-    """Whether something is a real number, of Python's or of NumPy's, an infinity among them but not NaN."""
+    """Return whether something is a real number, of Python's or of NumPy's, an infinity among them but not NaN."""
     return isinstance(cost, _NUMBERS) and not math.isnan(cost)
 
 
 def is_measurement(cost: Any) -> bool:
-    """Whether something is a number that a measurement can give: finite, and not negative."""
+    """Return whether something is a number that a measurement can give: finite, and not negative."""
     return isinstance(cost, _NUMBERS) and bool(0 <= cost < _INFINITY)
 
 

@@ -8,9 +8,9 @@ import sys
 
 import pytest
 
-from polytune.cli import device_findings, findings
+from polytune.cli import findings
 from polytune.cli.commands import doctor
-from polytune.cli.finding import Finding, State
+from polytune.cli.findings import Finding, State
 from polytune.errors import DeviceCompilationError
 
 
@@ -94,7 +94,7 @@ def test_missing_compiler_says_how_to_install_it(monkeypatch):
         raise DeviceCompilationError("there is none")
 
     monkeypatch.setattr(nvrtc, "compiler", compiler)
-    found = device_findings.find_cuda_compiler()
+    found = findings.find_cuda_compiler()
     assert (found.state, found.detail) == (State.ABSENT, "there is none")
     assert "pip install nvidia-cuda-nvrtc" in found.remedy
 
@@ -110,8 +110,8 @@ LIMITS = {
 
 
 def found_in(monkeypatch, program):
-    monkeypatch.setattr(device_findings, "_PROGRAM", [sys.executable, "-c", program])
-    return device_findings.find_devices()
+    monkeypatch.setattr(findings, "_PROGRAM", [sys.executable, "-c", program])
+    return findings.find_devices()
 
 
 def entry(**changes):
@@ -143,7 +143,7 @@ def test_driver_that_ends_its_process_is_only_reported(monkeypatch, program):
 
 
 def test_driver_that_does_not_answer(monkeypatch):
-    monkeypatch.setattr(device_findings, "_LONGEST", 0.2)
+    monkeypatch.setattr(findings, "_LONGEST", 0.2)
     (found,) = found_in(monkeypatch, "import time; time.sleep(20)")
     assert "did not answer within" in found.detail
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from polytune.cli.value_lists import repeat_options
+from polytune.cli.options import repeat_options
 from polytune.errors import SearchError
 from polytune.lab import simulation
 from polytune.lab.results_files import RunLog, read_results

@@ -170,9 +170,9 @@ class Interpreter:
             # The skeleton calls a region only where it has work to do.
             assert all(low < high for low, high in bounds)
             copies: list[dict[str, np.ndarray]] = []
-            for ticket in self._tickets(region, bounds):
+            for task in self._tasks(region, bounds):
                 copies.append(self._cleared(region))
-                self._tile(region, ticket, bounds, copies[-1])
+                self._tile(region, task, bounds, copies[-1])
             for number, own in enumerate(region.sums):
                 part = elements[number]()
                 for copy in copies:
@@ -181,19 +181,19 @@ class Interpreter:
 
         return call
 
-    def _tickets(self, region: RegionCode, bounds: list[tuple[int, int]]) -> list[tuple[int, ...]]:
+    def _tasks(self, region: RegionCode, bounds: list[tuple[int, int]]) -> list[tuple[int, ...]]:
         """The origins of tiles along the shared members, in an order that the region's kind allows."""
         if region.kind == "serial":
             return [()]
         shared = zip(bounds[: region.shared], self.tiles, strict=False)
         counts = [range(len(range(low, high, size))) for (low, high), size in shared]
-        tickets = list(product(*counts))
-        self.random.shuffle(tickets)
+        tasks = list(product(*counts))
+        self.random.shuffle(tasks)
         if region.kind == "wavefront":
-            tickets.sort(key=sum)
+            tasks.sort(key=sum)
         return [
-            tuple(low + step * size for step, (low, _), size in zip(ticket, bounds, self.tiles, strict=False))
-            for ticket in tickets
+            tuple(low + step * size for step, (low, _), size in zip(task, bounds, self.tiles, strict=False))
+            for task in tasks
         ]
 
     def _summed(self, own: PrivateSum) -> Value:
@@ -211,9 +211,9 @@ class Interpreter:
         return copies
 
     def _tile(
-        self, region: RegionCode, ticket: tuple[int, ...], bounds: list[tuple[int, int]], sums: dict[str, np.ndarray]
+        self, region: RegionCode, task: tuple[int, ...], bounds: list[tuple[int, int]], sums: dict[str, np.ndarray]
     ) -> None:
-        """The work of one ticket: the tiles along the other members, one after another."""
+        """The work of one task: the tiles along the other members, one after another."""
         shared = self.memory
         self.memory = {**shared, **self._fresh(region.private), **sums}
         if region.expansion is not None:
@@ -221,7 +221,7 @@ class Interpreter:
             self.memory.update({name: np.stack([self.memory[name]] * copies) for name in region.expanded})
         inner = [range(low, high, self.tiles[k]) for k, (low, high) in enumerate(bounds) if k >= region.shared]
         for rest in product(*inner):
-            for member, low in enumerate(ticket + rest):
+            for member, low in enumerate(task + rest):
                 names = region.windows[member]
                 self.names[names[0]] = low
                 self.names[names[1]] = min(low + self.tiles[member], bounds[member][1])

@@ -171,21 +171,21 @@ def test_subscripts_outside_an_array_are_refused(function: Any, arguments: tuple
 # Names
 
 
-def colliding(range_, view, take, c0, l0, u0, tile_0, ticket, _base):
+def colliding(range_, view, take, c0, l0, u0, tile_0, task, _base):
     """Every argument is called as something that generated code needs for itself."""
     np = 0.0
     for i in range(len(view)):
         math = take[i] * tile_0
         for context in range(len(c0)):
             view[i] += math * c0[context] + l0[i] - u0[i]
-        ticket[i] = _base[i] + range_[i]
-        np = np + ticket[i]
+        task[i] = _base[i] + range_[i]
+        np = np + task[i]
     return np
 
 
 def test_names_of_the_kernel_win_over_ours() -> None:
     vectors = {name: matrix(5) + k for k, name in enumerate(("range_", "view", "take", "c0", "l0", "u0"))}
-    given = {**vectors, "tile_0": 1.5, "ticket": matrix(5), "_base": matrix(5) * 2}
+    given = {**vectors, "tile_0": 1.5, "task": matrix(5), "_base": matrix(5) * 2}
     stages = stages_of(colliding, *given.values())
     expected = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
     wanted = colliding(**expected)
@@ -194,5 +194,5 @@ def test_names_of_the_kernel_win_over_ours() -> None:
         actual = {name: np.copy(value) if isinstance(value, np.ndarray) else value for name, value in given.items()}
         configuration = kernel.space.configuration(version=version.name)
         assert kernel.run(configuration, kernel.prepare(tuple(actual.values()))).result == wanted
-        for name in ("view", "ticket"):
+        for name in ("view", "task"):
             np.testing.assert_array_equal(actual[name], expected[name])

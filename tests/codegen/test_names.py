@@ -190,7 +190,7 @@ def hash_of(name: str) -> int:
 
 
 OF_VERSIONS = words("""
-workers worker claim complete wait context base total ticket rest wave first claimed turn piece element enter leave
+workers worker claim complete wait context base total task rest wave first claimed turn piece element enter leave
 pieces complete_all tile_0 outer_0 lower_0 upper_0 count_0 step_0 begin_0 end_0 sum_from_0 c0 c1 l0 u0 t0 r0 m0 s0 a0 b0
 view attach integer number local_array keep_alive one_by_one greatest least quotient remainder np math range abs max
 njit OPTIONS CACHE ArgumentError boxes scratch_W W_private W_copy W_copies W_points t_shared t_sums v_added v_sums X_0

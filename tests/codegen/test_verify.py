@@ -23,15 +23,14 @@ from polytune.codegen.loops import (
     map_nodes,
     walk_nodes,
 )
-from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     AnyMask,
     Apart,
     Between,
-    Chosen,
     Lanes,
+    LaneSelect,
     Shifted,
     Total,
     Variable,
@@ -270,7 +269,7 @@ VECTORS: dict[str, tuple[Callable[[Program], Program], str]] = {
         "becomes int64",
     ),
     "choice by other lanes": (
-        before_all(lambda load: (Let("m", Between(ONE, ONE, load.lanes + 1)), Let("x", Chosen("m", load, load)))),
+        before_all(lambda load: (Let("m", Between(ONE, ONE, load.lanes + 1)), Let("x", LaneSelect("m", load, load)))),
         "m is no mask of",
     ),
     "shift by too much": (

@@ -174,7 +174,7 @@ class Run:
                         for place, value in zip(places.flat, values.flat, strict=True):
                             self.memory[part.element.array][place] = value
 
-    def _places(self, part: ir.Part) -> np.ndarray:
+    def _places(self, part: ir.ArrayPart) -> np.ndarray:
         """The subscripts of the elements of a part of an array, in its shape."""
         shape = tuple(int(self._value(extent)) for extent in part.extents)
         places = np.empty(shape, object)

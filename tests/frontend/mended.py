@@ -23,7 +23,7 @@ from tests.frontend import refused
 
 @dataclass(frozen=True)
 class Mended:
-    """What became of a refused program.
+    """Return what became of a refused program.
 
     Attributes:
         kernel: the accepted program.

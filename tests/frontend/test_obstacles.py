@@ -24,7 +24,7 @@ from tests.frontend.array_programs import PROGRAMS
 
 
 def _obstacles(function: Callable[..., Any], signature: Signature | None = None) -> list[tuple[str, str]]:
-    """What a refusal names, each with the text that it points at."""
+    """Return what a refusal names, each with the text that it points at."""
     with pytest.raises(UnsupportedSourceError) as caught:
         analyse(function, signature or infer_signature(function))
     return [(obstacle.what, obstacle.location.segment) for obstacle in caught.value.obstacles]

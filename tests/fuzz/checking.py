@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 import polytune
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.errors import (
     ArgumentError,
     CompilationError,
@@ -48,7 +48,7 @@ class Failure:
         message: what happened.
         configuration: the version that ran, with its sizes; empty before any did, and for a call without one.
         interpreted: whether it ran as Python.
-        seed: what decided the order of tickets.
+        seed: what decided the order of tasks.
         registers: the target's bytes of a vector and number of registers.
     """
 
@@ -180,7 +180,7 @@ class _Compiled:
 
 
 class _Interpreted:
-    """Versions interpreted, each in a random order of tickets."""
+    """Versions interpreted, each in a random order of tasks."""
 
     def __init__(self, sample: Sample, seed: int):
         self.sample, self.seed = sample, seed

@@ -4,14 +4,14 @@ A generated module imports Numba and the parts of :mod:`polytune.runtime` that o
 Here they are replaced by Python that means the same, and checks what compiled code relies on:
 
 - views raise IndexError where a subscript is outside its array;
-- a team's workers are threads of which one runs at a time; when a ticket is claimed or completed, another may go on,
-  chosen at random, and which of a region's tickets is claimed is left to chance, so that they are worked on in many
+- a team's workers are threads of which one runs at a time; when a task is claimed or completed, another may go on,
+  chosen at random, and which of a region's tasks is claimed is left to chance, so that they are worked on in many
   orders;
-- two tickets that touch an element, one of them writing, without a wait between them, are a data race and raise
-  RaceError, and so does a value that one ticket leaves to another in a worker's own copy of an array; a team of which
+- two tasks that touch an element, one of them writing, without a wait between them, are a data race and raise
+  RaceError, and so does a value that one task leaves to another in a worker's own copy of an array; a team of which
   every worker waits raises DeadlockError;
-- a copy to add up in is what all tickets of its worker add to in one region; what workers write while they are in a
-  piece, of which each lets in one worker at a time, is written by the last ticket of the region.
+- a copy to add up in is what all tasks of its worker add to in one region; what workers write while they are in a
+  piece, of which each lets in one worker at a time, is written by the last task of the region.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from polytune.runtime.version import Version
 from polytune.signature import ArrayType, parse_type
 from tests.fuzz.interpreted_vectors import VECTORS, VECTORS_APART, greatest, least, power
 
-NO_TICKET = -1
+NO_TASK = -1
 
 
 class RaceError(AssertionError):
@@ -61,7 +61,7 @@ class Team:
         self.turns = [threading.Semaphore(0) for _ in range(workers)]
         self.alive = set(range(workers))
         self.targets = [0] * workers
-        self.tickets = [NO_TICKET] * workers
+        self.tasks = [NO_TASK] * workers
         self.waited = [0] * workers
         self.entered: dict[int, int] = {}
         self.wanted: dict[int, int] = {}
@@ -91,19 +91,19 @@ class Team:
             self.regions_end = base + total
             self.unclaimed = list(range(base, base + total))
             self.random.shuffle(self.unclaimed)
-        ticket = base + total
-        if ticket == self.regions_end and self.unclaimed:
-            ticket = self.tickets[worker] = self.unclaimed.pop()
+        task = base + total
+        if task == self.regions_end and self.unclaimed:
+            task = self.tasks[worker] = self.unclaimed.pop()
         self._switch()
-        return ticket
+        return task
 
     def complete(self) -> None:
         self.completed += 1
         self._switch()
 
-    def complete_all(self, tickets: int) -> None:
-        self.completed += tickets
-        self.tickets[self.current] = NO_TICKET
+    def complete_all(self, tasks: int) -> None:
+        self.completed += tasks
+        self.tasks[self.current] = NO_TASK
         self._switch()
 
     def pieces(self, workers: int) -> int:
@@ -117,7 +117,7 @@ class Team:
             self._switch()
         del self.wanted[worker]
         self.entered[piece] = worker
-        self.tickets[worker] = self.regions_end - 1
+        self.tasks[worker] = self.regions_end - 1
         self._switch()
         return piece
 
@@ -162,7 +162,7 @@ class Team:
             if self.completed >= self.targets[worker] and self.wanted.get(worker) not in self.entered
         ]
         if not ready and self.failure is None:
-            self.failure = DeadlockError(f"workers wait for {self.targets} tickets, {self.completed} are completed")
+            self.failure = DeadlockError(f"workers wait for {self.targets} tasks, {self.completed} are completed")
         self.current = self.random.choice(ready or sorted(self.alive))
         self.turns[self.current].release()
 
@@ -207,7 +207,7 @@ def _call_library(text: str, results: int, memory: tuple[PartOfArray, ...]) -> N
 class Elements:
     """An array as compiled code sees it: shared by all workers, or one worker's own copy.
 
-    A worker's own copy is only for values that one ticket writes and reads: the next ticket may be another worker's.
+    A worker's own copy is only for values that one task writes and reads: the next task may be another worker's.
     A copy to add up in, which is made anew for each region, is the worker's alone.
     """
 
@@ -220,32 +220,30 @@ class Elements:
         position = self._position(subscripts)
         team = self.interpreter.team
         if team is not None:
-            ticket = team.tickets[team.current]
-            writer = self.writers.get(position, NO_TICKET)
+            task = team.tasks[team.current]
+            writer = self.writers.get(position, NO_TASK)
             if self.own and self.name.endswith("_sums"):
                 if position not in self.writers:
                     raise RaceError(f"{self._place(position)} has not been cleared")
             elif not self.own:
-                self._check(writer, ticket, position, "is written")
-                newest = self.readers.get(position, (NO_TICKET, NO_TICKET))
-                if ticket not in newest:
-                    self.readers[position] = (max(ticket, newest[0]), max(min(ticket, newest[0]), newest[1]))
-            elif writer != ticket:
-                raise RaceError(
-                    f"{self._place(position)} of one worker is read by ticket {ticket}, which did not write it"
-                )
+                self._check(writer, task, position, "is written")
+                newest = self.readers.get(position, (NO_TASK, NO_TASK))
+                if task not in newest:
+                    self.readers[position] = (max(task, newest[0]), max(min(task, newest[0]), newest[1]))
+            elif writer != task:
+                raise RaceError(f"{self._place(position)} of one worker is read by task {task}, which did not write it")
         return self.array[position]
 
     def __setitem__(self, subscripts: Any, value: Any) -> None:
         position = self._position(subscripts)
         team = self.interpreter.team
         if team is not None:
-            ticket = team.tickets[team.current]
+            task = team.tasks[team.current]
             if not self.own:
-                self._check(self.writers.get(position, NO_TICKET), ticket, position, "is written")
+                self._check(self.writers.get(position, NO_TASK), task, position, "is written")
                 for reader in self.readers.get(position, ()):
-                    self._check(reader, ticket, position, "is read")
-            self.writers[position] = ticket
+                    self._check(reader, task, position, "is read")
+            self.writers[position] = task
         self.array[position] = value
 
     def _position(self, subscripts: Any) -> tuple[int, ...]:
@@ -256,11 +254,11 @@ class Elements:
             raise IndexError(f"{self._place(position)} is outside the shape {self.array.shape}")
         return position
 
-    def _check(self, other: int, ticket: int, position: tuple[int, ...], what: str) -> None:
+    def _check(self, other: int, task: int, position: tuple[int, ...], what: str) -> None:
         team = self.interpreter.team
-        if team is not None and other not in (ticket, NO_TICKET) and other >= team.waited[team.current]:
+        if team is not None and other not in (task, NO_TASK) and other >= team.waited[team.current]:
             what = f"{self._place(position)} {what}"
-            raise RaceError(f"{what} by ticket {other} and touched by ticket {ticket} with no wait between them")
+            raise RaceError(f"{what} by task {other} and touched by task {task} with no wait between them")
 
     def _place(self, position: tuple[int, ...]) -> str:
         return f"{self.name}[{', '.join(str(subscript) for subscript in position)}]"
@@ -356,7 +354,7 @@ class Interpreter:
                 wait=lambda context, target: self._team().wait(target),
             ),
             "polytune.runtime.private_sums": SimpleNamespace(
-                complete_all=lambda context, tickets: self._team().complete_all(tickets),
+                complete_all=lambda context, tasks: self._team().complete_all(tasks),
                 enter=lambda context, *turn: self._team().enter(*turn),
                 leave=lambda context, piece: self._team().leave(piece),
                 pieces=lambda workers: self._team().pieces(workers),
@@ -402,14 +400,14 @@ class Interpreter:
         self._versions: dict[str, Version] = {version.name: version for version in self.module["VERSIONS"]}
 
     def run(self, configuration: Mapping[str, Any], values: Sequence[Any], seed: int) -> Any:
-        """One call in one configuration, its tickets in an order that the seed decides; what the kernel returns.
+        """One call in one configuration, its tasks in an order that the seed decides; what the kernel returns.
 
         Sizes that the configuration does not have are those that the version starts from.
         """
         return self.prepared(values)(configuration, seed)
 
     def prepared(self, values: Sequence[Any]) -> Callable[[Mapping[str, Any], int], Any]:
-        """A call whose arguments are checked; it takes the configuration to run, and a seed for the order of tickets.
+        """A call whose arguments are checked; it takes the configuration to run, and a seed for the order of tasks.
 
         Raises:
             ArgumentError: an array is too small for the accesses, or a number in an index array is out of range.

@@ -18,19 +18,19 @@ def _contiguous_axis(view: Any, index: tuple[int, ...]) -> int:
 
 
 def load(view: Any, lanes: int, index: tuple[int, ...]) -> np.ndarray:
-    return load_some(view, lanes, index, np.ones(lanes, bool))
+    return load_masked(view, lanes, index, np.ones(lanes, bool))
 
 
-def load_some(view: Any, lanes: int, index: tuple[int, ...], mask: np.ndarray) -> np.ndarray:
-    return load_apart_some(view, lanes, index, _contiguous_axis(view, index), 1, mask)
+def load_masked(view: Any, lanes: int, index: tuple[int, ...], mask: np.ndarray) -> np.ndarray:
+    return load_apart_masked(view, lanes, index, _contiguous_axis(view, index), 1, mask)
 
 
 def store(view: Any, index: tuple[int, ...], value: np.ndarray) -> None:
-    store_some(view, index, value, np.ones(len(value), bool))
+    store_masked(view, index, value, np.ones(len(value), bool))
 
 
-def store_some(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
-    store_apart_some(view, index, _contiguous_axis(view, index), 1, value, mask)
+def store_masked(view: Any, index: tuple[int, ...], value: np.ndarray, mask: np.ndarray) -> None:
+    store_apart_masked(view, index, _contiguous_axis(view, index), 1, value, mask)
 
 
 def _places(index: tuple[int, ...], lanes: int, axis: int, step: int) -> Iterator[tuple[int, ...]]:
@@ -39,10 +39,10 @@ def _places(index: tuple[int, ...], lanes: int, axis: int, step: int) -> Iterato
 
 
 def load_apart(view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int) -> np.ndarray:
-    return load_apart_some(view, lanes, index, axis, step, np.ones(lanes, bool))
+    return load_apart_masked(view, lanes, index, axis, step, np.ones(lanes, bool))
 
 
-def load_apart_some(
+def load_apart_masked(
     view: Any, lanes: int, index: tuple[int, ...], axis: int, step: int, mask: np.ndarray
 ) -> np.ndarray:
     zero = view.array.dtype.type(0)
@@ -51,10 +51,10 @@ def load_apart_some(
 
 
 def store_apart(view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray) -> None:
-    store_apart_some(view, index, axis, step, value, np.ones(len(value), bool))
+    store_apart_masked(view, index, axis, step, value, np.ones(len(value), bool))
 
 
-def store_apart_some(
+def store_apart_masked(
     view: Any, index: tuple[int, ...], axis: int, step: int, value: np.ndarray, mask: np.ndarray
 ) -> None:
     assert value.dtype == view.array.dtype
@@ -67,12 +67,12 @@ def prefetch(view: Any, index: tuple[int, ...]) -> None:
     assert len(index) == view.array.ndim
 
 
-def past(view: Any, lanes: int, index: tuple[int, ...]) -> int:
+def misalignment(view: Any, lanes: int, index: tuple[int, ...]) -> int:
     """Where elements lie in memory is anyone's guess; another one for every row."""
     return sum(index) % lanes
 
 
-def spread(value: Any, lanes: int) -> np.ndarray:
+def splat(value: Any, lanes: int) -> np.ndarray:
     return np.full(lanes, value)
 
 
@@ -81,7 +81,7 @@ def between(first: int, last: int, lanes: int) -> np.ndarray:
     return (first <= numbers) & (numbers < last)
 
 
-def chosen(mask: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def select(mask: np.ndarray, first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return np.where(mask, first, second)
 
 

@@ -54,7 +54,7 @@ _INTERPRETED = """
 # Seen where the generated module is run as Python: PYTHONPATH has to name the repository.
 import inspect
 
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter

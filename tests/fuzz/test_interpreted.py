@@ -52,7 +52,7 @@ def test_missing_wait_is_a_race() -> None:
     source = generated(two_steps, *arguments())
     broken = re.sub(r"( +)wait\(.*\)\n", r"\1pass\n", source)
     assert broken != source
-    with pytest.raises(RaceError, match=r"B\[\d\] is written by ticket \d+ and touched by ticket \d+"):
+    with pytest.raises(RaceError, match=r"B\[\d\] is written by task \d+ and touched by task \d+"):
         run_parallel(broken)
 
 
@@ -64,7 +64,7 @@ def test_write_after_read_without_wait_is_a_race() -> None:
     source = generated(shift, *arguments())
     broken = re.sub(r"B\[(\w+)\] =", r"A[(\1 + 3) % n] =", source)
     assert broken != source
-    with pytest.raises(RaceError, match=r"A\[\d\] is (read|written) by ticket"):
+    with pytest.raises(RaceError, match=r"A\[\d\] is (read|written) by task"):
         run_parallel(broken)
 
 
@@ -76,7 +76,7 @@ def test_subscript_outside_is_an_error_even_where_python_would_wrap_round() -> N
         run_parallel(broken)
 
 
-def test_ticket_that_is_never_completed_is_a_deadlock() -> None:
+def test_task_that_is_never_completed_is_a_deadlock() -> None:
     source = generated(two_steps, *arguments())
     broken = re.sub(r"( +)complete\(.*\)\n", r"\1pass\n", source)
     assert broken != source
@@ -104,11 +104,11 @@ def test_own_copy_read_before_it_is_written_is_a_race() -> None:
     run(source)
     broken = re.sub(r"T_private\[(\w+)\] = (?!T)", r"if \1 > 0: T_private[\1] = ", source)
     assert broken != source
-    with pytest.raises(RaceError, match=r"T_private\[0\] of one worker is read by ticket \d, which did not write it"):
+    with pytest.raises(RaceError, match=r"T_private\[0\] of one worker is read by task \d, which did not write it"):
         run(broken)
 
 
-def test_order_of_tickets_varies() -> None:
+def test_order_of_tasks_varies() -> None:
     """With waits removed and the race check off, some orders give a wrong result: orders are really different."""
     source = re.sub(r"( +)wait\(.*\)\n", r"\1pass\n", generated(two_steps, *arguments()))
     interpreter = Interpreter(source)

@@ -136,7 +136,7 @@ class Worker:
     def _ended(self, how: str) -> Verdict:
         """Kill the process, and say where it was."""
         text = self._traceback.read_text(errors="replace")[-6000:]
-        frames = [match for match in _FRAME.findall(text) if not match[0].startswith("runtime/crew")]
+        frames = [match for match in _FRAME.findall(text) if not match[0].startswith("runtime/helpers")]
         place = f" in {frames[0][0]}:{frames[0][1]}" if frames else ""
         self.close()
         self.job = None

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.signature import Signature, parse_type
 

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytune.lab import simulate
-from polytune.lab.amortisation import calls_to_pay, time_per_call
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import Run, Task
 from polytune.lab.score import aggregate, score, score_of_curves
-from polytune.lab.statistics import compare, mann_whitney
+from polytune.lab.statistics import calls_to_pay, compare, mann_whitney, time_per_call
 
 samples = st.lists(st.sampled_from([1.0, 1.25, 1.5, 2.0, math.inf]), min_size=1, max_size=12)
 

@@ -14,11 +14,11 @@ from polytune.runtime.team import claim, complete, reset, wait
 @njit(error_model="numpy", nogil=True)
 def worker(state, number, workers, A, n):
     A = view(A, "A", "A")
-    ticket = claim(state, number, workers, 0, n)
-    while ticket < n:
-        A[ticket] += 1
+    task = claim(state, number, workers, 0, n)
+    while task < n:
+        A[task] += 1
         complete(state)
-        ticket = claim(state, number, workers, 0, n)
+        task = claim(state, number, workers, 0, n)
     wait(state, n)
 
 

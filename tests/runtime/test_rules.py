@@ -11,7 +11,7 @@ import pytest
 import polytune
 from polytune.errors import PolytuneError
 from polytune.history import Store
-from polytune.runtime import rules_calibration, rules_of_calls
+from polytune.runtime import rules_calibration
 from polytune.runtime.devices import backends
 from polytune.runtime.learned import explain_refused
 from polytune.runtime.machine import machine
@@ -226,8 +226,8 @@ def test_thresholds_that_are_no_numbers_are_refused(tmp_path, monkeypatch, text)
 
 
 def test_a_call_without_devices_measures_nothing(tmp_path, monkeypatch):
-    monkeypatch.setattr(rules_of_calls, "thresholds_of", lambda *_: pytest.fail("measured"))
+    monkeypatch.setattr(rules_calibration, "thresholds_of", lambda *_: pytest.fail("measured"))
     arguments = (np.zeros(9), np.zeros(9))
     generated = copy.generated(*arguments)
     space = Space([Nominal("version", ("source",))])
-    assert rules_of_calls.refused_values(generated.module, space, (9, 9), Store(tmp_path)) == {}
+    assert rules_calibration.refused_values(generated.module, space, (9, 9), Store(tmp_path)) == {}

@@ -15,6 +15,7 @@ from polytune.history import Store
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
 from polytune.runtime.settled import NOT_MADE, SettledCalls
+from polytune.tuner import choosing
 
 
 def added(x, y, z, factor, steps):
@@ -434,7 +435,8 @@ def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
         double(x, y)
 
 
-def test_calls_go_the_short_way_while_nothing_may_be_tried(tmp_path, made):
+def test_calls_go_the_short_way_while_nothing_may_be_tried(tmp_path, made, monkeypatch):
+    monkeypatch.setattr(choosing, "_REST_SECONDS", 0.0)
     kernel = polytune.Kernel(added, background=False, budget="0.001 %")
     kernel._store = Store(tmp_path / "history.sqlite")
     given = arrays()

@@ -1,4 +1,4 @@
-"""Teams: every ticket is worked on once and in order of regions, whatever number of workers runs at once."""
+"""Teams: every task is worked on once and in order of regions, whatever number of workers runs at once."""
 
 import threading
 
@@ -28,21 +28,21 @@ REGIONS = 200
 
 @njit(nogil=True)
 def worker(state, number, workers, first, second, regions, width):
-    """Region r writes one array from the other, every element by a ticket of its own: a stencil modulo a prime."""
+    """Region r writes one array from the other, every element by a task of its own: a stencil modulo a prime."""
     a = view(first, "first", "first second")
     b = view(second, "second", "first second")
     base = 0
     for region in range(regions):
-        ticket = claim(state, number, workers, base, width)
-        while ticket < base + width:
-            i = ticket - base
+        task = claim(state, number, workers, base, width)
+        while task < base + width:
+            i = task - base
             left, right = (i + width - 1) % width, (i + 1) % width
             if region % 2 == 0:
                 b[i] = (a[left] + 3 * a[i] + 5 * a[right] + region) % 1000003
             else:
                 a[i] = (b[left] + 3 * b[i] + 5 * b[right] + region) % 1000003
             complete(state)
-            ticket = claim(state, number, workers, base, width)
+            task = claim(state, number, workers, base, width)
         base += width
         wait(state, base)
 
@@ -61,13 +61,13 @@ def claim_one(state, worker, workers, base, total):
 
 @njit
 def claim_all(state, worker, workers, base, total, most):
-    """The tickets that one worker claims, at most so many."""
+    """The tasks that one worker claims, at most so many."""
     claimed = []
     while len(claimed) < most:
-        ticket = claim(state, worker, workers, base, total)
-        if ticket == base + total:
+        task = claim(state, worker, workers, base, total)
+        if task == base + total:
             break
-        claimed.append(ticket)
+        claimed.append(task)
     return claimed
 
 
@@ -127,7 +127,7 @@ def test_a_reset_state_serves_again(arrays):
         assert not state.any()
 
 
-def test_each_worker_has_a_share_of_tickets_that_follow_one_another():
+def test_each_worker_has_a_share_of_tasks_that_follow_one_another():
     for base in (0, 100, 200):
         state = new_state()
         shares = [claim_all(state, worker, 3, base, 11, most) for worker, most in enumerate((4, 4, 3))]
@@ -159,7 +159,7 @@ def test_nothing_is_claimed_of_a_region_that_others_have_left_behind():
 
 
 @pytest.mark.parametrize("total", [0, -1, -5])
-def test_a_region_without_tickets(total):
+def test_a_region_without_tasks(total):
     state = new_state()
     assert [claim_one(state, worker, 3, 7, total) for worker in range(3)] == [7 + total] * 3
     assert not state.any()

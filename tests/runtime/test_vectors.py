@@ -13,16 +13,16 @@ from polytune.runtime.arithmetic import greatest, least
 from polytune.runtime.memory import view
 from polytune.runtime.vectors import (
     between,
-    chosen,
     lane_sum,
     load,
-    load_some,
-    past,
+    load_masked,
+    misalignment,
     prefetch,
+    select,
     shifted,
-    spread,
+    splat,
     store,
-    store_some,
+    store_masked,
 )
 
 TYPES = ("float64", "float32", "int64", "int32")
@@ -31,7 +31,7 @@ TYPES = ("float64", "float32", "int64", "int32")
 @njit
 def add_rows(source, target, factor):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
-    store(B, (1, 2), load(A, 4, (0, 1)) * spread(factor, 4) + load(B, 4, (1, 2)))
+    store(B, (1, 2), load(A, 4, (0, 1)) * splat(factor, 4) + load(B, 4, (1, 2)))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -48,7 +48,7 @@ def test_load_compute_store(dtype: str) -> None:
 def copy_some(source, target, first, last):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
     mask = between(first, last, 8)
-    store_some(B, (0,), load_some(A, 8, (0,), mask), mask)
+    store_masked(B, (0,), load_masked(A, 8, (0,), mask), mask)
 
 
 @pytest.mark.parametrize("first, last", [(0, 8), (2, 5), (-3, 4), (5, 99), (4, 4), (6, 2)])
@@ -63,7 +63,7 @@ def test_a_mask_leaves_the_other_lanes_alone(first: int, last: int) -> None:
 def copy_either(source, target, first, second, third):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
     mask = between(0, first, 8) | between(second, third, 8)
-    store_some(B, (0,), load_some(A, 8, (0,), mask), mask)
+    store_masked(B, (0,), load_masked(A, 8, (0,), mask), mask)
 
 
 @pytest.mark.parametrize("first, second, third", [(2, 5, 7), (4, 2, 6), (0, 3, 3), (8, 1, 2)])
@@ -112,7 +112,7 @@ def test_only_views_are_prefetched() -> None:
 def load_where(source, target, first, last):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
     mask = between(first, last, 4)
-    store(B, (0,), load_some(A, 4, (0,), mask))
+    store(B, (0,), load_masked(A, 4, (0,), mask))
 
 
 def test_lanes_that_are_not_loaded_are_zero() -> None:
@@ -132,7 +132,7 @@ def compute(first, second, results):
     store(r, (3, 0), abs(x))
     store(r, (4, 0), least(x, y))
     store(r, (5, 0), greatest(x, y))
-    store(r, (6, 0), chosen(between(1, 3, 4), x, y))
+    store(r, (6, 0), select(between(1, 3, 4), x, y))
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -153,12 +153,12 @@ def compare(first, second, results):
     a, b = view(first, "a", "a b r"), view(second, "b", "a b r")
     r = view(results, "r", "a b r")
     x, y = load(a, 8, (0,)), load(b, 8, (0,))
-    store(r, (0, 0), chosen(x < y, x, y))
-    store(r, (1, 0), chosen(x <= y, x, y))
-    store(r, (2, 0), chosen(x > y, x, y))
-    store(r, (3, 0), chosen(x >= y, x, y))
-    store(r, (4, 0), chosen(x == y, y, x))
-    store(r, (5, 0), chosen(x != y, x, y))
+    store(r, (0, 0), select(x < y, x, y))
+    store(r, (1, 0), select(x <= y, x, y))
+    store(r, (2, 0), select(x > y, x, y))
+    store(r, (3, 0), select(x >= y, x, y))
+    store(r, (4, 0), select(x == y, y, x))
+    store(r, (5, 0), select(x != y, x, y))
 
 
 @pytest.mark.parametrize("dtype", TYPES)
@@ -221,12 +221,12 @@ def test_any_element_may_be_the_first_lane() -> None:
 
 def _mixed_types(array: np.ndarray) -> None:
     A = view(array, "A", "A")
-    store(A, (0,), spread(1, 4))
+    store(A, (0,), splat(1, 4))
 
 
 def _other_mask(array: np.ndarray) -> None:
     A = view(array, "A", "A")
-    store_some(A, (0,), load(A, 4, (0,)), between(0, 2, 8))
+    store_masked(A, (0,), load(A, 4, (0,)), between(0, 2, 8))
 
 
 def _lanes_unknown(array: np.ndarray) -> None:
@@ -268,7 +268,7 @@ def test_shifted_lanes_come_from_the_vector_before(dtype: str) -> None:
 def places(source, results):
     a = view(source, "a", "a")
     for number in range(len(results)):
-        results[number] = past(a, 4, (number,))
+        results[number] = misalignment(a, 4, (number,))
 
 
 @pytest.mark.parametrize("dtype", TYPES)

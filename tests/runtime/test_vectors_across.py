@@ -8,8 +8,8 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from polytune.runtime.memory import view
-from polytune.runtime.vectors import between, spread
-from polytune.runtime.vectors_apart import load_apart, load_apart_some, store_apart, store_apart_some
+from polytune.runtime.vectors import between, splat
+from polytune.runtime.vectors_apart import load_apart, load_apart_masked, store_apart, store_apart_masked
 
 
 @njit
@@ -22,7 +22,7 @@ def add_columns(source, target):
 def copy_some(source, target, first, last):
     A, B = view(source, "A", "A B"), view(target, "B", "A B")
     mask = between(first, last, 8)
-    store_apart_some(B, (0, 1), 0, 1, load_apart_some(A, 8, (0, 2), 0, 1, mask) + spread(A[0, 0], 8), mask)
+    store_apart_masked(B, (0, 1), 0, 1, load_apart_masked(A, 8, (0, 2), 0, 1, mask) + splat(A[0, 0], 8), mask)
 
 
 def laid_out(array: np.ndarray, layout: str) -> np.ndarray:
@@ -76,8 +76,8 @@ def test_what_is_left_out_is_zero_again_and_again() -> None:
         A, B = view(source, "A", "A B"), view(target, "B", "A B")
         mask = between(0, 1, 4)
         for _ in range(2):
-            store_apart_some(B, (0, 0), 0, 1, spread(5.0, 4), mask)
-            store_apart(B, (0, 1), 0, 1, load_apart_some(A, 4, (0, 0), 0, 1, mask))
+            store_apart_masked(B, (0, 0), 0, 1, splat(5.0, 4), mask)
+            store_apart(B, (0, 1), 0, 1, load_apart_masked(A, 4, (0, 0), 0, 1, mask))
 
     source, target = np.ones((4, 2)), np.full((4, 2), 9.0)
     twice(source, target)

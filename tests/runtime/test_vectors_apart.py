@@ -12,8 +12,8 @@ from numba import njit
 from numba.core.errors import TypingError
 
 from polytune.runtime.memory import view
-from polytune.runtime.vectors import between, load, load_some, store, store_some
-from polytune.runtime.vectors_apart import load_apart, load_apart_some, store_apart, store_apart_some
+from polytune.runtime.vectors import between, load, load_masked, store, store_masked
+from polytune.runtime.vectors_apart import load_apart, load_apart_masked, store_apart, store_apart_masked
 
 TYPES = ("float64", "float32", "int64", "int32")
 STEPS = (-5, -4, -3, -2, -1, 1, 2, 3, 4, 7)
@@ -28,7 +28,7 @@ def loading(axis: int, step: int):
         A, B = view(source, "A", "A B"), view(target, "B", "A B")
         mask = between(first, last, 8)
         store(B, (0, 0), load_apart(A, 8, (row, column), axis, step))
-        store(B, (1, 0), load_apart_some(A, 8, (row, column), axis, step, mask))
+        store(B, (1, 0), load_apart_masked(A, 8, (row, column), axis, step, mask))
 
     return work
 
@@ -39,7 +39,7 @@ def storing(axis: int, step: int):
     def work(source, target, row, column, first, last):
         A, B = view(source, "A", "A B"), view(target, "B", "A B")
         store_apart(B, (row, column), axis, step, load(A, 8, (0,)))
-        store_apart_some(B, (row + 1, column), axis, step, load(A, 8, (0,)), between(first, last, 8))
+        store_apart_masked(B, (row + 1, column), axis, step, load(A, 8, (0,)), between(first, last, 8))
 
     return work
 
@@ -50,8 +50,8 @@ def moving_some(step: int):
     def work(source, target, first, last, begin):
         A, B = view(source, "A", "A B"), view(target, "B", "A B")
         mask = between(first, last, 8)
-        store_some(B, (0,), load_apart_some(A, 8, (begin,), 0, step, mask), mask)
-        store_apart_some(A, (begin,), 0, step, load_some(B, 8, (0,), mask), mask)
+        store_masked(B, (0,), load_apart_masked(A, 8, (begin,), 0, step, mask), mask)
+        store_apart_masked(A, (begin,), 0, step, load_masked(B, 8, (0,), mask), mask)
 
     return work
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from polytune.codegen.loops import Compute, walk_nodes
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.frontend.expression import Element, walk
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
@@ -281,7 +281,7 @@ def test_what_is_not_in_a_copy_is_a_race() -> None:
     start = stages.source.index(f"run_{program.name}(")
     stop = stages.source.index("\n\n\n", start)
     body = stages.source[start:stop]
-    claimed = body.index("while ticket")
+    claimed = body.index("while task")
     merged = body.index("if claimed")
     broken = body[:claimed] + body[claimed:merged].replace("(y_sums, ", "(y, ") + body[merged:]
     assert broken != body

@@ -8,7 +8,7 @@ import pytest
 
 from polytune.history import Store
 from polytune.tuner import Key, OnlineTuner, persistence
-from polytune.tuner.similar import distance, starts_of_similar
+from polytune.tuner.persistence import distance, starts_of_similar
 from tests.tuner.landscape import SPACE, cost
 
 GOOD = SPACE.configuration(version="tiled", tile_0=128, tile_1=16, unroll=2)

@@ -78,8 +78,8 @@ class DeviceExecution(Execution):
         self.names.update(zip(kernel.outer, outer, strict=True))
         for number, window in enumerate(kernel.windows):
             self.names[window.extent] = self._extent(number)
-        self.clock.ticket += 1
-        self.clock.since = self.clock.ticket
+        self.clock.task += 1
+        self.clock.since = self.clock.task
         origins = [range(*bounds[number], self._extent(number)) for number in range(kernel.sequential, len(bounds))]
         blocks = list(product(*origins))
         self.random.shuffle(blocks)
@@ -102,15 +102,15 @@ class DeviceExecution(Execution):
             self._window(number, low, bounds)
         threads = list(product(*map(range, shape.threads)))
         self.random.shuffle(threads)
-        tickets = {thread: self.clock.ticket + 1 + number for number, thread in enumerate(threads)}
-        filling = self.clock.ticket = self.clock.ticket + len(threads) + 1
+        tasks = {thread: self.clock.task + 1 + number for number, thread in enumerate(threads)}
+        filling = self.clock.task = self.clock.task + len(threads) + 1
         own = {thread: self._own_of_thread() for thread in threads}
         around = dict(self.memory)
 
         def run(thread: Point, node: Node | None, copies: Mapping[str, Cells], moves_registers: bool = False) -> None:
             if node is None:
                 return
-            self.clock.ticket = tickets[thread]
+            self.clock.task = tasks[thread]
             self.thread = {
                 variable: (self.names[kernel.windows[number].lower], self._extent(number), count, own_number)
                 for variable, number, count, own_number in zip(
@@ -128,13 +128,13 @@ class DeviceExecution(Execution):
         for tile in product(*(range(*bounds[number], shape.depth) for number in range(kernel.sequential))):
             for number, low in enumerate(tile):
                 self._window(number, low, bounds)
-            self.clock.ticket = filling
+            self.clock.task = filling
             copies = {copy.name: self._filled(copy) for copy in kernel.shared} if shape.shared else {}
             for thread in threads:
                 run(thread, kernel.shared_body if shape.shared else kernel.body, copies)
         for copy, thread in product(kernel.registers, threads):
             run(thread, copy.store, {}, moves_registers=True)
-        self.clock.ticket = filling
+        self.clock.task = filling
 
     def _window(self, number: int, low: int, bounds: Sequence[tuple[int, int]]) -> None:
         window = self.kernel.windows[number]

@@ -309,34 +309,34 @@ class Execution:
             if low >= high:
                 self.tile = f"region {region.index}{list(outer) if outer else ''}: "
                 raise AssertionError(f"it is started where it has nothing to do: its members run over {bounds}")
-        self._run_tickets(region, outer, bounds)
+        self._run_tasks(region, outer, bounds)
         # What comes after it waits for it.
-        self.clock.ticket += 1
-        self.clock.since = self.clock.ticket
+        self.clock.task += 1
+        self.clock.since = self.clock.task
         self.names.clear()
         self.names.update(before)
 
-    def _run_tickets(self, region: RegionCode, outer: Point, bounds: list[tuple[int, int]]) -> None:
-        """All tickets of a region, those of one diagonal after those of another."""
+    def _run_tasks(self, region: RegionCode, outer: Point, bounds: list[tuple[int, int]]) -> None:
+        """All tasks of a region, those of one diagonal after those of another."""
         for wave in self._waves(region, bounds):
-            self.clock.since = self.clock.ticket + 1
+            self.clock.since = self.clock.task + 1
             workers: dict[int, dict[str, Cells]] = {}
             most = self.random.randint(1, MOST_WORKERS)
-            for ticket in wave:
-                self.clock.ticket += 1
-                self.tile = f"region {region.index}{list(outer) if outer else ''}, tile at {list(ticket)}: "
+            for task in wave:
+                self.clock.task += 1
+                self.tile = f"region {region.index}{list(outer) if outer else ''}, tile at {list(task)}: "
                 worker = self.random.randrange(most)
                 if worker not in workers:
                     workers[worker] = {own.array: self._cleared(own) for own in region.sums}
                 shared = dict(self.memory)
                 self.memory.update(self._own_memory(region) | workers[worker])
-                self._ticket(region, ticket, bounds)
+                self._task(region, task, bounds)
                 self.memory.clear()
                 self.memory.update(shared)
             if region.sums:
                 # A worker adds what it has collected while others may still work.
                 self.tile = f"region {region.index}, where workers' sums are added up: "
-                self.clock.ticket += 1
+                self.clock.task += 1
                 for copies in workers.values():
                     for own in region.sums:
                         self._add_up(own, copies[own.array])
@@ -349,7 +349,7 @@ class Execution:
         return self._bodies[region.index]
 
     def _own_memory(self, region: RegionCode) -> dict[str, Cells]:
-        """The memory that a worker has for one ticket."""
+        """The memory that a worker has for one task."""
         found: dict[str, Cells] = {}
         if region.kind != "serial":
             found = {name: self._fresh(name) for name in region.private - region.local if name in self.shapes}
@@ -395,12 +395,12 @@ class Execution:
     # Tiles
 
     def _sizes(self, count: int) -> list[int]:
-        """How many iterations of each member a ticket has."""
+        """How many iterations of each member a task has."""
         outer = (*self.outer, *(1,) * count)
         return [self.tiles[member] * outer[member] for member in range(count)]
 
     def _waves(self, region: RegionCode, bounds: list[tuple[int, int]]) -> list[list[Point]]:
-        """The first iterations of tickets along the shared members: sequences of tickets that may run at once, in
+        """The first iterations of tasks along the shared members: sequences of tasks that may run at once, in
         random order."""
         if region.kind == "serial":
             return [[()]]
@@ -408,17 +408,17 @@ class Execution:
         shared = list(zip(bounds[: region.shared], self._sizes(region.shared), strict=True))
         waves: dict[int, list[Point]] = {}
         for steps in product(*(range(len(range(low, high, size))) for (low, high), size in shared)):
-            ticket = tuple(low + step * size for step, ((low, _), size) in zip(steps, shared, strict=True))
-            waves.setdefault(sum(steps) if region.kind == "wavefront" else 0, []).append(ticket)
+            task = tuple(low + step * size for step, ((low, _), size) in zip(steps, shared, strict=True))
+            waves.setdefault(sum(steps) if region.kind == "wavefront" else 0, []).append(task)
         for wave in waves.values():
             self.random.shuffle(wave)
         return [waves[number] for number in sorted(waves)]
 
-    def _ticket(self, region: RegionCode, ticket: Point, bounds: list[tuple[int, int]]) -> None:
-        """The work of one ticket: the tiles along the other members, one after another."""
+    def _task(self, region: RegionCode, task: Point, bounds: list[tuple[int, int]]) -> None:
+        """The work of one task: the tiles along the other members, one after another."""
         sizes, body, local = self._sizes(len(bounds)), self._body(region), sorted(region.local)
         rest = [range(*pair, size) for pair, size in list(zip(bounds, sizes, strict=True))[region.shared :]]
-        for begins in product(*([begin] for begin in ticket), *rest):
+        for begins in product(*([begin] for begin in task), *rest):
             ends = [min(begin + size, high) for begin, size, (_, high) in zip(begins, sizes, bounds, strict=True)]
             inner = [range(*pair, self.tiles[member]) for member, pair in enumerate(zip(begins, ends, strict=True))]
             for lows in product(*inner):

@@ -17,11 +17,11 @@ from polytune.codegen.vectors.expressions import (
     AnyMask,
     Apart,
     Between,
-    Chosen,
     Lanes,
-    Past,
+    LaneSelect,
+    Misalignment,
     Shifted,
-    Spread,
+    Splat,
     Total,
     Variable,
 )
@@ -75,7 +75,7 @@ class Expressions:
     def is_index(self, node: Any) -> bool:
         """Whether an expression is one of constants, loop variables, parameters and extents."""
         match node:
-            case ir.Iterator() | ir.ParameterValue() | ir.Extent() | Past():
+            case ir.Iterator() | ir.ParameterValue() | ir.Extent() | Misalignment():
                 return True
             case ir.Constant(dtype=dtype):
                 return dtype in ("int64", "bool")
@@ -109,7 +109,7 @@ class Expressions:
             case ir.Extent(array, dimension):
                 extent = self.extents[array][dimension]
                 return lambda: extent
-            case Past(element, lanes):
+            case Misalignment(element, lanes):
                 return self._past(element, lanes)
             case ir.Binary("+" | "-" as sign, ir.Iterator(name), ir.Constant(value)):
                 added = value if sign == "+" else -value
@@ -186,7 +186,7 @@ class Expressions:
                 return self._call(name, [self.value(argument) for argument in arguments], dtype)
             case Lanes():
                 return self._lanes(node)
-            case Spread(value, lanes):
+            case Splat(value, lanes):
                 inner = self.value(value)
                 return lambda: [inner()] * lanes
             case Between(first, last, lanes):
@@ -194,7 +194,7 @@ class Expressions:
                 return lambda: _between(low(), high(), lanes)
             case AnyMask(masks):
                 return lambda: [any(lane) for lane in zip(*(names[mask] for mask in masks), strict=True)]
-            case Chosen(mask, value, otherwise):
+            case LaneSelect(mask, value, otherwise):
                 return self._chosen(mask, self.value(value), self.value(otherwise))
             case Shifted(before, value, distance):
                 return _shifted(self.value(before), self.value(value), distance)
@@ -216,9 +216,14 @@ class Expressions:
                 return self.lane_types.get(name, node.dtype)
             case Lanes(element):
                 return element.dtype
-            case Spread(value):
+            case Splat(value):
                 return self.lane_type(value)
-            case Chosen(_, value) | Shifted(_, value) | ir.Unary(_, value, "vector") | ir.Binary(_, value, _, "vector"):
+            case (
+                LaneSelect(_, value)
+                | Shifted(_, value)
+                | ir.Unary(_, value, "vector")
+                | ir.Binary(_, value, _, "vector")
+            ):
                 return self.lane_type(value)
             case ir.Power(value, _, "vector"):
                 return self.lane_type(value)
@@ -325,12 +330,12 @@ class Expressions:
 
             return load
 
-        def load_some() -> list[int]:
+        def load_masked() -> list[int]:
             cells, lanes = places(count)
             chosen = zip(lanes, names[node.mask], strict=True)
             return [cells.read(cells.number(lane)) if there else 0 for lane, there in chosen]
 
-        return load_some
+        return load_masked
 
     def _past(self, element: ir.Element, lanes: int) -> Value:
         """Where a row begins in memory is anyone's guess; another place for every row."""

@@ -1,4 +1,4 @@
-"""Arrays of field elements, whose accesses are held against the tickets that run at the same time."""
+"""Arrays of field elements, whose accesses are held against the tasks that run at the same time."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class Clock:
     """What is being executed.
 
     Attributes:
-        ticket: the number of the ticket that runs; tickets are numbered in the order in which they run.
-        since: the first of those tickets between which and the running one nobody waits for anybody.
+        task: the number of the task that runs; tasks are numbered in the order in which they run.
+        since: the first of those tasks between which and the running one nobody waits for anybody.
         garbage: how many elements were read that nobody had written.
         first_garbage: where the first of them was read.
     """
 
-    ticket: int = 0
+    task: int = 0
     since: int = 0
     garbage: int = 0
     first_garbage: str = ""
@@ -30,10 +30,10 @@ class Clock:
 
 @dataclass
 class Cells:
-    """An array, of which only the accesses' subscripts are checked: a ticket's own one.
+    """An array, of which only the accesses' subscripts are checked: a task's own one.
 
     Elements are numbered along the last axis first.  Those that were never written have garbage in them, another
-    number for every ticket: poison, if it ever comes to matter.
+    number for every task: poison, if it ever comes to matter.
     """
 
     name: str
@@ -79,7 +79,7 @@ class Cells:
         clock = self.clock
         clock.garbage += 1
         clock.first_garbage = clock.first_garbage or self.element(place)
-        return hashed(tag(self.name), place, clock.ticket)
+        return hashed(tag(self.name), place, clock.task)
 
     def index(self, place: int) -> Point:
         """The subscripts of an element, given its number."""
@@ -98,7 +98,7 @@ class Cells:
 
 
 class SharedCells(Cells):
-    """An array that all workers see: two tickets between which nobody waits may not both touch an element, one of
+    """An array that all workers see: two tasks between which nobody waits may not both touch an element, one of
     them writing it."""
 
     def __post_init__(self) -> None:
@@ -108,41 +108,41 @@ class SharedCells(Cells):
 
     def read(self, place: int) -> int:
         clock = self.clock
-        ticket, since = clock.ticket, clock.since
-        if ticket != self._writer[place] >= since:
+        task, since = clock.task, clock.since
+        if task != self._writer[place] >= since:
             self._race(place, self._writer[place], "is read")
-        if self._reader[place] != ticket:
+        if self._reader[place] != task:
             if self._reader[place] >= since:
-                # More than one ticket has read it since then.
+                # More than one task has read it since then.
                 self._readers_since[place] = since
-            self._reader[place] = ticket
+            self._reader[place] = task
         value = self.values[place]
         return self._garbage(place) if value is None else value
 
     def write(self, place: int, value: int) -> None:
         clock = self.clock
-        ticket, since = clock.ticket, clock.since
-        if ticket != self._writer[place] >= since:
+        task, since = clock.task, clock.since
+        if task != self._writer[place] >= since:
             self._race(place, self._writer[place], "is written")
-        if self._reader[place] >= since and (self._reader[place] != ticket or self._readers_since[place] == since):
+        if self._reader[place] >= since and (self._reader[place] != task or self._readers_since[place] == since):
             self._race(place, self._reader[place], "is written, and read")
-        self._writer[place] = ticket
+        self._writer[place] = task
         if self.counts is not None:
             self.counts[place] += 1
         self.values[place] = value
 
     def written(self) -> set[int]:
         """The numbers of the elements that were written."""
-        return {place for place, ticket in enumerate(self._writer) if ticket >= 0}
+        return {place for place, task in enumerate(self._writer) if task >= 0}
 
     def read_places(self) -> set[int]:
         """The numbers of the elements that were read."""
-        return {place for place, ticket in enumerate(self._reader) if ticket >= 0}
+        return {place for place, task in enumerate(self._reader) if task >= 0}
 
     def _race(self, place: int, other: int, what: str) -> None:
         first = self.clock.since
         raise AssertionError(
-            f"a race: {self.element(place)} {what} by tile {self.clock.ticket - first} of the region, and touched by "
+            f"a race: {self.element(place)} {what} by tile {self.clock.task - first} of the region, and touched by "
             f"tile {other - first} (or another one), between which no worker waits"
         )
 

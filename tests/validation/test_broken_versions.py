@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from polytune.codegen.loops import Block, Compute, For, Let, Node, PrivateSum, Program, Store, TiledMember, walk_nodes
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import VECTOR, Between, Lanes, Total
 from polytune.frontend.expression import Binary, Constant, Iterator, map_children
 from polytune.pipeline import Stages
@@ -182,7 +182,7 @@ def test_variable_that_outlives_its_tile() -> None:
 def test_vector_stored_twice() -> None:
     """Elements are stored to that have their values already."""
     kernel = subject("jacobi-2d")
-    program = kernel.version("tiled_abreast")
+    program = kernel.version("tiled_unrolled")
     faults = [kernel.fault(broken, tiles=32, seeds=range(1)) for broken in broken_nodes(program, Store, doubled)]
     stored = [fault for fault in faults if fault]
     assert len(stored) > 4 and all("times, and 3 times in the source order" in fault for fault in stored)
@@ -260,7 +260,7 @@ def computed(node: Node) -> list[Compute]:
 
 def test_lanes_one_element_off() -> None:
     kernel = subject("jacobi-2d")
-    program = kernel.version("tiled_abreast")
+    program = kernel.version("tiled_unrolled")
 
     def moved(node: Any) -> Any:
         def change(part: Any) -> Any:

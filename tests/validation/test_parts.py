@@ -11,8 +11,8 @@ import pytest
 from polytune.codegen.device.kernel import DeviceKernel
 from polytune.codegen.loops import Block, For, Node
 from polytune.codegen.partitioned import PartitionedProgram, PartitionedRegion
-from polytune.codegen.target import Target
 from polytune.codegen.transfers import Box, SubscriptRange
+from polytune.codegen.transform import Target
 from polytune.frontend.expression import Binary, Constant, Expression
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.frontend.test_semantics import CASES

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True)
-class Checked:
-    """What was found of one function.
+class CheckedFunction:
+    """The findings of one function.
 
     Attributes:
         types: those of its arguments that it was read with; empty where none could be found.
@@ -65,7 +65,7 @@ def check(
     Nothing of a file runs but its imports of what its functions use.  Types of arguments are those of annotations;
     others are guessed from the use of an argument, and the first that are accepted count.
     """
-    found: list[Checked] = []
+    found: list[CheckedFunction] = []
     for text in files:
         target = parse_target(text)
         functions = functions_of(target.file, is_run=run_file)
@@ -93,7 +93,7 @@ def _refuse_unknown(wanted: Iterable[str], functions: Iterable[FunctionType], fi
             )
 
 
-def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, strict: bool) -> Checked:
+def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, strict: bool) -> CheckedFunction:
     """Read a function with the types of its annotations, and with guesses for what has none."""
     from polytune.frontend.guesses import possible_signatures
 
@@ -115,11 +115,11 @@ def _checked(file: Path, function: FunctionType, computed: frozenset[str], *, st
     types, obstacles = best or (None, ())
     named = tuple(_explained(each, computed) for each in dict.fromkeys((*refused, *obstacles)))
     line = function.__code__.co_firstlineno
-    return Checked(file, function.__qualname__, line, "" if types is None else str(types), named)
+    return CheckedFunction(file, function.__qualname__, line, "" if types is None else str(types), named)
 
 
 def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) -> tuple[Obstacle, ...]:
-    """What stands in the way of a function for arguments of some types."""
+    """Return what stands in the way of a function for arguments of some types."""
     from polytune.pipeline import Stages
 
     try:
@@ -163,7 +163,7 @@ def _obstacle_as_dict(obstacle: Obstacle) -> dict[str, Any]:
     }
 
 
-def _print(found: list[Checked]) -> None:
+def _print(found: list[CheckedFunction]) -> None:
     for each in found:
         state = Text("refused ", "bold red") if each.obstacles else Text("accepted", "green")
         line = Text.assemble(state, f" {each.file}:{each.line} {each.name}", (f"({each.types})", "dim"))

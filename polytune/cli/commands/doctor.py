@@ -7,8 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.console import print_json, progress, results
-from polytune.cli.finding import Finding, State
-from polytune.cli.findings import examine
+from polytune.cli.findings import Finding, State, examine
 from polytune.cli.options import Debug, Json
 
 _STYLES = {State.OK: "green", State.ABSENT: "yellow", State.BROKEN: "bold red"}
@@ -30,7 +29,7 @@ def doctor(
 
 
 def is_healthy(findings: tuple[Finding, ...]) -> bool:
-    """Whether kernels can be compiled for the CPU and run."""
+    """Return whether kernels can be compiled for the CPU and run."""
     return all(finding.state is not State.BROKEN for finding in findings)
 
 

@@ -1,4 +1,4 @@
-"""``polytune history``: what has been measured in earlier runs, and forgetting it."""
+"""``polytune history``: what has been measured in earlier runs, forgetting it, and files to give it to others."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, results
-from polytune.cli.history_files import ACTIONS, exchange
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import Measurement, Store, default_store
+from polytune.history.exchange import merged, read_measurements, write_measurements
 
 
 @dataclass(frozen=True)
 class HistoryEntry:
-    """What is known of one kernel, for arguments of one shape, on one machine.
+    """The knowledge of one kernel, for arguments of one shape, on one machine.
 
     Attributes:
         kernel, shape, machine: which.
@@ -48,7 +48,7 @@ class HistoryEntry:
 
     @property
     def failed(self) -> int:
-        """How many configurations failed when they were last tried."""
+        """Return how many configurations failed when they were last tried."""
         return sum(measurement.status == "failed" for measurement in self.measurements)
 
     @property
@@ -111,7 +111,7 @@ def history(
         if as_json:
             print_json({"path": str(store.path), "forgotten": count})
         else:
-            results.print(Text(f"{store.path}: {_counted(count, 'measured configuration')} forgotten"), soft_wrap=True)
+            results.print(Text(f"{store.path}: {_counted(count)} forgotten"), soft_wrap=True)
     elif as_json:
         print_json({"path": str(store.path), "entries": [entry.to_json() for entry in entries]})
     elif not entries:
@@ -143,7 +143,7 @@ def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryE
 def _forget(store: Store, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
     """Delete the entries, once a person has said so; how many measurements they had."""
     count = sum(len(entry.measurements) for entry in entries)
-    what = _counted(count, "measured configuration")
+    what = _counted(count)
     if not confirmed:
         typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.path}?", abort=True, err=True)
     if kernel is None:
@@ -215,5 +215,42 @@ def _date(seconds: float) -> str:
     return datetime.fromtimestamp(seconds).isoformat(sep=" ", timespec="minutes")
 
 
-def _counted(count: int, what: str) -> str:
-    return f"{count} {what}{'' if count == 1 else 's'}"
+ACTIONS = ("export", "import", "merge")
+
+
+def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
+    """Do one of the ``ACTIONS``, and say what was done.
+
+    Raises:
+        typer.BadParameter: the files do not go with it.
+        HistoryError: a file cannot be read or written.
+    """
+    if (output is not None) != (action == "merge"):
+        raise typer.BadParameter(
+            "merge needs -o FILE, the file to write" if action == "merge" else "-o goes with merge"
+        )
+    if not files or (action == "export" and len(files) > 1):
+        raise typer.BadParameter(f"{action} needs {'one FILE' if action == 'export' else 'FILE...'}")
+    store = default_store()
+    if action == "export":
+        count = write_measurements(files[0], store.all())
+        said = f"{files[0]}: {_counted(count)} written"
+    elif action == "import":
+        found = merged(each for file in files for each in read_measurements(file))
+        count = sum(store.add(each) for each in found)
+        known = "" if count == len(found) else f"; of {len(found) - count} something as new is known"
+        said = f"{store.path}: {_counted(count)} added{known}"
+    else:
+        assert output is not None
+        count = write_measurements(output, merged(each for file in files for each in read_measurements(file)))
+        said = f"{output}: {_counted(count)} written"
+    if as_json:
+        print_json(
+            {"action": action, "path": str(output or (store.path if action == "import" else files[0])), "count": count}
+        )
+    else:
+        results.print(Text(said), soft_wrap=True)
+
+
+def _counted(count: int) -> str:
+    return f"{count} measured configuration{'' if count == 1 else 's'}"

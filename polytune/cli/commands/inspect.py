@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from polytune.cli.console import print_json, progress
 from polytune.cli.options import Debug, Json
-from polytune.cli.space_picture import write_space
 from polytune.cli.target import load_kernel
 from polytune.signature import ArgumentType, Signature, parse_type
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from polytune.tuner import Space
+
 
 class Stage(StrEnum):
-    """What can be shown, in the order in which it is made."""
+    """The stages that can be shown, in the order in which they are made."""
 
     SCOP = "scop"
     DEPENDENCES = "deps"
@@ -121,7 +122,7 @@ def read_choices(show: Stage, pairs: Sequence[str]) -> dict[str, int | bool]:
     return found
 
 
-def complete_signature(function: Callable, text: str) -> Signature:
+def complete_signature(function: Callable[..., Any], text: str) -> Signature:
     """The signature of a function: the types that ``text`` gives, and for the other arguments those inferred.
 
     Args:
@@ -161,3 +162,30 @@ def _parse_pair(pair: str) -> tuple[str, ArgumentType]:
         return name.strip(), parse_type(kind)
     except ValueError as error:
         raise typer.BadParameter(f"--signature: {error}") from None
+
+
+FORMATS = (".svg", ".dot", ".json")
+"""The endings of files that can be written: a picture, Graphviz text, T1."""
+
+
+def write_space(space: Space, name: str, path: Path) -> None:
+    """Write a space in the format that the file's ending names.
+
+    Raises:
+        typer.BadParameter: the ending is another, or the file cannot be written.
+    """
+    from polytune.tuner.spaces.t1 import to_t1
+
+    if path.suffix not in FORMATS:
+        raise typer.BadParameter(f"--picture: the file must end in {', '.join(FORMATS)}, not {path.suffix!r}")
+    graph = space.graph()
+    writers: dict[str, Callable[[], str]] = {
+        ".svg": graph.to_svg,
+        ".dot": graph.to_dot,
+        ".json": lambda: to_t1(space, name),
+    }
+    text = writers[path.suffix]()
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"--picture: {path} cannot be written: {error.strerror}") from None

@@ -16,8 +16,7 @@ from rich.text import Text
 
 from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.interrupts import Interrupts
-from polytune.cli.options import Debug, Json
-from polytune.cli.value_lists import ValueListCommand
+from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Counters(StrEnum):
-    """Where the search ``profile`` has the counters of configurations from that it has not profiled."""
+    """The source from which the search ``profile`` has the counters of configurations that it has not profiled."""
 
     EXACT = "exact"
     TREES = "trees"
@@ -164,7 +163,7 @@ def _bar() -> Progress:
 
 
 def usable_cores() -> int:
-    """How many cores this process may use."""
+    """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 

@@ -57,7 +57,7 @@ def extent_name(array: str, dimension: int) -> str:
 
 @dataclass(frozen=True)
 class Context:
-    """How names are written at some place of device text.
+    """The spelling of names at some place of device text.
 
     Attributes:
         element: gives the text of array elements and scalars.

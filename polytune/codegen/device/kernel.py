@@ -7,9 +7,8 @@ from typing import assert_never
 
 import islpy as isl
 
-from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node
+from polytune.codegen.ast_conversion import add_constant, convert_expression, convert_node, scan
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, TiledMember
-from polytune.codegen.scanning import scan
 from polytune.codegen.tiles.windows import (
     WindowNames,
     ast_build,
@@ -105,7 +104,7 @@ class DeviceKernel:
 
     @property
     def axes(self) -> int:
-        """How many members are mapped to blocks and threads."""
+        """Return how many members are mapped to blocks and threads."""
         return len(self.mapped)
 
 
@@ -202,7 +201,8 @@ def _redirect(
     def change(part: Expression | Operation) -> Expression | Operation:
         if isinstance(part, Element) and part in places:
             return places[part]
-        return map_below(part, change)
+        changed: Expression | Operation = map_below(part, change)
+        return changed
 
     changed = tuple(change(operation) for operation in statement.operations)
     return replace(statement, operations=(_position(_mapped_values(statement, mapping)), *changed))  # type: ignore[arg-type]

@@ -27,7 +27,7 @@ AXES = "XYZ"
 
 @dataclass(frozen=True)
 class KernelArguments:
-    """What a kernel is launched with, in order.
+    """The arguments that a kernel is launched with, in order.
 
     Attributes:
         arrays: arrays and scalars in memory: a buffer each.
@@ -274,7 +274,7 @@ class _KernelWriter:
                 self.node(loop.body)
 
     def may_overrun(self, loop: For, window: Window) -> bool:
-        """Whether a thread may as well compute for points that the tile lacks at its upper end.
+        """Return whether a thread may as well compute for points that the tile lacks at its upper end.
 
         It may where only registers change, which are not stored for such points, and only registers, scalars and copies
         in shared memory are read, the latter at subscripts that no point of a whole tile takes out of the copy: those
@@ -294,7 +294,7 @@ class _KernelWriter:
         )
 
     def grows(self, subscript: Expression) -> bool:
-        """Whether a subscript does not become smaller with any mapped loop's variable."""
+        """Return whether a subscript does not become smaller with any mapped loop's variable."""
         match subscript:
             case Binary("+", left, right):
                 return self.grows(left) and self.grows(right)
@@ -303,7 +303,7 @@ class _KernelWriter:
         return isinstance(subscript, Iterator) or not self.depends_on_point(subscript)
 
     def depends_on_point(self, expression: Expression) -> bool:
-        """Whether an expression contains a mapped loop's variable."""
+        """Return whether an expression contains a mapped loop's variable."""
         return any(isinstance(part, Iterator) and part.name in self.axis_of for part in walk(expression))
 
     def operation(self, operation: Operation) -> None:

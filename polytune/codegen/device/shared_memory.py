@@ -1,4 +1,4 @@
-"""How much shared memory a block needs, by the extents of its tile: known before a kernel is compiled."""
+"""The shared memory that a block needs, by the extents of its tile: known before a kernel is compiled."""
 
 from __future__ import annotations
 
@@ -42,4 +42,5 @@ def _renamed(expression: Expression, names: dict[str, str]) -> Expression:
     """The expression with variables renamed."""
     if isinstance(expression, Iterator) and expression.name in names:
         return replace(expression, name=names[expression.name])
-    return map_children(expression, lambda part: _renamed(part, names))
+    renamed: Expression = map_children(expression, lambda part: _renamed(part, names))
+    return renamed

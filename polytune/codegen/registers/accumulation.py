@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
 from polytune.codegen.registers.common_factor import scaled
-from polytune.codegen.target import BYTES
-from polytune.codegen.vectors.lane_access import ContiguousAxis, is_consecutive, is_near, may_be_loaded, pays
-from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.codegen.transform import BYTES
+from polytune.codegen.vectors.lane_access import (
+    ContiguousAxis,
+    is_consecutive,
+    is_near,
+    lane_operands,
+    may_be_loaded,
+    pays,
+)
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]
@@ -19,7 +25,8 @@ Fits = Callable[[Element, str, ContiguousAxis], bool]
 
 @dataclass(frozen=True)
 class AccumulatedTerm:
-    """What an update adds to its target: ``target = target operator factor * value``; without a factor, the value."""
+    """The term that an update adds to its target: ``target = target operator factor * value``; without a factor, the
+    value."""
 
     operator: str
     value: Expression
@@ -61,7 +68,7 @@ class Accumulation:
 
     @property
     def targets(self) -> tuple[Element, ...]:
-        """What is updated, each element once."""
+        """Return what is updated, each element once."""
         return tuple(dict.fromkeys(update.target for update in self.updates))
 
 
@@ -119,8 +126,8 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
 
 
 def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> AccumulatedTerm | None:
-    """What an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update; else
-    None."""
+    """Return what an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update;
+    else None."""
     match update.value:
         case Binary("+" | "-" as operator, left, value) if left == update.target:
             pass
@@ -149,8 +156,8 @@ def _statements(body: Node) -> tuple[Compute, ...] | None:
 
 
 def _begins_anew(target: Element, updates: Sequence[Assign]) -> bool:
-    """Whether each iteration writes an element before it reads it: then nothing is accumulated there, and nobody may
-    have written it before."""
+    """Return whether each iteration writes an element before it reads it: then nothing is accumulated there, and nobody
+    may have written it before."""
     first = next(update for update in updates if update.target == target or target in walk(update.value))
     return target not in walk(first.value)
 
@@ -174,8 +181,8 @@ def coordinate(element: Element, variable: str) -> list[int]:
 
 
 def differs(element: Element, first: str, second: str) -> bool:
-    """Whether an element is another one for every pair of values of two loop variables: each has a subscript that
-    moves with it and not with the other."""
+    """Return whether an element is another one for every pair of values of two loop variables: each has a subscript
+    that moves with it and not with the other."""
     axes = coordinate(element, first), coordinate(element, second)
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
@@ -183,7 +190,7 @@ def differs(element: Element, first: str, second: str) -> bool:
 def is_vector(
     node: Expression, variable: str, contiguous: ContiguousAxis, dtype: str, fits: Fits = is_consecutive
 ) -> bool:
-    """Whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
+    """Return whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
 
     Elements then fit, by default if they lie next to one another, or are one and the same, and everything is of one
     type.

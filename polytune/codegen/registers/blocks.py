@@ -1,4 +1,4 @@
-"""What register tiles are made of: loops by vectors, blocks, their common range, and the points around it."""
+"""The parts of register tiles: loops by vectors, blocks, their common range, and the points around it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ROW, COLUMN = generated("row"), generated("column")
 
 @dataclass(frozen=True)
 class BlockShape:
-    """How many rows and columns (or vectors of columns) a block has."""
+    """The number of rows and columns (or vectors of columns) of a block."""
 
     rows: int
     columns: int
@@ -85,7 +85,7 @@ def minus(left: Expression, right: Expression) -> Expression:
 
 
 def after_whole(first: Expression, last: Expression, step: int) -> Expression:
-    """Where whole steps from ``first`` end that do not pass ``last``."""
+    """Return where whole steps from ``first`` end that do not pass ``last``."""
     extent = maximum(integer(0), minus(last, first))
     whole = Binary("*", Binary("//", extent, integer(step), "int64"), integer(step), "int64")
     return Binary("+", first, whole, "int64")
@@ -148,7 +148,7 @@ def common_inner(accumulation: Accumulation, box: PointRanges) -> tuple[Expressi
 
 
 def is_ragged(accumulation: Accumulation) -> bool:
-    """Whether points of a block have different ranges of the innermost loop."""
+    """Return whether points of a block have different ranges of the innermost loop."""
     own = [loop.variable for loop in (accumulation.rows, accumulation.columns) if loop is not None]
     return mentions(accumulation.inner.start, *own) or mentions(accumulation.inner.stop, *own)
 
@@ -191,7 +191,7 @@ def guarded(
 
 
 def may_be_tiled(accumulation: Accumulation) -> bool:
-    """Whether the common range of a block's points, and which elements meet in it, can be told."""
+    """Return whether the common range of a block's points, and which elements meet in it, can be told."""
     some = from_first(integer(0), 2)
     box = PointRanges(None if accumulation.rows is None else some, some)
     bounds = common_inner(accumulation, box)
@@ -207,12 +207,12 @@ def may_be_tiled(accumulation: Accumulation) -> bool:
 
 
 def all_of(conditions: Sequence[Expression]) -> Expression:
-    """That all of one or more conditions hold."""
+    """Return the condition that all of one or more hold."""
     return conditions[0] if len(conditions) == 1 else Logical("and", tuple(conditions))
 
 
 def any_of(conditions: Sequence[Expression]) -> Expression:
-    """That one of one or more conditions holds."""
+    """Return the condition that one of one or more holds."""
     return conditions[0] if len(conditions) == 1 else Logical("or", tuple(conditions))
 
 

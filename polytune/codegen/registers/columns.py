@@ -12,10 +12,9 @@ from polytune.codegen.loops import For, If, Let, Node, Store, block
 from polytune.codegen.registers.accumulation import Accumulation
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, guarded, largest_shape
-from polytune.codegen.target import Target
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_access import apart_of
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.transform import Target
+from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Splat, Variable, VectorExpression
+from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Select, walk
 
 FEW = 8
@@ -40,7 +39,7 @@ def tile_columns(accumulation: Accumulation, target: Target) -> Node:
 
 
 def _compares(node: Expression) -> bool:
-    """Whether a value is the result of a comparison, beside that of products and sums."""
+    """Return whether a value is the result of a comparison, beside that of products and sums."""
     return any(isinstance(part, Select) or getattr(part, "operator", "") in ("min", "max") for part in walk(node))
 
 
@@ -81,13 +80,13 @@ class _Block:
             start: Any = Lanes(place, self.lanes, self.rows[row].mask, apart)
             if target not in read:
                 # What is only overwritten may not have been written before.
-                start = Spread(Constant(0, place.dtype), self.lanes)
+                start = Splat(Constant(0, place.dtype), self.lanes)
             result: Any = name
             term = terms[target]
             if term is not None and term.factor is not None:
-                factor: Any = Spread(term.factor, self.lanes)
+                factor: Any = Splat(term.factor, self.lanes)
                 result = Binary(term.operator, start, Binary("*", factor, result, VECTOR), VECTOR)
-                start = Spread(Constant(0, place.dtype), self.lanes)
+                start = Splat(Constant(0, place.dtype), self.lanes)
             before.append(Let(name.name, start))
             after.append(Store(place, result, self.rows[row].stored, apart))
         updates: list[Node] = []
@@ -108,7 +107,7 @@ class _Block:
         return work if always else If(Compare("<", low, high), work)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart."""
+        """Return how far consecutive columns of an element are apart."""
         return apart_of(element, self.accumulation.columns.variable, self.accumulation.contiguous)
 
     def at(self, node: Part, row: int, vector: int) -> Part:
@@ -120,12 +119,12 @@ class _Block:
         values[column] = add_constant(Iterator(column), vector * self.lanes)
         return substitute(node, values)
 
-    def value(self, node: Expression, row: int, vector: int, targets: dict) -> Any:
+    def value(self, node: Expression, row: int, vector: int, targets: dict[Any, Any]) -> Any:
         """An expression as a vector; what is the same for several rows or vectors is computed once."""
         if isinstance(node, Element) and (node, row, vector) in targets:
             return targets[node, row, vector]
         if not mentions(node, self.accumulation.columns.variable):
-            return self.once("a", Spread(self.at(node, row, vector), self.lanes))
+            return self.once("a", Splat(self.at(node, row, vector), self.lanes))
         if isinstance(node, Element):
             # Lanes of other rows are loaded too, of this row neither used nor stored.
             mask = self.rows[row].mask if self.by_row(node) else self.rows[row].shared
@@ -135,7 +134,7 @@ class _Block:
         return in_lanes(node, [self.value(part, row, vector, targets) for part in operands])
 
     def by_row(self, node: Expression) -> bool:
-        """Whether an expression differs from row to row."""
+        """Return whether an expression differs from row to row."""
         return self.accumulation.rows is not None and mentions(node, self.accumulation.rows.variable)
 
     def once(self, kind: str, value: VectorExpression) -> Variable:

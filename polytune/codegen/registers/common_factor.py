@@ -39,7 +39,7 @@ def scaled(expression: Expression, is_fixed: Callable[[Expression], bool]) -> Sc
 
 
 def _factors(expression: Expression) -> tuple[Expression, ...]:
-    """What the first product of an expression is made of."""
+    """Return what the first product of an expression is made of."""
     match expression:
         case Binary("*", left, right):
             return (*_factors(left), *_factors(right))

@@ -10,8 +10,9 @@ reads.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
@@ -81,7 +82,7 @@ def pack(
         buffers[element] = Buffer(f"{prefix}{first + len(buffers)}", element.dtype, (members[0], members[1]))
     packed = {element: Element(buffer.name, place, element.dtype) for element, buffer in buffers.items()}
 
-    def change(part):
+    def change(part: Any) -> Any:
         return packed[part] if part in packed else map_children(part, change)
 
     across, along = replace(columns, start=bounds[0], stop=bounds[1]), inner
@@ -94,12 +95,12 @@ def pack(
 
 
 def walk_elements(body: Node) -> list[Element]:
-    """What the statements of an innermost loop read from or write to."""
+    """Return what the statements of an innermost loop read from or write to."""
     assignments = assignments_of(body) or ()
     return [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
 
 
-def _changed(body: Node, change) -> Node:
+def _changed(body: Node, change: Callable[[Any], Any]) -> Node:
     children = body.children if isinstance(body, Block) else (body,)
     return block(
         *(
@@ -159,5 +160,5 @@ def _copy(source: Element, target: Element, columns: For, inner: For, contiguous
 
 
 def buffer_names(region: int) -> str:
-    """What the names of a region's buffers begin with."""
+    """Return what the names of a region's buffers begin with."""
     return generated(f"packed_{region}_")

@@ -9,11 +9,10 @@ from math import inf
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
-from polytune.codegen.target import BYTES
+from polytune.codegen.transform import BYTES
 from polytune.codegen.vectors.chains import is_chain
 from polytune.codegen.vectors.expressions import Apart
-from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, moves, pays
-from polytune.codegen.vectors.lane_operations import lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
 
 MOST_UNROLLED = 32
@@ -44,12 +43,12 @@ class PointNest:
     strips: Mapping[str, tuple[int, str]] = field(default_factory=dict)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart; None where they are neighbours."""
+        """Return how far consecutive columns of an element are apart; None where they are neighbours."""
         return apart_of(element, self.columns.variable, self.contiguous)
 
     @property
     def is_across(self) -> bool:
-        """Whether lanes lie in rows of their own."""
+        """Return whether lanes lie in rows of their own."""
         moving = (part for part in self.elements if mentions(part, self.columns.variable))
         return any(not is_near(part, self.columns.variable, self.contiguous) for part in moving)
 
@@ -127,7 +126,7 @@ def point_nest_of(
 
 
 def _may_be_gathered(loop: For, nest: PointNest) -> bool:
-    """Whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
+    """Return whether a loop stores nothing across rows, and what it loads so is little beside what it computes."""
     column, row = nest.columns.variable, None if nest.rows is None else nest.rows.variable
     often = [assignment for assignment in assignments_below(loop.body) if assignment is not None]
     targets = [each.target for each in often if mentions(each.target, column)]
@@ -145,8 +144,8 @@ def _some() -> Range:
 
 
 def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
-    """Whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are the
-    same for all points."""
+    """Return whether a loop is the same for all columns, and has nothing inside but statements, and such loops that are
+    the same for all points."""
     if loop.step != 1 or mentions(loop.start, column) or mentions(loop.stop, column):
         return False
     return all(
@@ -161,13 +160,14 @@ def _is_simple(loop: For, column: str, points: Set[str]) -> bool:
 
 
 def _iterations(node: Node) -> float:
-    """How many iterations a loop and those inside have together; infinitely many where that is no constant."""
+    """Return how many iterations a loop and those inside have together; infinitely many where that is no constant."""
     if not isinstance(node, For):
         return 1
     inside = max((_iterations(child) for child in children_of(node.body)), default=1)
     if not (isinstance(node.start, Constant) and isinstance(node.stop, Constant)):
         return inf
-    return max(0, node.stop.value - node.start.value) * inside
+    instances: float = max(0, node.stop.value - node.start.value) * inside
+    return instances
 
 
 def children_of(body: Node) -> tuple[Node, ...]:
@@ -199,14 +199,14 @@ def assignments_below(node: Node) -> Iteration[Assign | None]:
 
 @dataclass(frozen=True)
 class Judge:
-    """What can be computed for consecutive columns as a vector."""
+    """The work that can be computed for consecutive columns as a vector."""
 
     column: str
     own: frozenset[str]
     dtype: str
 
     def is_uniform(self, node: Expression) -> bool:
-        """Whether an expression has the same value for all columns."""
+        """Return whether an expression has the same value for all columns."""
         return not mentions(node, self.column) and not any(
             isinstance(part, Element) and part.array in self.own for part in walk(node)
         )

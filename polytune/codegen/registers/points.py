@@ -37,10 +37,10 @@ from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
 from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.chains import Link, links_of
-from polytune.codegen.vectors.expressions import VECTOR, Lanes, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
+from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
 
 ACROSS = BlockShape(1, 2)
@@ -60,7 +60,7 @@ def tile_points(nest: PointNest, target: Target) -> Node:
 
 
 def block_shape(nest: PointNest, target: Target) -> BlockShape:
-    """How many rows and vectors of columns a block has."""
+    """Return how many rows and vectors of columns a block has."""
     used = {part.array for part in nest.elements}
     if nest.is_across and nest.rows is None:
         return ACROSS
@@ -87,7 +87,7 @@ class _Points:
 
     def code(self) -> Node:
         nodes: list[Node] = []
-        zero = Spread(Constant(0, self.nest.dtype), self.lanes)
+        zero = Splat(Constant(0, self.nest.dtype), self.lanes)
         first = next(assignments_below(self.nest.parts[0]), None)
         for scalar in sorted(self.nest.own):
             for row in range(len(self.rows)):
@@ -162,7 +162,7 @@ class _Points:
         return Store(self.at(target, row, vector), value, self.rows[row].stored, self.nest.apart(target))
 
     def in_strip(self, target: Element, row: int, vector: int) -> Element:
-        """Where a strip has the first lane of a vector."""
+        """Return where a strip has the first lane of a vector."""
         axis, name = self.nest.strips[target.array]
         others = self.at(target, row, vector).subscripts
         return Element(name, (*others[:axis], *others[axis + 1 :], integer(vector * self.lanes)), target.dtype)
@@ -255,7 +255,7 @@ class _Points:
             case Element() if mentions(node, self.nest.columns.variable):
                 return self.once("b", self.loaded(node, row, vector), loads)
         if self.is_uniform(node):
-            return self.once("a", Spread(self.at(node, row, vector), self.lanes), loads)
+            return self.once("a", Splat(self.at(node, row, vector), self.lanes), loads)
         operands = lane_operands(node, self.nest.dtype)
         assert operands is not None, "points that are no vectors are not tiled"
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
@@ -273,7 +273,7 @@ class _Points:
 
 @dataclass(frozen=True)
 class _Loads:
-    """What an iteration has loaded before anything else, but from arrays that it stores to."""
+    """The values that an iteration has loaded before anything else, but from arrays that it stores to."""
 
     changing: frozenset[str]
     known: dict[VectorExpression, Let] = field(default_factory=dict)

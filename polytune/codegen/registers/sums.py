@@ -22,17 +22,16 @@ from polytune.codegen.registers.blocks import (
     largest_shape,
     minimum,
 )
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
-    Chosen,
     Lanes,
-    Spread,
+    LaneSelect,
+    Splat,
     Variable,
     VectorExpression,
 )
-from polytune.codegen.vectors.lane_access import apart_of
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -127,7 +126,7 @@ class _Sums:
             for row in range(len(self.rows))
             for column in range(len(self.columns))
         }
-        zero = Spread(Constant(0, accumulation.dtype), self.lanes)
+        zero = Splat(Constant(0, accumulation.dtype), self.lanes)
         before = [Let(name.name, zero) for name in sums.values()]
         vectors = by_vectors(inner.variable, low, high, self.lanes, names, partial(self.step, sums))
         work = block(*before, *vectors, *self.stores(sums))
@@ -143,25 +142,25 @@ class _Sums:
         for (number, row, column), own in sums.items():
             value = self.value(self.term(number).value, self.values(row, column), mask, names)
             added: Any = Binary("+", own, value, VECTOR)  # type: ignore[arg-type]
-            updates.append(Let(own.name, added if mask is None else Chosen(mask, added, own)))
+            updates.append(Let(own.name, added if mask is None else LaneSelect(mask, added, own)))
         return block(*self.loads.values(), *updates)
 
     def term(self, number: int) -> AccumulatedTerm:
-        """What an update adds."""
+        """Return what an update adds."""
         term = self.accumulation.terms[number]
         assert term is not None, "lanes are partial sums only of what is added"
         return term
 
     def values(self, row: int, column: int) -> dict[str, Expression]:
-        """What the loop variables are at a point of the block."""
+        """Return what the loop variables are at a point of the block."""
         values = {self.accumulation.columns.variable: self.columns[column]}
         if self.accumulation.rows is not None:
             values[self.accumulation.rows.variable] = self.rows[row]
         return values
 
-    def value(self, node: Expression, values: dict, mask: str | None, names: BlockNames) -> Any:
+    def value(self, node: Expression, values: dict[Any, Any], mask: str | None, names: BlockNames) -> Any:
         if not mentions(node, self.accumulation.inner.variable):
-            return self.once("a", Spread(substitute(node, values), self.lanes), names)
+            return self.once("a", Splat(substitute(node, values), self.lanes), names)
         if isinstance(node, Element):
             apart = apart_of(node, self.accumulation.inner.variable, self.accumulation.contiguous)
             return self.once("b", Lanes(substitute(node, values), self.lanes, mask, apart), names)
@@ -186,7 +185,7 @@ class _Sums:
         return nodes
 
     def there(self, row: int, column: int, values: dict[str, Expression]) -> list[Expression]:
-        """What says that a point of the block is one of the nest."""
+        """Return what says that a point of the block is one of the nest."""
         rows, columns = self.accumulation.rows, self.accumulation.columns
         by_row = () if rows is None else (rows.variable,)
         conditions: list[Expression] = []

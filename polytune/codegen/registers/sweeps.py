@@ -37,17 +37,16 @@ from polytune.codegen.registers.accumulation import (
     term_of,
 )
 from polytune.codegen.registers.blocks import BlockNames, add_total, after_whole, by_vectors
-from polytune.codegen.target import BYTES, Target
+from polytune.codegen.transform import BYTES, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
-    Chosen,
     Lanes,
-    Spread,
+    LaneSelect,
+    Splat,
     Variable,
     VectorExpression,
 )
-from polytune.codegen.vectors.lane_access import ContiguousAxis
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, walk
 
 ROWS = (8, 4, 2, 1)
@@ -112,7 +111,7 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
 
 
 def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:
-    """What an update adds to an element of its row that nothing else uses; None where it does something else.
+    """Return what an update adds to an element of its row that nothing else uses; None where it does something else.
 
     ``updates`` are those that update one element in all columns.
     """
@@ -160,7 +159,7 @@ class _Rows:
             if term is not None
             for row in range(self.count)
         }
-        zero = Spread(Constant(0, self.sweep.dtype), self.lanes)
+        zero = Splat(Constant(0, self.sweep.dtype), self.lanes)
         code = partial(self.vectors, totals)
         vectors = by_vectors(columns.variable, columns.start, columns.stop, self.lanes, self.names, code)
         body = block(
@@ -193,7 +192,7 @@ class _Rows:
                 if term is not None:
                     own: Any = totals[number, row]
                     more = Binary("+", own, self.value(self.at(term.value, row), mask, loads, computed), VECTOR)
-                    nodes.append(Let(own.name, more if mask is None else Chosen(mask, more, own)))
+                    nodes.append(Let(own.name, more if mask is None else LaneSelect(mask, more, own)))
                     continue
                 target, value = (self.at(part, row) for part in (update.target, update.value))
                 vector = self.value(value, mask, loads, computed)
@@ -206,7 +205,7 @@ class _Rows:
         return block(*loads.values(), *nodes)
 
     def reads_first(self, target: Element) -> bool:
-        """Whether a row reads an element before it assigns it."""
+        """Return whether a row reads an element before it assigns it."""
         for update in self.sweep.updates:
             if target in walk(update.value):
                 return True
@@ -219,10 +218,12 @@ class _Rows:
         rows = self.sweep.rows.variable
         return substitute(node, {rows: add_constant(Iterator(rows), row)})
 
-    def value(self, node: Expression, mask: str | None, loads: dict, computed: dict[Element, Variable]) -> Any:
+    def value(
+        self, node: Expression, mask: str | None, loads: dict[Any, Any], computed: dict[Element, Variable]
+    ) -> Any:
         """An expression as a vector."""
         if not mentions(node, self.sweep.columns.variable):
-            return self.once("a", Spread(node, self.lanes), self.spreads)
+            return self.once("a", Splat(node, self.lanes), self.spreads)
         if isinstance(node, Element):
             return computed[node] if node in computed else self.once("b", Lanes(node, self.lanes, mask), loads)
         operands = lane_operands(node, self.sweep.dtype)

@@ -44,9 +44,8 @@ from polytune.codegen.registers.points import block_shape, tile_points
 from polytune.codegen.registers.sums import tile_sums
 from polytune.codegen.registers.sweeps import sweep_of, tile_sweep
 from polytune.codegen.storage import contiguous_axis, used_in
-from polytune.codegen.target import Target
 from polytune.codegen.tiles.windows import WindowNames
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
@@ -139,7 +138,7 @@ def _written_in(body: Node) -> frozenset[str]:
 
 
 def elements_of(node: Node) -> list[Element]:
-    """What a statement reads and writes."""
+    """Return what a statement reads and writes."""
     operations = node.operations if isinstance(node, Compute) else ()
     return [part for operation in operations for part in walk(operation) if isinstance(part, Element)]
 
@@ -171,7 +170,7 @@ class _Tiler:
 
     @cached_property
     def coincident(self) -> bool:
-        """Whether all points of a tile are independent of one another."""
+        """Return whether all points of a tile are independent of one another."""
         region = self.region
         return region.kind == "parallel" and region.shared == len(region.members) and not region.sums
 

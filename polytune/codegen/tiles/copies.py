@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import islpy as isl
 
@@ -33,7 +34,7 @@ def with_copies(scop: Scop, region: Region) -> Scop:
             return statement
         copy = Binary("-", _position(positions, statement, scop), Iterator(FIRST), "int64")
 
-        def change(part):
+        def change(part: Any) -> Any:
             part = map_children(part, change)
             if isinstance(part, Element) and part.array in expansion.arrays:
                 return replace(part, subscripts=(copy, *part.subscripts))

@@ -114,7 +114,7 @@ def _position(region: Region, member: int, statement: Statement) -> isl.Aff | No
 
 
 def _are_twins(statements: Sequence[Statement], region: Region) -> bool:
-    """Whether statements compute the same of their iterators, at the same places of the band."""
+    """Return whether statements compute the same of their iterators, at the same places of the band."""
     first, *others = statements
     places = [_position(region, member, first) for member in range(region.depth)]
     if any(len(other.iterators) != len(first.iterators) for other in others):

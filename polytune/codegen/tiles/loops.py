@@ -1,7 +1,7 @@
-"""The text of the loops over tiles: how a region's tiles are numbered as tickets, and what runs in a ticket.
+"""The text of the loops over tiles: how a region's tiles are numbered as tasks, and what runs in a task.
 
-A ticket is a tile along the shared members; the loops along the other members run inside it.  With two levels a
-ticket is an *outer tile*: along each member so many whole tiles as a factor says, the last ones cut off where the
+A task is a tile along the shared members; the loops along the other members run inside it.  With two levels a
+task is an *outer tile*: along each member so many whole tiles as a factor says, the last ones cut off where the
 band ends, which run in the order of their coordinates.
 
 Why outer tiles are right wherever tiles are: the members are one permutable band, whose dependences go backwards in
@@ -20,29 +20,29 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 
 CLAIM = "$claim($context, {}, $workers, $base, {})"
-"""Claims a ticket for a worker, of a region of so many."""
+"""Claims a task for a worker, of a region of so many."""
 
 
 @dataclass(frozen=True)
 class TileLoops:
-    """Writes the tickets of a tiled region.
+    """Writes the tasks of a tiled region.
 
     Attributes:
         writer: where to.
         region: the region.
-        is_nested: whether tickets are outer tiles, of ``$outer_<member>`` iterations along each member.
-        tickets: writes what claims and completes tickets, around what places the tile of a ticket.
+        is_nested: whether tasks are outer tiles, of ``$outer_<member>`` iterations along each member.
+        tasks: writes what claims and completes tasks, around what places the tile of a task.
         body: writes the work of one tile, whose window is set.
     """
 
     writer: SourceWriter
     region: RegionCode
     is_nested: bool
-    tickets: Callable[[Callable[[], None]], None]
+    tasks: Callable[[Callable[[], None]], None]
     body: Callable[[], None]
 
     def write(self) -> None:
-        """The bounds of the members, and all tickets."""
+        """The bounds of the members, and all tasks."""
         writer, region = self.writer, self.region
         for number, member in enumerate(region.members):
             writer.line(f"$lower_{number} = {expression_text(member.lower)}")
@@ -52,15 +52,15 @@ class TileLoops:
             writer.line(f"$count_{number} = $quotient({extent} + {size} - 1, {size})")
         if region.kind == "parallel":
             writer.line(f"$total = {' * '.join(f'$count_{number}' for number in range(region.shared))}")
-            self.tickets(self.place_in_box)
+            self.tasks(self.place_in_box)
         else:
             self.waves()
 
     def waves(self) -> None:
         """The tiles with equal sums of tile coordinates, sum after sum.
 
-        Tickets are the coordinates but the first one, which follows from them and the sum.  With three members or more
-        some tickets have none.
+        Tasks are the coordinates but the first one, which follows from them and the sum.  With three members or more
+        some tasks have none.
         """
         writer, region = self.writer, self.region
         others = [f"$count_{number}" for number in range(2, region.shared)]
@@ -70,29 +70,29 @@ class TileLoops:
             writer.line(f"$first = $greatest(0, {behind} + {region.shared - 1})")
             number = "$least($count_1 - 1, $wave) - $first + 1"
             writer.line(f"$total = {' * '.join([f'({number})', *others]) if others else number}")
-            self.tickets(self.place_on_wave)
+            self.tasks(self.place_on_wave)
 
     def place_in_box(self) -> None:
-        """The tile of a ticket: tile coordinates counted with the last shared member fastest."""
+        """The tile of a task: tile coordinates counted with the last shared member fastest."""
         writer, region = self.writer, self.region
-        # Where tiles descend the last one has the first ticket.
-        ticket = "$total - 1 - ($ticket - $base)" if region.descends else "$ticket - $base"
+        # Where tiles descend the last one has the first task.
+        task = "$total - 1 - ($task - $base)" if region.descends else "$task - $base"
         if region.shared == 1:
-            writer.line(f"{self.start(0)} = $lower_0 + ({ticket}) * {self.size(0)}")
-            self.ticket()
+            writer.line(f"{self.start(0)} = $lower_0 + ({task}) * {self.size(0)}")
+            self.task()
             return
-        writer.line(f"$rest = {ticket}")
+        writer.line(f"$rest = {task}")
         for number in reversed(range(region.shared)):
             position = f"$remainder($rest, $count_{number})" if number else "$rest"
             writer.line(f"{self.start(number)} = $lower_{number} + {position} * {self.size(number)}")
             if number:
                 writer.line(f"$rest = $quotient($rest, $count_{number})")
-        self.ticket()
+        self.task()
 
     def place_on_wave(self) -> None:
-        """The tile of a ticket, if there is one: see ``waves``."""
+        """The tile of a task, if there is one: see ``waves``."""
         writer, region = self.writer, self.region
-        rest = "$ticket - $base"
+        rest = "$task - $base"
         for number in reversed(range(2, region.shared)):
             writer.line(f"$step_{number} = $remainder({rest}, $count_{number})")
             writer.line(f"$rest = $quotient({rest}, $count_{number})")
@@ -103,7 +103,7 @@ class TileLoops:
         def placed() -> None:
             for number in range(region.shared):
                 writer.line(f"{self.start(number)} = $lower_{number} + $step_{number} * {self.size(number)}")
-            self.ticket()
+            self.task()
 
         if region.shared == 2:
             placed()
@@ -111,14 +111,14 @@ class TileLoops:
         with writer.indented("if 0 <= $step_0 < $count_0:"):
             placed()
 
-    def ticket(self) -> None:
-        """The work of a ticket, whose first iterations along the shared members are set."""
+    def task(self) -> None:
+        """The work of a task, whose first iterations along the shared members are set."""
         for number in range(self.region.shared):
             self.end(number)
         self.other_members(self.region.shared)
 
     def other_members(self, number: int) -> None:
-        """The loops along members that are not shared, of the size of a ticket along the others."""
+        """The loops along members that are not shared, of the size of a task along the others."""
         if number == len(self.region.members):
             if self.is_nested:
                 self.inner_tiles(0)
@@ -141,14 +141,14 @@ class TileLoops:
             self.inner_tiles(number + 1)
 
     def size(self, number: int) -> str:
-        """How many iterations of a member a ticket has."""
+        """Return how many iterations of a member a task has."""
         return f"$outer_{number}" if self.is_nested else f"$tile_{number}"
 
     def start(self, number: int) -> str:
-        """The first iteration of a member in a ticket."""
+        """The first iteration of a member in a task."""
         return f"$begin_{number}" if self.is_nested else self.region.windows[number][0]
 
     def end(self, number: int) -> None:
-        """One more than the last iteration of a member in a ticket."""
+        """One more than the last iteration of a member in a task."""
         name = f"$end_{number}" if self.is_nested else self.region.windows[number][1]
         self.writer.line(f"{name} = $least({self.start(number)} + {self.size(number)}, $upper_{number})")

@@ -8,7 +8,7 @@ follow one another, while it is in the second cache.  To make tiles larger inste
 to stay in that cache all through it.
 
 Time-tiled stencils do not gain: a tile of them uses each element again for many steps, before it leaves the cache.  Nor
-do parallel regions: the loop along which their tiles use the same elements runs inside a ticket.
+do parallel regions: the loop along which their tiles use the same elements runs inside a task.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from dataclasses import replace
 
 from polytune.codegen.loops import Program
 from polytune.codegen.registers.tiles import REGISTERS
-from polytune.codegen.target import Target
-from polytune.codegen.transform import LoopTransform
+from polytune.codegen.transform import LoopTransform, Target
 from polytune.frontend.scop import Scop
 
 FACTOR = 2

@@ -33,7 +33,8 @@ class WindowNames:
 
 
 def ast_build(context: isl.Set, names: WindowNames, depth: int, first: int = 0) -> isl.AstBuild:
-    """What makes an AST of so many nested loops, the first of them with the name of the loop at depth ``first``."""
+    """Return what makes an AST of so many nested loops, the first of them with the name of the loop at depth
+    ``first``."""
     isl_context = context.get_ctx()
     isl_context.set_ast_build_detect_min_max(1)
     isl_context.set_ast_build_exploit_nested_bounds(1)
@@ -84,7 +85,7 @@ def constrain(
 def window_context(
     domain: isl.UnionSet, region: Region, context: isl.Set, windows: tuple[tuple[str, str], ...]
 ) -> isl.Set:
-    """What the caller of a body guarantees of its window: ``least <= l < u <= greatest + 1`` for every member.
+    """Return what the caller of a body guarantees of its window: ``least <= l < u <= greatest + 1`` for every member.
 
     A range that is no single affine expression is left out, as it would only make isl's conditions longer.
     """

@@ -26,7 +26,7 @@ class Link:
 
 
 def is_chain(assignments: Sequence[Assign], variable: str, own: frozenset[str]) -> bool:
-    """Whether iterations of a loop need what the one before has computed, other than to add up.
+    """Return whether iterations of a loop need what the one before has computed, other than to add up.
 
     Args:
         assignments: what an iteration does.
@@ -67,7 +67,8 @@ def links_of(assignments: Sequence[Assign], variable: str, own: frozenset[str]) 
 
 
 def _is_behind(element: Element, target: Element, variable: str) -> bool:
-    """Whether iterations read, as ``element``, what a constant number of iterations before wrote as ``target``."""
+    """Return whether iterations read, as ``element``, what a constant number of iterations before wrote as
+    ``target``."""
     distances = set()
     for read, written in zip(element.subscripts, target.subscripts, strict=True):
         step, apart = coefficient(written, variable), difference(read, written)

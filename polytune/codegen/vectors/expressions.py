@@ -3,14 +3,14 @@
     expression = ...
                | Variable(name, dtype)              -- a variable of the generated code, set by a ``Let``
                | Lanes(element, lanes, mask, apart) -- consecutive elements, or some apart, the first given; a vector
-               | Spread(value, lanes)               -- a scalar in every lane
+               | Splat(value, lanes)                -- a scalar in every lane
                | Between(first, last, lanes)        -- the lanes l with first <= l < last; a mask
                | Either(masks)                      -- the lanes of any of some masks; a mask
-               | Chosen(mask, value, otherwise)     -- lane by lane, by a mask or by a comparison
+               | LaneSelect(mask, value, otherwise) -- lane by lane, by a mask or by a comparison
                | Shifted(before, value, distance)   -- the lanes so far below those of value, which before precedes
                | Total(value, dtype)                -- the sum of the lanes, in any order; a scalar
-               | Past(element, lanes)               -- how many elements there are from where a vector begins, of the
-                                                       memory as a sequence of vectors, up to an element; an integer
+               | Misalignment(element, lanes)       -- the number of elements from where a vector begins, of memory as a
+                                                       sequence of vectors, up to an element; an integer
 
 Binary, Power and Unary nodes of the type ``VECTOR`` work lane by lane; all of their operands are vectors, and so are
 those of a comparison that chooses lanes.  A mask is the name of a variable.
@@ -50,7 +50,7 @@ class Lanes:
 
 
 @dataclass(frozen=True)
-class Spread:
+class Splat:
     value: Expression
     lanes: int
     dtype: str = VECTOR
@@ -71,7 +71,7 @@ class AnyMask:
 
 
 @dataclass(frozen=True)
-class Chosen:
+class LaneSelect:
     mask: str | Compare
     value: VectorExpression
     otherwise: VectorExpression
@@ -93,10 +93,12 @@ class Total:
 
 
 @dataclass(frozen=True)
-class Past:
+class Misalignment:
     element: Element
     lanes: int
     dtype: str = "int64"
 
 
-VectorExpression = Expression | Variable | Lanes | Spread | Between | AnyMask | Chosen | Shifted | Total | Past
+VectorExpression = (
+    Expression | Variable | Lanes | Splat | Between | AnyMask | LaneSelect | Shifted | Total | Misalignment
+)

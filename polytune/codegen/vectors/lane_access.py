@@ -1,4 +1,6 @@
-"""Where the lanes of a vector lie: next to one another, or a step apart.
+"""The lanes of a vector: the operations that they have, and where they lie, next to one another or a step apart.
+
+Operations have exactly the meaning that they have for scalars, lane by lane.
 
 Consecutive values of a loop variable mean consecutive elements in ``A[i, v]``; in ``A[i, n - v]`` they go backwards, in
 ``A[i, 2 * v]`` every second element is one, and in ``A[v, i]`` each lies in another row.  The first two take as many
@@ -9,11 +11,51 @@ lane, as scalars do: it pays only in company.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions
-from polytune.codegen.vectors.expressions import Apart
-from polytune.codegen.vectors.lane_operations import lane_operands
-from polytune.frontend.expression import Assign, Element, Expression
+from polytune.codegen.vectors.expressions import VECTOR, Apart, LaneSelect, VectorExpression
+from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Power, Select, Unary
+
+
+def lane_operands(node: Expression, dtype: str) -> tuple[Expression, ...] | None:
+    """Return what an operation computes its lanes from, all of one type; None where vectors of that type have no such
+    one.
+
+    Sums, differences and products of integers wrap round in vectors as they do in NumPy; quotients of integers and the
+    magnitude of the least of them are left to scalars.
+    """
+    is_float = dtype.startswith("float")
+    match node:
+        case Binary("+" | "-" | "*" | "min" | "max", left, right, own) if own == dtype:
+            return left, right
+        case Binary("/", left, right, own) if own == dtype and is_float:
+            return left, right
+        case Power(operand, _, own) if own == dtype:
+            return (operand,)
+        case Unary("-", operand, own) if own == dtype:
+            return (operand,)
+        case Unary("abs", operand, own) if own == dtype and is_float:
+            return (operand,)
+        case Select(Compare(_, left, right), then, otherwise, own) if own == dtype:
+            return left, right, then, otherwise
+    return None
+
+
+def in_lanes(node: Expression, operands: Sequence[Any]) -> VectorExpression:
+    """The operation on vectors, given what ``lane_operands`` names as vectors."""
+    match node:
+        case Binary(operator):
+            return Binary(operator, operands[0], operands[1], VECTOR)
+        case Power(_, exponent):
+            return Power(operands[0], exponent, VECTOR)
+        case Unary(operator):
+            return Unary(operator, operands[0], VECTOR)
+        case Select(Compare(operator)):
+            left, right, then, otherwise = operands
+            return LaneSelect(Compare(operator, left, right), then, otherwise)
+    raise AssertionError(f"no operation of vectors: {node!r}")
+
 
 ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
@@ -27,13 +69,13 @@ rows share it."""
 
 
 def is_consecutive(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether consecutive values of a loop variable mean elements next to one another."""
+    """Return whether consecutive values of a loop variable mean elements next to one another."""
     axis = contiguous(element)
     return axis is not None and moves(element, variable) == (axis, 1)
 
 
 def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apart | None:
-    """How far lanes along a loop variable are apart; None where they are consecutive.
+    """Return how far lanes along a loop variable are apart; None where they are consecutive.
 
     Raises:
         ValueError: they are nothing that vectors can do.
@@ -45,13 +87,13 @@ def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apa
 
 
 def may_be_loaded(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array of
-    known layout."""
+    """Return whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array
+    of known layout."""
     return contiguous(element) is not None and moves(element, variable) is not None
 
 
 def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
+    """Return whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
     moving = moves(element, variable)
     return moving is not None and moving[0] == contiguous(element) and abs(moving[1]) <= NEAR
 
@@ -59,7 +101,7 @@ def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool
 def pays(
     assignments: Sequence[Assign], variable: str, contiguous: ContiguousAxis, dtype: str, rows: str | None = None
 ) -> bool:
-    """Whether lanes along a loop variable save more than the loads cost that vectors cannot do.
+    """Return whether lanes along a loop variable save more than the loads cost that vectors cannot do.
 
     ``rows`` is the variable of a loop several iterations of which share what is loaded for all of them.
     """

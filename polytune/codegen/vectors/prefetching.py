@@ -2,7 +2,7 @@
 
 In an innermost loop such as that of a register tile of a product,
 
-    for k: s += spread(A[i, k]) * load(B, (k, j))
+    for k: s += splat(A[i, k]) * load(B, (k, j))
 
 each iteration loads from another row of B, often from another page of memory: processors foresee which lines follow one
 another, but not across pages.  The code asks for the lines that iterations some way ahead will load.
@@ -31,8 +31,7 @@ from polytune.codegen.loops import (
 )
 from polytune.codegen.registers.tiles import POINTS, REGISTERS
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.frontend.expression import Element, Iterator, walk
@@ -91,7 +90,7 @@ def _with_prefetches(loop: For, arrays: Set[str], contiguous: ContiguousAxis) ->
 
 
 def _walks_down(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Whether the variable chooses the row of an element, and not its place in there."""
+    """Return whether the variable chooses the row of an element, and not its place in there."""
     axis = contiguous(element)
     moving = [place for place, subscript in enumerate(element.subscripts) if mentions(subscript, variable)]
     return axis is not None and bool(moving) and axis not in moving

@@ -47,17 +47,15 @@ from polytune.codegen.loops import (
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import BlockNames, by_vectors
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     Lanes,
     Shifted,
-    Spread,
+    Splat,
     Variable,
 )
-from polytune.codegen.vectors.lane_access import ContiguousAxis
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.scop import Scop
 from polytune.schedule.candidate import REASSOCIATION
@@ -150,7 +148,7 @@ def recurrence_of(loop: For, contiguous: ContiguousAxis, target: Target) -> Recu
 
 
 def _is_old(element: Element, target: Element, contiguous: ContiguousAxis) -> bool:
-    """Whether no iteration reads, as ``element``, what an earlier one has written as ``target``.
+    """Return whether no iteration reads, as ``element``, what an earlier one has written as ``target``.
 
     Each axis tells them apart by a constant, or tells nothing: where they differ along another axis they never meet;
     else the elements read are to lie where the loop has yet to come.
@@ -201,7 +199,7 @@ def _without(node: Expression, element: Element) -> _Linear | None:
 
 
 def _is_same(node: Expression, element: Element) -> bool:
-    """Whether an expression is the element, however its subscripts are written."""
+    """Return whether an expression is the element, however its subscripts are written."""
     return (
         isinstance(node, Element)
         and node.array == element.array
@@ -240,8 +238,8 @@ class _Scan:
         """The loop by vectors; nothing where it has no iterations, in which case nothing is before its first one."""
         loop = self.recurrence.loop
         first, last = Iterator(self.names.new("first_")), Iterator(self.names.new("last_"))
-        before = Spread(substitute(self.recurrence.before, {loop.variable: first}), self.lanes)
-        alone = Shifted(Spread(Constant(0, self.dtype), self.lanes), before, self.lanes - 1)
+        before = Splat(substitute(self.recurrence.before, {loop.variable: first}), self.lanes)
+        alone = Shifted(Splat(Constant(0, self.dtype), self.lanes), before, self.lanes - 1)
         carried = [Variable(self.names.new("s"), VECTOR) for _ in range(self.lanes.bit_length())]
         vectors = by_vectors(loop.variable, first, last, self.lanes, self.names, partial(self.vector, carried))
         starts = [Let(carried[0].name, alone), *(Let(variable.name, carried[0]) for variable in carried[1:])]
@@ -262,7 +260,7 @@ class _Scan:
 
         def add(distance: int, below: Any) -> Variable:
             total = Variable(self.names.new("t"), VECTOR)
-            power: Any = Spread(Constant(factor**distance, self.dtype), self.lanes)
+            power: Any = Splat(Constant(factor**distance, self.dtype), self.lanes)
             longest: Any = sums[-1]
             nodes.append(Let(total.name, Binary("+", longest, Binary("*", power, below, VECTOR), VECTOR)))
             return total
@@ -277,7 +275,7 @@ class _Scan:
     def value(self, node: Expression, mask: str | None) -> Any:
         """An expression as a vector."""
         if not mentions(node, self.recurrence.loop.variable):
-            return Spread(node, self.lanes)
+            return Splat(node, self.lanes)
         if isinstance(node, Element):
             return Lanes(node, self.lanes, mask)
         operands = lane_operands(node, self.dtype)

@@ -23,10 +23,27 @@ from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Store, bl
 from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, minus
-from polytune.codegen.target import BYTES, Target
-from polytune.codegen.vectors.expressions import VECTOR, Apart, Between, Lanes, Past, Spread, Variable, VectorExpression
-from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_consecutive, is_near, may_be_loaded, pays
-from polytune.codegen.vectors.lane_operations import in_lanes, lane_operands
+from polytune.codegen.transform import BYTES, Target
+from polytune.codegen.vectors.expressions import (
+    VECTOR,
+    Apart,
+    Between,
+    Lanes,
+    Misalignment,
+    Splat,
+    Variable,
+    VectorExpression,
+)
+from polytune.codegen.vectors.lane_access import (
+    ContiguousAxis,
+    apart_of,
+    in_lanes,
+    is_consecutive,
+    is_near,
+    lane_operands,
+    may_be_loaded,
+    pays,
+)
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Select, walk
 
 
@@ -50,7 +67,8 @@ class RowLoop:
     independent: bool = False
 
     def is_fixed(self, node: Expression) -> bool:
-        """Whether an expression has one value all through the loop, which no assignment can change on the way."""
+        """Return whether an expression has one value all through the loop, which no assignment can change on the
+        way."""
         if mentions(node, self.columns.variable):
             return False
         stored = {assignment.target.array for assignment in self.assignments}
@@ -88,7 +106,7 @@ def row_loop_of(loop: For, arrays: frozenset[str], contiguous: ContiguousAxis) -
 
 
 class Vectors(Enum):
-    """Where the vectors of a row begin.
+    """The places where the vectors of a row begin.
 
     At its first column, the last one with a mask; with masks in all of them, which is little code; or where vectors
     begin in the memory of the first assignment's target, so that storing one never touches two lines of a cache.
@@ -107,7 +125,7 @@ def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN
     for assignment in row.assignments:
         for part in _fixed_parts(assignment.value, row):
             if part not in fixed:
-                fixed[part] = Let(names.new("a"), Spread(part, lanes))
+                fixed[part] = Let(names.new("a"), Splat(part, lanes))
 
     def work(box: PointRanges, rows: Sequence[BlockRow], vectors: int, limit: Expression | None) -> Node:
         return _Vectors(row, lanes, rows[0], vectors, fixed).code()
@@ -128,7 +146,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[BlockRow], _Vectors]) 
     columns, own = row.columns, BlockNames()
     column = Iterator(columns.variable)
     first, last, start, end = (Iterator(own.new(kind)) for kind in ("first_", "last_", "from_", "to_"))
-    ahead: Any = Past(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
+    ahead: Any = Misalignment(substitute(row.assignments[0].target, {columns.variable: first}), lanes)
     begin = add_constant(start, lanes)
     mask, piece = own.new("m"), Iterator(own.new("s"))
     pieces = Select(Compare("<", end, last), integer(2), integer(1), "int64")
@@ -154,7 +172,7 @@ def _aligned(row: RowLoop, lanes: int, vectors: Callable[[BlockRow], _Vectors]) 
 
 
 def _is_single(loop: For) -> bool:
-    """Whether a loop has one iteration."""
+    """Return whether a loop has one iteration."""
     return loop.stop in (Binary("+", loop.start, integer(1), "int64"), add_constant(loop.start, 1))
 
 
@@ -192,7 +210,7 @@ class _Vectors:
         return block(*nodes, *loads.values(), *stores)
 
     def apart(self, element: Element) -> Apart | None:
-        """How far consecutive columns of an element are apart."""
+        """Return how far consecutive columns of an element are apart."""
         return apart_of(element, self.row.columns.variable, self.row.contiguous)
 
     def at(self, node: Part, vector: int) -> Part:
@@ -205,7 +223,7 @@ class _Vectors:
         if node in self.fixed:
             return Variable(self.fixed[node].name, VECTOR)
         if not mentions(node, self.row.columns.variable):
-            return Spread(node, self.lanes)
+            return Splat(node, self.lanes)
         if isinstance(node, Element):
             place = self.at(node, vector)
             loaded = Lanes(

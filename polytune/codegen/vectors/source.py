@@ -10,11 +10,11 @@ from polytune.codegen.vectors.expressions import (
     AnyMask,
     Apart,
     Between,
-    Chosen,
     Lanes,
-    Past,
+    LaneSelect,
+    Misalignment,
     Shifted,
-    Spread,
+    Splat,
     Total,
     Variable,
     VectorExpression,
@@ -24,7 +24,7 @@ from polytune.frontend.generated_names import MARK
 
 
 class StoredPlace(Protocol):
-    """How code at some place refers to memory."""
+    """The ways in which code at some place refers to memory."""
 
     def text(self, node: Element | VectorExpression, /) -> str:
         """An element, or a node of vectors."""
@@ -44,23 +44,23 @@ def vector_text(node: VectorExpression, place: StoredPlace) -> str:
         case Lanes(element, lanes, mask, apart):
             where = f"{_index(element, place)}{_steps(apart)}{_masked(mask)}"
             return f"{MARK}load{_kind(apart, mask)}({place.array(element)}, {lanes}, {where})"
-        case Spread(value, lanes):
-            return f"{MARK}spread({expression_text(value, place.text)}, {lanes})"
+        case Splat(value, lanes):
+            return f"{MARK}splat({expression_text(value, place.text)}, {lanes})"
         case Between(first, last, lanes):
             return f"{MARK}between({expression_text(first, place.text)}, {expression_text(last, place.text)}, {lanes})"
         case AnyMask(masks):
             return " | ".join(masks)
-        case Chosen(mask, value, otherwise):
+        case LaneSelect(mask, value, otherwise):
             parts = (expression_text(part, place.text) for part in (value, otherwise))
             which = mask if isinstance(mask, str) else expression_text(mask, place.text)
-            return f"{MARK}chosen({which}, {', '.join(parts)})"
+            return f"{MARK}select({which}, {', '.join(parts)})"
         case Shifted(before, value, distance):
             parts = (expression_text(part, place.text) for part in (before, value))
             return f"{MARK}shifted({', '.join(parts)}, {distance})"
         case Total(value):
             return f"{MARK}lane_sum({expression_text(value, place.text)})"
-        case Past(element, lanes):
-            return f"{MARK}past({place.array(element)}, {lanes}, {_index(element, place)})"
+        case Misalignment(element, lanes):
+            return f"{MARK}misalignment({place.array(element)}, {lanes}, {_index(element, place)})"
     raise AssertionError(f"no such node: {node!r}")
 
 
@@ -93,5 +93,6 @@ def _steps(apart: Apart | None) -> str:
 
 
 def _kind(apart: Apart | None, mask: str | None) -> str:
-    """What the operations for lanes that are apart, and those that take a mask, have at the end of their names."""
-    return f"{'' if apart is None else '_apart'}{'' if mask is None else '_some'}"
+    """Return what the operations for lanes that are apart, and those that take a mask, have at the end of their
+    names."""
+    return f"{'' if apart is None else '_apart'}{'' if mask is None else '_masked'}"

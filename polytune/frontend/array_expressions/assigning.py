@@ -23,12 +23,11 @@ from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, Selec
 from polytune.frontend.names import outside_object
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.sharing import CALLER, may_be_copied
-from polytune.frontend.source import inlinable
-from polytune.frontend.syntax import nodes_inside
+from polytune.frontend.source import inlinable, nodes_inside
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:
-    """Whether an assignment's target is a part of an array, and not a single element of an array in memory."""
+    """Return whether an assignment's target is a part of an array, and not a single element of an array in memory."""
     return isinstance(target, ast.Subscript) and mentions_arrays(frame, target.value) and not is_element(frame, target)
 
 
@@ -158,7 +157,7 @@ def _array_name(frame: Frame, name: str) -> str:
 
 
 def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
-    """What a name means that stands for an array in memory."""
+    """Return what a name means that stands for an array in memory."""
     region = value.region
     assert region is not None
     kernel = frame.kernel
@@ -170,7 +169,8 @@ def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
 
 
 def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operand: ArrayValue | Sum) -> bool:
-    """Whether elements can be assigned in place of the name: nobody else sees them, and shape and type are the same."""
+    """Return whether elements can be assigned in place of the name: nobody else sees them, and shape and type are the
+    same."""
     kernel, region = frame.kernel, current.region
     if region is None or kernel.arrays[region.array].role is not ArrayRole.LOCAL:
         return False
@@ -204,8 +204,8 @@ def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tupl
 
 
 def _is_replaced_later(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue) -> bool:
-    """Whether a name gets the array of another one whose elements a loop around assigns, as in ``old = x; x = f(x)``,
-    and a copy will do."""
+    """Return whether a name gets the array of another one whose elements a loop around assigns, as in
+    ``old = x; x = f(x)``, and a copy will do."""
     if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name) or operand.region is None:
         return False
     other = node.value.id
@@ -215,7 +215,8 @@ def _is_replaced_later(frame: Frame, node: ast.stmt, name: str, operand: ArrayVa
 
 
 def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue | Sum) -> bool:
-    """Whether nobody can tell a copy from the array that the name has in Python, which other names may have too."""
+    """Return whether nobody can tell a copy from the array that the name has in Python, which other names may
+    have too."""
     if not isinstance(operand, ArrayValue) or operand.region is None or operand.is_new:
         return True
     others = _names_of(frame, operand.region.array)

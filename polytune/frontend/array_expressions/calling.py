@@ -28,7 +28,7 @@ from polytune.frontend.promotion import Value
 
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
-    """What an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
+    """Return what an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
     refuse_detached(frame, node, value)
     if value.region is None:
         value = kept(frame, node, value, "result")
@@ -54,7 +54,8 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
 
 
 def computes_arrays(body: Sequence[ast.stmt], bindings: Mapping[str, Meaning]) -> bool:
-    """Whether a function that is given arrays may compute with whole ones, so that its value is no mere expression."""
+    """Return whether a function that is given arrays may compute with whole ones, so that its value is no mere
+    expression."""
     arrays = {name for name, binding in bindings.items() if isinstance(binding, ArrayBinding | ViewBinding)}
     if not arrays:
         return False
@@ -82,7 +83,7 @@ def results_of_call(
     evaluate: Evaluate,
     shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
 ) -> Meaning | None:
-    """What a call of a function gives that returns a tuple of arrays and numbers; None for any other."""
+    """Return what a call of a function gives that returns a tuple of arrays and numbers; None for any other."""
     found = handler_of_several(function)
     if found is None:
         return None

@@ -50,7 +50,7 @@ class ArrayCall:
     read: dict[str, Operand] = field(default_factory=dict)
 
     def given(self, name: str) -> bool:
-        """Whether there is such an argument, and it is not None."""
+        """Return whether there is such an argument, and it is not None."""
         if self.receiver is not None and name == self.first:
             return True
         node = self.arguments.get(name)

@@ -47,7 +47,7 @@ def _written(nodes: Sequence[Node]) -> set[str]:
 
 
 def is_of_data(frame: Frame, expression: Expression) -> bool:
-    """Whether an integer depends on data, so that nothing is proven of it."""
+    """Return whether an integer depends on data, so that nothing is proven of it."""
     return not frame.kernel.affine.is_function(expression)
 
 

@@ -45,7 +45,7 @@ def as_array(operand: ArrayValue | Value) -> ArrayValue:
 
 
 def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> ArrayValue | Value:
-    """What ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
+    """Return what ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
     if any(isinstance(operand, Selection) for operand in operands):
         return _of_selections(frame, node, build, operands)  # type: ignore[return-value]
     values = [computed(frame, node, operand) for operand in operands]
@@ -66,7 +66,7 @@ def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Op
 
 
 def _of_selections(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> Selection:
-    """What ``build`` makes of elements that one mask selects, and of numbers."""
+    """Return what ``build`` makes of elements that one mask selects, and of numbers."""
     first = next(operand for operand in operands if isinstance(operand, Selection))
     parts: list[ArrayValue | Value] = []
     for operand in operands:
@@ -130,7 +130,7 @@ def cast_array(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> Arr
 
 
 def is_truth(operand: Operand) -> bool:
-    """Whether an operand is an array of truth values."""
+    """Return whether an operand is an array of truth values."""
     return isinstance(operand, ArrayValue) and operand.dtype == "bool"
 
 
@@ -268,7 +268,7 @@ def _same_shape(frame: Frame, left: Shape, right: Shape) -> bool:
 
 
 def _may_start(frame: Frame, node: ast.AST, total: Sum, other: Operand) -> bool:
-    """Whether something added to sums changes neither their type nor their shape."""
+    """Return whether something added to sums changes neither their type nor their shape."""
     assert not isinstance(other, Sum)
     if isinstance(other, Selection):
         return False

@@ -35,7 +35,7 @@ GRIDS: tuple[Any, ...] = (np.mgrid, np.ogrid)
 
 
 def is_grid(thing: Any) -> bool:
-    """Whether a Python object is one of ``GRIDS``."""
+    """Return whether a Python object is one of ``GRIDS``."""
     return any(thing is grid for grid in GRIDS)
 
 

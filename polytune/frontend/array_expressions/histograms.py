@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.temporaries import (
     perform,
     scalar,
 )
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Region, Subscripts
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import element_of, in_memory, rearranged
 from polytune.frontend.expression import Assign, Branch, Compare, Element, Expression, Iterator, Operation
 from polytune.frontend.program import Node
@@ -134,7 +134,7 @@ def _edges(call: ArrayCall, low: Value, high: Value, bins: Expression) -> ArrayV
 
 def _places(
     call: ArrayCall, array: ArrayValue, limits: tuple[Value, Value], edges: ArrayValue, bins: Expression
-) -> Region:
+) -> ArrayRegion:
     """The number of each element's bin; that of all bins for elements in none."""
     frame, node, (low, high) = call.frame, call.node, limits
     region = allocate(frame, node, array.shape, "int64", "bins")

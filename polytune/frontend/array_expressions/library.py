@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, perform
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape
 from polytune.frontend.array_expressions.views import element_of, in_memory, whole
-from polytune.frontend.expression import Assign, Counter, Element, LibraryCall, Part
+from polytune.frontend.expression import ArrayPart, Assign, Counter, Element, LibraryCall
 from polytune.frontend.frame import Frame
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.promotion import Value, convert, number, truth
@@ -72,8 +72,8 @@ def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, st
     store(frame, node, target, changed)
 
 
-def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[Region, Shape]:
-    """Where an argument is; what is not in memory is computed into a new local array."""
+def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tuple[ArrayRegion, Shape]:
+    """Return where an argument is; what is not in memory is computed into a new local array."""
     if isinstance(argument, ArrayValue) and argument.shape:
         array = argument if argument.region is not None else kept(frame, node, argument)
         assert array.region is not None
@@ -86,17 +86,17 @@ def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tup
     return region, ()
 
 
-def _part(frame: Frame, region: Region, shape: Shape) -> Part:
+def _part(frame: Frame, region: ArrayRegion, shape: Shape) -> ArrayPart:
     """A region as a part of its array; without a shape its first element."""
     kernel = frame.kernel
     counters = tuple(Counter(kernel.fresh(f"{region.array}_{place}")) for place in range(len(shape)))
     for counter in counters:
         kernel.affine.counters[counter.name] = True
-    return Part(element_of(kernel, region, counters or [ZERO]), counters, shape)
+    return ArrayPart(element_of(kernel, region, counters or [ZERO]), counters, shape)
 
 
-def _state(frame: Frame, node: ast.AST, name: str) -> Region:
-    """What stands for a state: an array of one element, from the start of the kernel to its end."""
+def _state(frame: Frame, node: ast.AST, name: str) -> ArrayRegion:
+    """Return what stands for a state: an array of one element, from the start of the kernel to its end."""
     kernel = frame.kernel
     if name not in kernel.states:
         array = kernel.fresh(name)
@@ -106,4 +106,4 @@ def _state(frame: Frame, node: ast.AST, name: str) -> Region:
         kernel.extents[array, 0] = Value(ONE, weak=True)
     region = whole(frame, node, kernel.states[name]).region
     assert region is not None
-    return Region(region.array, region.dtype, (Axis(ZERO, 0),), region.location)
+    return ArrayRegion(region.array, region.dtype, (Axis(ZERO, 0),), region.location)

@@ -44,7 +44,7 @@ def _called(
 def _one_result(
     function: str, shape: Callable[[Shape], Shape], dtype: str | None = None, *, stacked: bool = True
 ) -> Callable[[ArrayCall], Operand]:
-    """What compiles a function of one matrix with one result, whose shape follows from the matrix's."""
+    """Return what compiles a function of one matrix with one result, whose shape follows from the matrix's."""
 
     def handler(call: ArrayCall) -> Operand:
         matrix = _matrix(call, "a", stacked=stacked)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.library import change, library_call
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
+from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
 
 STATE = "random_state"
@@ -26,8 +29,8 @@ def _shape(call: ArrayCall) -> Shape:
     return call.shape("size") if call.given("size") else ()
 
 
-def _distribution(*parameters: str, dtype: str = "float64"):
-    """What compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
+def _distribution(*parameters: str, dtype: str = "float64") -> Callable[[ArrayCall], Operand]:
+    """Return what compiles a function of numbers that are given or have NumPy's defaults, and of a size."""
 
     def handler(call: ArrayCall) -> Operand:
         given = [name for name in parameters if call.given(name)]
@@ -80,7 +83,9 @@ def _permutation(call: ArrayCall) -> Operand:
     return library_call(call.frame, call.node, text, [], [((extent,), "int64")], state=STATE)[0]
 
 
-def random_statement(call: ast.Call, function: object, frame, evaluate, computed) -> bool:
+def random_statement(
+    call: ast.Call, function: object, frame: Frame, evaluate: Callable[..., Any], computed: Callable[..., Any]
+) -> bool:
     """``np.random.seed(n)`` and ``np.random.shuffle(A)``, which are statements; whether a call is one of them."""
     if function is np.random.seed and len(call.args) == 1 and not call.keywords:
         value = computed(frame, call, evaluate(frame, call.args[0]))

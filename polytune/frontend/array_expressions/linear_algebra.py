@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import string
+from collections.abc import Callable
 
 import numpy as np
 
@@ -63,8 +64,8 @@ def _outer(call: ArrayCall) -> Operand:
     return outer_product(call.frame, call.node, left, right)
 
 
-def outer_method(ufunc: np.ufunc):
-    """What compiles ``ufunc.outer``."""
+def outer_method(ufunc: np.ufunc) -> Callable[[ArrayCall], Operand]:
+    """Return what compiles ``ufunc.outer``."""
 
     def handler(call: ArrayCall) -> Operand:
         return outer_product(

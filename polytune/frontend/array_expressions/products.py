@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import computed, elementwise, strong
@@ -121,14 +121,20 @@ def contraction(
     return Sum(tuple(extents[letter] for letter in result), dtype, (terms,))
 
 
-def outer_product(frame: Frame, node: ast.AST, first: Operand, second: Operand, build=None) -> ArrayValue:
+def outer_product(
+    frame: Frame,
+    node: ast.AST,
+    first: Operand,
+    second: Operand,
+    build: Callable[[list[Value]], Value] | None = None,
+) -> ArrayValue:
     """``np.outer``, or ``ufunc.outer`` for a function of two numbers."""
     left, right = (factor(frame, node, operand) for operand in (first, second))
-    build = build or (lambda values: promotion.binary("*", *values))
-    sample = strong(build([Value(Element("", (), side.dtype)) for side in (left, right)]))
+    made = build or (lambda values: promotion.binary("*", *values))
+    sample = strong(made([Value(Element("", (), side.dtype)) for side in (left, right)]))
 
     def at(subscripts: Subscripts) -> Value:
         split = left.ndim
-        return strong(build([left.at(subscripts[:split]), right.at(subscripts[split:])]))
+        return strong(made([left.at(subscripts[:split]), right.at(subscripts[split:])]))
 
     return ArrayValue((*left.shape, *right.shape), sample.dtype, at)

@@ -1,4 +1,4 @@
-"""Where an expression of the source is one of arrays: names, parts, attributes and calls."""
+"""Expressions of the source that are arrays: names, parts, attributes and calls."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
 
 
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
-    """Whether an expression may be an array, by the names in it: single elements and extents are numbers."""
+    """Return whether an expression may be an array, by the names in it: single elements and extents are numbers."""
     match node:
         case ast.Name():
             return isinstance(_meaning(frame, node), ArrayBinding | ViewBinding | SelectionBinding)
@@ -70,7 +70,7 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
 
 
 def _meaning(frame: Frame, node: ast.Name) -> Any:
-    """What a name is bound to, an array from outside included; None for what is not known, or only outside."""
+    """Return what a name is bound to, an array from outside included; None for what is not known, or only outside."""
     binding = frame.bindings.get(node.id)
     if binding is None and node.id not in frame.assigned:
         try:
@@ -82,12 +82,12 @@ def _meaning(frame: Frame, node: ast.Name) -> Any:
 
 
 def is_shape(node: ast.expr) -> bool:
-    """Whether an expression is the shape of something, as ``A.shape``."""
+    """Return whether an expression is the shape of something, as ``A.shape``."""
     return isinstance(node, ast.Attribute) and node.attr == "shape"
 
 
 def _makes_arrays(frame: Frame, function: ast.expr) -> bool:
-    """Whether a function gives arrays without being given some."""
+    """Return whether a function gives arrays without being given some."""
     while isinstance(function, ast.Attribute):
         if function.attr in creation.NAMES:
             return True
@@ -96,7 +96,7 @@ def _makes_arrays(frame: Frame, function: ast.expr) -> bool:
 
 
 def is_element(frame: Frame, node: ast.Subscript) -> bool:
-    """Whether a chain of subscripts names a single element of an array, as ``A[i][j]`` and ``A.T[j, i]`` do."""
+    """Return whether a chain of subscripts names a single element of an array, as ``A[i][j]`` and ``A.T[j, i]`` do."""
     base: ast.expr = node
     items: list[ast.expr] = []
     while isinstance(base, ast.Subscript):
@@ -149,7 +149,7 @@ def subscripted(
 
 
 def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
-    """What reads subscripts and bounds, which are numbers."""
+    """Return what reads subscripts and bounds, which are numbers."""
 
     def number(frame: Frame, node: ast.expr) -> Value:
         operand = computed(frame, node, evaluate(frame, node))

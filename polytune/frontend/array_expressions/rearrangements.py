@@ -206,7 +206,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
 
 
 def _size(frame: Frame, shape: Sequence[Expression]) -> Expression:
-    """How many elements a shape has, as a parameter where that is a product of several."""
+    """Return how many elements a shape has, as a parameter where that is a product of several."""
     size: Expression = ONE
     for extent_of_one in shape:
         size = _product(size, extent_of_one)
@@ -290,7 +290,9 @@ def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayVal
     for array, offset in zip(arrays, offsets, strict=True):
         source = as_array(computed(frame, node, cast_array(frame, node, array, dtype)))
 
-        def body(iterators: tuple[Iterator, ...], source=source, offset=offset) -> Sequence[Node]:
+        def body(
+            iterators: tuple[Iterator, ...], source: ArrayValue = source, offset: Expression = offset
+        ) -> Sequence[Node]:
             target = [*iterators[:axis], add(offset, iterators[axis]), *iterators[axis + 1 :]]
             return (perform(frame, node, assigned(frame, region, target, source.at(iterators))),)
 

@@ -70,7 +70,8 @@ class Reduced:
 
 
 def _reduced(call: ArrayCall, neutral: Value | None = None) -> Reduced:
-    """What is reduced; what a mask leaves out is the ``neutral`` number, of which a reduction takes no notice."""
+    """Return what is reduced; what a mask leaves out is the ``neutral`` number, of which a reduction takes no
+    notice."""
     if call.given("out"):
         raise call.refusal("a reduction with out=", "assign the result: result[:] = np.sum(A, axis=0)")
     operand = call.operand("a")
@@ -201,7 +202,7 @@ def _folded(
 
 
 class _Place:
-    """Where results are computed: a variable for one, else a local array."""
+    """The place where results are computed: a variable for one, else a local array."""
 
     def __init__(self, frame: Frame, node: ast.AST, shape: Shape, dtype: str):
         self.frame, self.shape, self.dtype = frame, shape, dtype
@@ -229,7 +230,7 @@ class _Place:
 
 
 def _count(reduced: Reduced, dtype: str) -> Value:
-    """How many elements each result is made of."""
+    """Return how many elements each result is made of."""
     count: Value = constant(1)
     for extent in reduced.extents:
         count = promotion.binary("*", count, Value(extent, weak=True))

@@ -61,7 +61,7 @@ def several_arrays(
 
 
 def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: int) -> tuple[Meaning, ...] | None:
-    """What an array is unpacked into; None where it has no dimensions, or too many parts.
+    """Return what an array is unpacked into; None where it has no dimensions, or too many parts.
 
     How many parts there are is seen in the source, or else is what is ``wanted``, which each call is checked for.
 

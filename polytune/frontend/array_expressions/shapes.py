@@ -19,7 +19,7 @@ _REMEDY = (
 
 
 def is_one(frame: Frame, extent: Expression) -> bool:
-    """Whether an extent is proven to be 1, so that it may be stretched."""
+    """Return whether an extent is proven to be 1, so that it may be stretched."""
     known = constant_of(extent)
     return known == 1 if known is not None else are_equal(frame, extent, ONE)
 

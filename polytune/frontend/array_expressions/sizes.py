@@ -1,4 +1,4 @@
-"""What is known of sizes and loop variables at a place, and what a call must be checked for because it is not."""
+"""Knowledge of sizes and loop variables at a place, and what a call must be checked for where that is not enough."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
-from polytune.frontend.frame import Frame, Kernel
+from polytune.frontend.frame import Frame, KernelWalk
 from polytune.frontend.scop import SizeCondition
 
 OPERATIONS = 20_000
@@ -67,7 +67,7 @@ def violations(frame: Frame, condition: Expression) -> isl.Set:
 
 
 def always(frame: Frame, condition: Expression) -> bool:
-    """Whether a condition is proven to hold wherever the frame is."""
+    """Return whether a condition is proven to hold wherever the frame is."""
     decided = _decided(condition)
     if decided is not None:
         return decided
@@ -79,7 +79,7 @@ def always(frame: Frame, condition: Expression) -> bool:
 
 
 def _decided(condition: Expression) -> bool | None:
-    """Whether a comparison of numbers whose distance is known holds."""
+    """Return whether a comparison of numbers whose distance is known holds."""
     if not isinstance(condition, Compare):
         return None
     distance = constant_of(subtract(condition.left, condition.right))
@@ -90,7 +90,7 @@ def _decided(condition: Expression) -> bool | None:
 
 
 def at_least(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Whether ``left >= right`` is proven."""
+    """Return whether ``left >= right`` is proven."""
     return always(frame, Compare(">=", left, right))
 
 
@@ -125,7 +125,7 @@ def greater(frame: Frame, left: Expression, right: Expression) -> Expression:
 
 
 def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Whether two numbers are proven to be equal."""
+    """Return whether two numbers are proven to be equal."""
     return normal(left) == normal(right) or always(frame, Compare("==", left, right))
 
 
@@ -172,13 +172,13 @@ def _has_iterator(expression: Expression) -> bool:
     return any(isinstance(part, Iterator | Counter) for part in walk(expression))
 
 
-def shape_text(kernel: Kernel, shape: Shape) -> str:
+def shape_text(kernel: KernelWalk, shape: Shape) -> str:
     """A shape in terms of the source: ``(n, A.shape[1] - 2)``."""
     texts = [size_text(kernel, extent) for extent in shape]
     return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
 
-def size_text(kernel: Kernel, expression: Expression) -> str:
+def size_text(kernel: KernelWalk, expression: Expression) -> str:
     """A number in terms of the source."""
     if any(isinstance(part, Element) for part in walk(expression)):
         return "an extent that depends on data"

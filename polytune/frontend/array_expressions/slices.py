@@ -136,7 +136,7 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
-    """Whether a dimension is that of an array in memory, from end to end."""
+    """Return whether a dimension is that of an array in memory, from end to end."""
     if value.region is None:
         return False
     for place, axis in enumerate(value.region.axes):

@@ -24,7 +24,7 @@ from polytune.frontend.array_expressions.temporaries import (
     scalar,
     summed,
 )
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Region, Shape, Subscripts, Sum
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Operand, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, moved
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Compare, Element, Expression, Iterator, map_children, walk
@@ -71,7 +71,7 @@ def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], ope
 
 
 def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -> bool:
-    """Whether no element belongs to both of two parts of arrays."""
+    """Return whether no element belongs to both of two parts of arrays."""
     if left.region is None or right.region is None:
         return False
     if left.region.array != right.region.array:
@@ -89,7 +89,7 @@ def _have_nothing_in_common(frame: Frame, left: ArrayValue, right: ArrayValue) -
 
 
 def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
-    """Whether isl answers a question with yes; of what depends on data nothing is proven."""
+    """Return whether isl answers a question with yes; of what depends on data nothing is proven."""
     try:
         return bool(within_budget(frame.kernel.affine.context, OPERATIONS, question, needed=True))
     except NotAffineError:
@@ -137,7 +137,7 @@ def _assign(frame: Frame, node: ast.AST, target: ArrayValue, value: ArrayValue) 
     emit(frame, node, over(frame, node, target.shape, body))
 
 
-def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> Region:
+def _region(frame: Frame, node: ast.AST, target: ArrayValue) -> ArrayRegion:
     if target.region is None:
         raise frame.source.refusal(
             node,
@@ -170,7 +170,7 @@ def _without_ones(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) 
     return value
 
 
-def _unaffected(frame: Frame, node: ast.AST, region: Region, shape: Shape, value: ArrayValue) -> ArrayValue:
+def _unaffected(frame: Frame, node: ast.AST, region: ArrayRegion, shape: Shape, value: ArrayValue) -> ArrayValue:
     """The value, with copies of what the assignment would overwrite before it is read."""
     earlier, later = _iterators(frame, shape), _iterators(frame, shape)
     expression = value.at(later).expression
@@ -226,13 +226,13 @@ def replaced(expression: Any, by: dict[Element, Expression]) -> Any:
 
 def _is_affected(
     frame: Frame,
-    region: Region,
+    region: ArrayRegion,
     shape: Shape,
     earlier: tuple[Iterator, ...],
     later: tuple[Iterator, ...],
     element: Element,
 ) -> bool:
-    """Whether some iteration may read what an iteration before it has written.
+    """Return whether some iteration may read what an iteration before it has written.
 
     Iterations follow one another in the order of their subscripts.  An element that is read where it is written is
     read first.
@@ -259,7 +259,7 @@ def _is_affected(
 
 
 def _where_equal(frame: Frame, left: Element, right: Element) -> isl.Set:
-    """Where two elements of an array may be the same: subscripts that depend on data may be any."""
+    """Return where two elements of an array may be the same: subscripts that depend on data may be any."""
     affine = frame.kernel.affine
     found = affine.universe()
     for one, other in zip(left.subscripts, right.subscripts, strict=True):
@@ -316,7 +316,7 @@ def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum,
 
 
 def _count_of(element: Element, value: Value) -> int:
-    """How often an element occurs in a value."""
+    """Return how often an element occurs in a value."""
     return sum(part == element for part in walk(value.expression))
 
 
@@ -326,7 +326,7 @@ def _reads(value: Value, array: str) -> list[Element]:
 
 def _is_apart(
     frame: Frame,
-    region: Region,
+    region: ArrayRegion,
     shape: Shape,
     earlier: tuple[Iterator, ...],
     later: tuple[Iterator, ...],
@@ -334,7 +334,7 @@ def _is_apart(
     inner: tuple[Iterator, ...],
     extents: Shape,
 ) -> bool:
-    """Whether an element that a term reads is none that is written."""
+    """Return whether an element that a term reads is none that is written."""
 
     def question() -> bool:
         same = _where_equal(frame, element_of(frame.kernel, region, earlier), element).intersect(known(frame))
@@ -348,5 +348,5 @@ def _is_apart(
 def element_target(frame: Frame, node: ast.AST, element: Element) -> ArrayValue:
     """A single element as an array of no dimensions, which sums can be added up in."""
     axes = tuple(Axis(subscript) for subscript in element.subscripts)
-    region = Region(element.array, element.dtype, axes, frame.source.location(node))
+    region = ArrayRegion(element.array, element.dtype, axes, frame.source.location(node))
     return ArrayValue((), element.dtype, lambda subscripts: Value(element), region)

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, maximum, normal
 from polytune.frontend.array_expressions.sizes import at_least, greatest, loop_bound
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts, Sum
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts, Sum
 from polytune.frontend.array_expressions.views import element_of, in_memory, moved
 from polytune.frontend.expression import Assign, Counter, Element, Iterator, Loop, Operation
 from polytune.frontend.frame import Frame
-from polytune.frontend.program import For, Node, Perform
+from polytune.frontend.program import Node, Perform, RangeLoop
 from polytune.frontend.promotion import Value, binary, constant, convert, number, truth
 from polytune.frontend.scop import Array, ArrayRole
 
@@ -25,7 +25,7 @@ def over(frame: Frame, node: ast.AST, shape: Shape, body: Body) -> tuple[Node, .
     nodes = tuple(body(iterators))
     location = frame.source.location(node)
     for iterator, extent in reversed(list(zip(iterators, shape, strict=True))):
-        nodes = (For(iterator.name, iterator.name, ZERO, loop_bound(extent), 1, nodes, location),)
+        nodes = (RangeLoop(iterator.name, iterator.name, ZERO, loop_bound(extent), 1, nodes, location),)
     return nodes
 
 
@@ -61,7 +61,7 @@ def emit(frame: Frame, node: ast.AST, nodes: Sequence[Node]) -> None:
 
 def _with_loops_of_data(frame: Frame, node: Node) -> Node:
     """The node with the loops in it that have bounds which depend on data as parts of statements."""
-    if not isinstance(node, For):
+    if not isinstance(node, RangeLoop):
         return node
     if not frame.kernel.affine.is_function(node.stop):
         return _inside_statement(frame, node)
@@ -70,7 +70,7 @@ def _with_loops_of_data(frame: Frame, node: Node) -> Node:
 
 def _inside_statement(frame: Frame, node: Node) -> Node:
     """A loop as a part of one statement, in whose order its iterations stay."""
-    if not isinstance(node, For):
+    if not isinstance(node, RangeLoop):
         return node
     operations = [operation for each in node.body for operation in _operations(_inside_statement(frame, each))]
     counter = frame.kernel.fresh(f"{node.iterator}_inside")
@@ -86,7 +86,7 @@ def _operations(node: Node) -> tuple[Operation, ...]:
     return node.operations
 
 
-def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = "temporary") -> Region:
+def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = "temporary") -> ArrayRegion:
     """A new local array that holds at least ``shape`` in every iteration of the loops around; as a region of it.
 
     There is one for all iterations: workers have copies of their own where they need some.
@@ -101,7 +101,7 @@ def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = 
     kernel.arrays[array] = Array(array, dtype, ArrayRole.LOCAL, tuple(bounds), location=location)
     kernel.extents.update({(array, place): Value(bound, weak=True) for place, bound in enumerate(bounds)})
     axes = tuple(Axis(ZERO, dimension) for dimension in range(len(shape)))
-    return Region(array, dtype, axes, location)
+    return ArrayRegion(array, dtype, axes, location)
 
 
 def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Element:
@@ -112,7 +112,7 @@ def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Elem
     return frame.kernel.locations.record(Element(variable, (), dtype), location)
 
 
-def assigned(frame: Frame, region: Region, subscripts: Subscripts, value: Value) -> Assign:
+def assigned(frame: Frame, region: ArrayRegion, subscripts: Subscripts, value: Value) -> Assign:
     """The assignment of a value to an element of a region."""
     return assigned_element(element_of(frame.kernel, region, subscripts), value)
 
@@ -162,7 +162,11 @@ def summed(
             nodes.append(perform(frame, node, increased(element, first)))
         for term in operand.terms:
 
-            def add_up(inner: tuple[Iterator, ...], value=term.value, negative=term.is_negative) -> Sequence[Node]:
+            def add_up(
+                inner: tuple[Iterator, ...],
+                value: Callable[..., Value] = term.value,
+                negative: bool = term.is_negative,
+            ) -> Sequence[Node]:
                 return (perform(frame, node, increased(target(iterators), value(iterators, inner), negative)),)
 
             nodes += over(frame, node, term.extents, add_up)

@@ -1,4 +1,4 @@
-"""What an expression may be beside a number: an array with a symbolic shape, or sums that are still to be computed."""
+"""The values of expressions beside numbers: an array with a symbolic shape, or sums that are still to be computed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Axis:
 
 
 @dataclass(frozen=True)
-class Region:
+class ArrayRegion:
     """A rectangular part of an array that can be assigned to, with strides, in any order of its dimensions.
 
     Attributes:
@@ -62,7 +62,7 @@ class ArrayValue:
     shape: Shape
     dtype: str
     at: Callable[[Subscripts], Value]
-    region: Region | None = None
+    region: ArrayRegion | None = None
     is_new: bool = False
     is_costly: bool = False
     view_of: str | None = None
@@ -74,7 +74,7 @@ class ArrayValue:
 
 @dataclass(frozen=True)
 class Term:
-    """What is added up: ``value``, a function of the subscripts of the result and of those over ``extents``."""
+    """A term that is added up: ``value``, a function of the subscripts of the result and of those over ``extents``."""
 
     extents: Shape
     value: Callable[[Subscripts, Subscripts], Value]

@@ -8,9 +8,9 @@ from typing import Any
 
 from polytune.errors import SourceLocation
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, add
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Region, Shape, Subscripts
+from polytune.frontend.array_expressions.values import ArrayRegion, ArrayValue, Axis, Shape, Subscripts
 from polytune.frontend.expression import Element, Expression, Iterator, map_children
-from polytune.frontend.frame import ArrayBinding, Frame, Kernel, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Frame, KernelWalk, ViewBinding
 from polytune.frontend.promotion import Value
 
 
@@ -20,11 +20,11 @@ def whole(frame: Frame, node: ast.AST, array: str, *, is_new: bool = False) -> A
     declared = kernel.arrays[array]
     shape = tuple(kernel.extents[array, dimension].expression for dimension in range(declared.ndim))
     axes = tuple(Axis(ZERO, dimension) for dimension in range(declared.ndim))
-    region = Region(array, declared.dtype, axes, frame.source.location(node))
+    region = ArrayRegion(array, declared.dtype, axes, frame.source.location(node))
     return in_memory(kernel, region, shape, is_new=is_new)
 
 
-def in_memory(kernel: Kernel, region: Region, shape: Shape, *, is_new: bool = False) -> ArrayValue:
+def in_memory(kernel: KernelWalk, region: ArrayRegion, shape: Shape, *, is_new: bool = False) -> ArrayValue:
     """The elements of a region as an array value."""
 
     def at(subscripts: Subscripts) -> Value:
@@ -33,17 +33,17 @@ def in_memory(kernel: Kernel, region: Region, shape: Shape, *, is_new: bool = Fa
     return ArrayValue(shape, region.dtype, at, region, is_new)
 
 
-def element_of(kernel: Kernel, region: Region, subscripts: Subscripts) -> Element:
+def element_of(kernel: KernelWalk, region: ArrayRegion, subscripts: Subscripts) -> Element:
     """The element of a region at the given subscripts."""
     return element_at(kernel, region, [position(axis, subscripts) for axis in region.axes])
 
 
-def element_at(kernel: Kernel, region: Region, indices: Subscripts) -> Element:
+def element_at(kernel: KernelWalk, region: ArrayRegion, indices: Subscripts) -> Element:
     """The element of a region's array at subscripts of the array, which stands where the region does."""
     return kernel.locations.record(Element(region.array, tuple(indices), region.dtype), region.location)
 
 
-def moved(kernel: Kernel, expression: Any, to: Mapping[Iterator, Expression]) -> Any:
+def moved(kernel: KernelWalk, expression: Any, to: Mapping[Iterator, Expression]) -> Any:
     """An expression or operation with iterators replaced; its elements stand where they stood in the source."""
     if isinstance(expression, Iterator) and expression in to:
         return to[expression]
@@ -63,7 +63,7 @@ def position(axis: Axis, subscripts: Subscripts) -> Expression:
 
 
 def rearranged(
-    kernel: Kernel, value: ArrayValue, axes: Sequence[Axis], shape: Shape, location: SourceLocation | None = None
+    kernel: KernelWalk, value: ArrayValue, axes: Sequence[Axis], shape: Shape, location: SourceLocation | None = None
 ) -> ArrayValue:
     """A part of an array value: ``axes`` are its subscripts as functions of those of the part."""
     region = value.region
@@ -77,7 +77,7 @@ def rearranged(
             view_of=value.view_of,
         )
     composed = tuple(_composed(axis, axes) for axis in region.axes)
-    part = Region(region.array, region.dtype, composed, location or region.location)
+    part = ArrayRegion(region.array, region.dtype, composed, location or region.location)
     return in_memory(kernel, part, shape)
 
 
@@ -88,7 +88,7 @@ def _composed(axis: Axis, axes: Sequence[Axis]) -> Axis:
     return Axis(add(axis.offset, inner.offset, axis.stride), inner.dimension, axis.stride * inner.stride)
 
 
-def permuted(kernel: Kernel, value: ArrayValue, order: Sequence[int]) -> ArrayValue:
+def permuted(kernel: KernelWalk, value: ArrayValue, order: Sequence[int]) -> ArrayValue:
     """The array with its dimensions in another order, as NumPy's transpose has them."""
     axes = tuple(Axis(ZERO, order.index(dimension)) for dimension in range(value.ndim))
     return rearranged(kernel, value, axes, tuple(value.shape[dimension] for dimension in order))

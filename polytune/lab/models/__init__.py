@@ -1,1 +1,1 @@
-"""What the searches of recordings learn."""
+"""The models that the searches of recordings learn."""

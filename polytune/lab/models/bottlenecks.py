@@ -1,4 +1,4 @@
-"""What holds a kernel up, read from its hardware counters, and which counters have to change for it to be faster.
+"""The bottlenecks of a kernel, read from its hardware counters, and which counters have to change for it to be faster.
 
 The analysis of the profile-based search of Filipovič, Hozzová, Nezarat, Oľha, Petrovič, "Using hardware performance
 counters to speed up autotuning convergence on GPUs" (J. Parallel Distrib. Comput. 160, 2022).
@@ -18,7 +18,7 @@ _MEMORY_BOUND = 0.7
 
 @dataclass(frozen=True)
 class Bottlenecks:
-    """How much of the time, from 0 to 1, each part of the device seems to hold the kernel up.
+    """The share of the time, from 0 to 1, that each part of the device seems to hold the kernel up.
 
     Attributes:
         traffic: by the counter of the transactions that load a part of the memory system.

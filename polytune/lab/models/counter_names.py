@@ -1,4 +1,4 @@
-"""What the hardware counters that matter are called: two vocabularies of NVIDIA's profilers.
+"""The names of the hardware counters that matter: two vocabularies of NVIDIA's profilers.
 
 Up to Pascal (compute capability 6) the metrics of nvprof, from Volta and Turing on those of Nsight Compute.
 """

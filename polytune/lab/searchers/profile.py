@@ -163,7 +163,7 @@ def relative_difference(there: np.ndarray, here: float) -> np.ndarray:
 
 
 def weights_of(scores: np.ndarray) -> np.ndarray:
-    """How likely a configuration is to be drawn, up to a factor: from about 0 to 2^8, and 1 for a score of 0."""
+    """Return how likely a configuration is to be drawn, up to a factor: from about 0 to 2^8, and 1 for a score of 0."""
     lowest, highest = min(float(scores.min()), -1e-12), max(float(scores.max()), 1e-12)
     relative = np.where(scores < 0, 1 - scores / lowest, 1 + scores / highest) ** _EXPONENT
     return np.where(scores < _CUT_OFF, _LEAST_WEIGHT, np.maximum(relative, _LEAST_WEIGHT))

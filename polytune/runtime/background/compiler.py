@@ -74,7 +74,7 @@ class BackgroundCompiler:
         self._begin_anew()
 
     def provides(self, functions: Iterable[tuple[Any, int]], *, urgent: bool = False) -> bool:
-        """Whether functions can be made ready without waiting for a compiler.
+        """Return whether functions can be made ready without waiting for a compiler.
 
         Those that cannot will be compiled, beginning now; asking again tells when that is done.  Where nothing can be
         compiled in the background, everything is at hand: whoever calls compiles it.
@@ -104,12 +104,12 @@ class BackgroundCompiler:
                 self._have_thread()
 
     def failure_of(self, function: Any, words: int) -> str:
-        """Why a function cannot be compiled; empty where nothing is known of that."""
+        """Return why a function cannot be compiled; empty where nothing is known of that."""
         request = request_for(function, words) if self._failures else None
         return "" if request is None else self._failures.get(request, "")
 
     def disturbs_since(self, activity: int) -> bool:
-        """Whether something was compiled at any time since ``self.activity`` was ``activity``."""
+        """Return whether something was compiled at any time since ``self.activity`` was ``activity``."""
         return activity % 2 == 1 or activity != self.activity
 
     def close(self) -> None:
@@ -131,7 +131,7 @@ class BackgroundCompiler:
         self._waiting.put((function, request, is_urgent))
 
     def _have_thread(self) -> bool:
-        """Whether there is a thread that talks to the process, started now if need be; the lock is held."""
+        """Return whether there is a thread that talks to the process, started now if need be; the lock is held."""
         if self._thread is None:
             thread = threading.Thread(target=self._work, name="polytune-background", daemon=True)
             try:
@@ -228,12 +228,12 @@ def _stand_behind() -> None:
 
 
 def is_enabled() -> bool:
-    """Whether the environment allows to compile in the background: ``POLYTUNE_BACKGROUND=0`` forbids it."""
+    """Return whether the environment allows to compile in the background: ``POLYTUNE_BACKGROUND=0`` forbids it."""
     return os.environ.get("POLYTUNE_BACKGROUND", "").strip().lower() not in ("0", "off", "no", "false")
 
 
 def request_for(function: Any, words: int) -> Request | None:
-    """What to ask for to have a Numba function compiled; None where its machine code is not kept on disk.
+    """Return what to ask for to have a Numba function compiled; None where its machine code is not kept on disk.
 
     Args:
         function: a function of a generated module.

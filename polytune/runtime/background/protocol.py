@@ -1,4 +1,4 @@
-"""What the application and the process that compiles for it say to each other: lines of JSON, one answer a request."""
+"""The messages between the application and the process that compiles for it: lines of JSON, one answer a request."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Request(NamedTuple):
 
     @classmethod
     def read(cls, line: str) -> Request:
-        """What `line` wrote.
+        """Return what `line` wrote.
 
         Raises:
             ValueError: it is something else.
@@ -42,7 +42,7 @@ class Request(NamedTuple):
 
 
 class Answer(NamedTuple):
-    """What became of a request.
+    """The outcome of a request.
 
     Attributes:
         failure: why the function cannot be compiled; empty where it was.
@@ -58,7 +58,7 @@ class Answer(NamedTuple):
 
     @classmethod
     def read(cls, line: str) -> Answer:
-        """What `line` wrote.
+        """Return what `line` wrote.
 
         Raises:
             ValueError: it is something else, for example because the process has ended.

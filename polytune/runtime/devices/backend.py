@@ -1,4 +1,5 @@
-"""What a backend for devices is: a language, and what it lists when devices are looked for; nothing is opened here."""
+"""The interface of a backend for devices: a language, and what it lists when devices are looked for; nothing is opened
+here."""
 
 from __future__ import annotations
 
@@ -51,7 +52,7 @@ class Listing:
 
     @property
     def obstacle(self) -> str:
-        """Why no device of the kind can be used, and what to do about it; empty if one can be."""
+        """Return why no device of the kind can be used, and what to do about it; empty if one can be."""
         if not self.found:
             return f"{self.reason or 'there is none'}{'; ' if self.remedy else ''}{self.remedy}"
         if any(not found.reason for found in self.found):

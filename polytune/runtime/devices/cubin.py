@@ -1,4 +1,4 @@
-"""What a kernel needs, read from its machine code, and how many of its threads a GPU can hold at the same time.
+"""The needs of a kernel, read from its machine code, and how many of its threads a GPU can hold at the same time.
 
 A cubin is an ELF file.  The section ``.text.<kernel>`` holds the code; the size of ``.nv.shared.<kernel>`` is that of
 its shared memory; ``.nv.info`` holds attributes of all kernels, among them their registers and stack frames, and
@@ -28,7 +28,7 @@ _RESERVED = 1024
 
 @dataclass(frozen=True)
 class KernelNeeds:
-    """What one kernel needs.
+    """The needs of one kernel.
 
     Attributes:
         registers: 32-bit registers of a thread.
@@ -45,7 +45,7 @@ class KernelNeeds:
 
 @dataclass(frozen=True)
 class Chip:
-    """What one multiprocessor of a GPU holds; NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities".
+    """The capacity of one multiprocessor of a GPU; NVIDIA's CUDA C++ Programming Guide, "Compute Capabilities".
 
     Attributes:
         threads, warps, blocks: the most that it holds at the same time.
@@ -118,7 +118,7 @@ def _rounded_up(value: int, unit: int) -> int:
 
 
 def kernel_needs(cubin: bytes, name: str) -> KernelNeeds:
-    """What a kernel of a cubin needs.
+    """Return what a kernel of a cubin needs.
 
     Args:
         cubin: the whole file.
@@ -152,7 +152,7 @@ def kernel_needs(cubin: bytes, name: str) -> KernelNeeds:
 
 @dataclass(frozen=True)
 class _Section:
-    """Where an ELF section is, its size, and the number of the section that belongs to it."""
+    """The place of an ELF section, its size, and the number of the section that belongs to it."""
 
     offset: int
     size: int

@@ -22,8 +22,7 @@ from polytune.errors import (
     LaunchError,
 )
 from polytune.runtime.devices import nvrtc
-from polytune.runtime.devices.cuda_context import CudaContext, Recycled
-from polytune.runtime.devices.cuda_function import CudaFunction
+from polytune.runtime.devices.cuda_context import CudaContext, CudaFunction, Recycled
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.kernel_cache import kernel_cache, key_of_kernel
 from polytune.runtime.devices.staged import StagedDevice, StagedStream
@@ -34,7 +33,7 @@ __all__ = ["CudaCompiler", "CudaDevice", "chosen_compiler"]
 
 
 class CudaCompiler(Protocol):
-    """What makes machine code of CUDA text: ``nvrtc.ForDriver``, or whatever has the same two functions."""
+    """A compiler of CUDA text to machine code: ``nvrtc.ForDriver``, or whatever has the same two functions."""
 
     def compile(self, source: str, arch: str, options: Sequence[str]) -> bytes:
         """A cubin, or what else the driver loads; raises ``DeviceCompilationError``."""
@@ -58,7 +57,8 @@ def chosen_compiler(driver: int) -> CudaCompiler:
     module, _, attribute = named.partition(":")
     try:
         found: Any = importlib.import_module(module)
-        return getattr(found, attribute) if attribute else found
+        compiler: CudaCompiler = getattr(found, attribute) if attribute else found
+        return compiler
     except (ImportError, AttributeError) as error:
         raise DeviceUnavailableError(
             f"POLYTUNE_CUDA_COMPILER={named!r} cannot be used ({error}): "
@@ -176,11 +176,11 @@ class CudaDevice(StagedDevice):
     def seconds(self, first: Event, last: Event) -> float:
         with self._context("read the time of an event on"):
             last.handle.raw.synchronize()
-            return first.handle.raw.time_till(last.handle.raw) * 1e-3
+            return float(first.handle.raw.time_till(last.handle.raw) * 1e-3)
 
     def has_passed(self, event: Event) -> bool:
         with self._context("look at an event on"):
-            return event.handle.raw.query()
+            return bool(event.handle.raw.query())
 
     def wait_for(self, event: Event) -> None:
         with self._context("wait for the work of"):
@@ -193,7 +193,7 @@ class CudaDevice(StagedDevice):
     def memory_free(self) -> int:
         with self._context("ask for the free memory of"):
             free, _ = self._cuda.mem_get_info()
-        return free
+        return int(free)
 
     def close(self) -> None:
         self.staging.clear()

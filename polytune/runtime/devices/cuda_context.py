@@ -1,4 +1,4 @@
-"""A device's CUDA context, current in a thread only while it is used there.
+"""A device's CUDA context, current in a thread only while it is used there, and the kernels loaded into it.
 
 All libraries of a process share a device's primary context.  pycuda keeps a stack of contexts for each thread and ties
 its objects to the one on top: whatever is done with them happens within ``with context("do it on"):``.
@@ -10,10 +10,13 @@ import contextlib
 import weakref
 from typing import Any
 
-from polytune.errors import DeviceError, DeviceLostError, DeviceMemoryError
+import numpy as np
+
+from polytune.errors import DeviceCompilationError, DeviceError, DeviceLostError, DeviceMemoryError, LaunchError
+from polytune.runtime.devices.cubin import kernel_needs
 from polytune.runtime.devices.device import Device
 
-__all__ = ["CudaContext", "Recycled"]
+__all__ = ["CudaContext", "CudaFunction", "Recycled"]
 
 
 class CudaContext:
@@ -67,7 +70,7 @@ class CudaContext:
                 self.raw.detach()
 
     def error(self, what: str, error: Exception) -> DeviceError:
-        """What pycuda has raised, as an error that says what could not be done; the context is current."""
+        """Return what pycuda has raised, as an error that says what could not be done; the context is current."""
         text = f"cannot {what} {self.device}: {error}"
         if isinstance(error, self.cuda.MemoryError):
             return DeviceMemoryError(text)
@@ -117,3 +120,47 @@ def _detach(cuda: Any, raw: Any) -> None:
     with contextlib.suppress(cuda.Error):
         raw.push()
         raw.detach()
+
+
+class CudaFunction:
+    """A ``pycuda.driver.Function`` that refuses arguments which are not as many bytes as its own."""
+
+    def __init__(self, name: str, raw: Any, code: bytes):
+        """
+        Args:
+            name: the kernel's.
+            raw: the function.
+            code: the machine code that it comes from.
+        """
+        self.raw = raw
+        self._name, self._size, self._layout = name, _arguments_size(code, name), ""
+
+    def prepare(self, layout: str) -> None:
+        """Have it take arguments of given types, a character of the module ``struct`` each.
+
+        Raises:
+            LaunchError: the kernel takes others.
+        """
+        if layout == self._layout:
+            return
+        if self._size not in (None, _size(layout)):
+            raise LaunchError(f"{self._name} takes {self._size} bytes of arguments, not {_size(layout)}")
+        self.raw.prepare(layout)
+        self._layout = layout
+
+
+def _arguments_size(code: bytes, name: str) -> int | None:
+    """The bytes of a kernel's arguments, if the code is a cubin, which a compiler of the user's own may not give."""
+    try:
+        return kernel_needs(code, name).arguments
+    except DeviceCompilationError:
+        return None
+
+
+def _size(layout: str) -> int:
+    """The bytes of arguments of given types, each aligned to its own size."""
+    size = 0
+    for character in layout:
+        width = 8 if character == "P" else np.dtype(character).itemsize
+        size = -(-size // width) * width + width
+    return size

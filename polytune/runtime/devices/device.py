@@ -1,4 +1,4 @@
-"""What a device is to the rest of the run time: memory, streams, kernels and exact copies of boxes of arrays.
+"""The interface of a device to the rest of the run time: memory, streams, kernels and exact copies of boxes of arrays.
 
 Work is ordered within a stream.  A stream is used by one thread at a time; a device by as many as like.  Whatever a
 driver raises arrives as a ``DeviceError``; a device that no longer answers is ``lost`` and is not offered again.
@@ -6,17 +6,20 @@ driver raises arrives as a ``DeviceError``; a device that no longer answers is `
 
 from __future__ import annotations
 
+import sys
+import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from types import FrameType
 from typing import Any
 
 import numpy as np
 
-from polytune.errors import DeviceError
+from polytune.errors import DeviceError, DeviceWarning
 
-__all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream"]
+__all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream", "warn_of_device"]
 
 Box = tuple[tuple[int, int, int], ...]
 """Elements of an array: (start, stop, step) for each axis, ``0 <= start <= stop <= extent`` and ``step >= 1``."""
@@ -24,7 +27,7 @@ Box = tuple[tuple[int, int, int], ...]
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """What a device can hold.
+    """The limits of what a device can hold.
 
     Attributes:
         threads_per_block: the most threads that a block may have.
@@ -256,3 +259,12 @@ class Device(ABC):
 
     def __repr__(self) -> str:
         return f"{self.identity} ({self.description})"
+
+
+def warn_of_device(text: str) -> None:
+    """Warn, at the line of the program that has called polytune; in a thread of polytune's own, at its last line."""
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polytune":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(DeviceWarning(text), stacklevel=level + 1 if frame is not None else level)

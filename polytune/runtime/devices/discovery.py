@@ -1,4 +1,4 @@
-"""Which devices this process can use.
+"""The devices that this process can use.
 
 ``POLYTUNE_DEVICES`` names them: ``none``, or a list, separated by commas, of kinds (``cuda``, ``opencl``) and
 identities (``cuda:0``, ``opencl:1``).  Without it they are all GPUs, each by one kind: a GPU that CUDA reaches is not
@@ -15,14 +15,13 @@ from typing import NamedTuple
 from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.runtime.devices import backends
 from polytune.runtime.devices.backends import Found
-from polytune.runtime.devices.device import Device
-from polytune.runtime.devices.warning import warn_of_device
+from polytune.runtime.devices.device import Device, warn_of_device
 
 __all__ = ["Probe", "device", "devices", "probe"]
 
 
 class Probe(NamedTuple):
-    """What is known about a device or a kind of devices.
+    """The knowledge of a device or a kind of devices.
 
     Attributes:
         kind: that of the backend, such as ``cuda``.
@@ -138,7 +137,7 @@ def _chosen(wanted: str) -> list[Found]:
 
 
 def _missing(kind: str) -> str:
-    """Why a device of a kind that is asked for by its identity is not there: others are, or none."""
+    """Return why a device of a kind that is asked for by its identity is not there: others are, or none."""
     listing = backends.listed(kind)
     known = ", ".join(candidate.identity for candidate in listing.found)
     return f"there are {known}" if known else listing.obstacle

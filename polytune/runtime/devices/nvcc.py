@@ -69,7 +69,7 @@ def find() -> str | None:
 
 
 def toolkits() -> list[Path]:
-    """Where CUDA toolkits may be."""
+    """Return where CUDA toolkits may be."""
     named = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")]
     return [Path(place) for place in (*named, "/usr/local/cuda", "/opt/cuda") if place and Path(place).is_dir()]
 

@@ -44,7 +44,7 @@ def compile(source: str, arch: str, options: Sequence[str] = (), newest: int | N
 
 
 def compiler(newest: int | None = None) -> str:
-    """Which compiler ``compile`` uses, with its version: part of the key of what is compiled.
+    """Return which compiler ``compile`` uses, with its version: part of the key of what is compiled.
 
     Raises:
         DeviceCompilationError: there is none.
@@ -142,7 +142,7 @@ class _Library:
             calls.nvrtcDestroyProgram(ctypes.byref(program))
 
     def _text(self, program: ctypes.c_void_p, size: Callable[..., int], get: Callable[..., int]) -> bytes:
-        """What NVRTC holds for a program: it is asked for the size first."""
+        """Return what NVRTC holds for a program: it is asked for the size first."""
         length = ctypes.c_size_t()
         self._check(size(program, ctypes.byref(length)))
         content = ctypes.create_string_buffer(length.value)

@@ -38,7 +38,7 @@ _silencing = threading.Lock()
 
 
 def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
-    """Why a device must not be used, and what to do about it; None if it can be.
+    """Return why a device must not be used, and what to do about it; None if it can be.
 
     PoCL links every kernel with the system's linker, and ends the whole process if there is none.  A processor that is
     newer than its LLVM it takes for a ``generic`` one, for which LLVM then refuses to compile anything on x86
@@ -65,7 +65,7 @@ def reason_if_unusable(raw: Any) -> tuple[str, str] | None:
 
 
 def compiler_options(raw: Any) -> tuple[str, ...]:
-    """What every kernel for a device is compiled with.
+    """Return what every kernel for a device is compiled with.
 
     Intel's compiler for processors (2026.2) turns a thread's loop into vectors although the loop reads what it wrote an
     iteration or two before, and the results are wrong: nothing but its optimisation as a whole can be turned off.
@@ -192,13 +192,13 @@ class OpenCLDevice(StagedDevice):
     def seconds(self, first: Event, last: Event) -> float:
         self.wait_for(last)
         with self._translated("read the time of an event on"):
-            return (last.handle.profile.end - first.handle.profile.end) * 1e-9
+            return float((last.handle.profile.end - first.handle.profile.end) * 1e-9)
 
     def has_passed(self, event: Event) -> bool:
         with self._translated("look at an event on"):
             status = event.handle.command_execution_status
         # A negative status is that of work that failed: whoever waits for it is told.
-        return status <= self._cl.command_execution_status.COMPLETE
+        return bool(status <= self._cl.command_execution_status.COMPLETE)
 
     def wait_for(self, event: Event) -> None:
         with self._translated("wait for"):
@@ -259,7 +259,7 @@ class OpenCLDevice(StagedDevice):
 
     @contextlib.contextmanager
     def _translated(self, what: str) -> Iterator[None]:
-        """What pyopencl raises within, as an error that says what could not be done to this device.
+        """Raise what pyopencl raises within as an error that says what could not be done to this device.
 
         Raises:
             DeviceError: or the subclass that fits.
@@ -319,7 +319,7 @@ class OpenCLStream(StagedStream):
 
 
 class _Count:
-    """How many bytes are allocated, over all threads."""
+    """The number of bytes that are allocated, over all threads."""
 
     def __init__(self) -> None:
         self.total = 0
@@ -362,7 +362,7 @@ def _limits(raw: Any) -> DeviceLimits:
 
 
 def _told(raw: Any, attribute: str, otherwise: int) -> int:
-    """What a vendor's own question answers, where the device knows it."""
+    """Return what a vendor's own question answers, where the device knows it."""
     try:
         return int(getattr(raw, attribute))
     except Exception:  # pyopencl raises whatever status the driver makes up

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Event, Stream
-from polytune.runtime.devices.staging import Staging, StagingPool
+from polytune.runtime.devices.staging import Staging, StagingPool, copy
 from polytune.runtime.devices.transfers import Rectangle, check_box, pieces, rectangles, view
 
 __all__ = ["StagedDevice", "StagedStream"]
@@ -108,7 +107,7 @@ class StagedDevice(Device):
 
     @abstractmethod
     def has_passed(self, event: Event) -> bool:
-        """Whether all the work before an event is done."""
+        """Return whether all the work before an event is done."""
 
     @abstractmethod
     def wait_for(self, event: Event) -> None:

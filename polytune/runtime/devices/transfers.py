@@ -53,7 +53,7 @@ class _Axis:
 
 
 def box_shape(box: Box) -> tuple[int, ...]:
-    """How many elements a box has along each axis."""
+    """Return how many elements a box has along each axis."""
     return tuple(len(range(*axis)) for axis in box)
 
 

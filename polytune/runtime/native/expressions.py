@@ -119,7 +119,7 @@ class Expressions:
         annotate(self.builder.module, stored, view.kind)
 
     def named(self, node: ast.expr) -> Any:
-        """What a name, or an attribute of a module, stands for."""
+        """Return what a name, or an attribute of a module, stands for."""
         match node:
             case ast.Name(id=name):
                 if self._variables(name) is None:

@@ -6,12 +6,10 @@ file that is damaged, or that somebody else may have written, is not used; it is
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
-import os
-import tempfile
 from pathlib import Path
 
+from polytune.files import replace_private
 from polytune.runtime.compilation import warn_damaged, warn_untrusted
 from polytune.runtime.trust import UntrustedError, check_folder, read_trusted
 
@@ -23,13 +21,13 @@ _DIGEST = 64
 
 
 def is_kept(folder: Path, name: str) -> bool:
-    """Whether there is a file; what it is worth is seen when it is read."""
+    """Return whether there is a file; what it is worth is seen when it is read."""
     return (folder / f"{name}{SUFFIX}").exists()
 
 
 def kept(folder: Path, name: str) -> bytes | None:
-    """What was kept under a name; None where nothing was, or nothing that can be used, of which a ``CacheWarning``
-    tells.
+    """Return what was kept under a name; None where nothing was, or nothing that can be used, of which a
+    ``CacheWarning`` tells.
 
     Args:
         folder: where Numba keeps the machine code of the module's functions.
@@ -55,15 +53,7 @@ def keep(folder: Path, name: str, code: bytes) -> bool:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_folder(folder, may_be_link=True)
-        handle, temporary = tempfile.mkstemp(dir=folder, suffix=".tmp")
+        replace_private(folder / f"{name}{SUFFIX}", hashlib.sha256(code).hexdigest().encode() + code)
     except (UntrustedError, OSError):
-        return False
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(hashlib.sha256(code).hexdigest().encode() + code)
-        os.replace(temporary, folder / f"{name}{SUFFIX}")
-    except OSError:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)
         return False
     return True

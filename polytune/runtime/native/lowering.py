@@ -274,7 +274,7 @@ class _Function:
         builder.position_at_end(end)
 
     def _count(self, start: ir.Value, stop: ir.Value, step: ir.Value) -> ir.Value:
-        """How many numbers a range has, none where its step is 0."""
+        """Return how many numbers a range has, none where its step is 0."""
         builder, zero = self._builder, WORD(0)
         is_up = builder.icmp_signed(">", step, zero)
         low, high = builder.select(is_up, start, stop), builder.select(is_up, stop, start)

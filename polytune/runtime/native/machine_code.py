@@ -22,8 +22,8 @@ _LOCK = threading.RLock()
 
 
 def _locks() -> list[Any]:
-    """What has to be held while the process forks: this file's lock, and llvmlite's, which is held for each call, also
-    where an object of LLVM's is thrown away."""
+    """Return what has to be held while the process forks: this file's lock, and llvmlite's, which is held for each
+    call, also where an object of LLVM's is thrown away."""
     of_llvmlite = getattr(binding.ffi.lib, "_lock", None)
     return [_LOCK] if of_llvmlite is None else [_LOCK, of_llvmlite]
 
@@ -50,7 +50,7 @@ def host() -> str:
 
 @cache
 def _features() -> str:
-    return binding.get_host_cpu_features().flatten()
+    return str(binding.get_host_cpu_features().flatten())
 
 
 def _machine() -> binding.TargetMachine:

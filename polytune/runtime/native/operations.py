@@ -1,4 +1,5 @@
-"""What generated functions call: the operations that Numba's functions use too, NumPy's types, and C's mathematics."""
+"""The functions that generated ones call: the operations that Numba's functions use too, NumPy's types, and C's
+mathematics."""
 
 from __future__ import annotations
 
@@ -30,7 +31,7 @@ class Parts:
 
 
 class _TruthValues:
-    """How truth values are in memory; all else is there as in registers."""
+    """The form of truth values in memory; all else is there as in registers."""
 
     def __getitem__(self, kind: types.Type) -> _TruthValues | _Numbers:
         return self if kind == types.boolean else _Numbers()
@@ -51,7 +52,7 @@ class _Numbers:
 
 
 class _Context:
-    """What operations ask of Numba's target context when they write their code."""
+    """The questions that operations ask of Numba's target context when they write their code."""
 
     data_model_manager = _TruthValues()
 

@@ -20,7 +20,7 @@ def lines_of(code: CodeType) -> list[str]:
 
 
 def _begins(line: str) -> bool:
-    """Whether a line is the first of a new statement at the left edge."""
+    """Return whether a line is the first of a new statement at the left edge."""
     return line[0] not in " \t#)"
 
 

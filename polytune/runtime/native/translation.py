@@ -29,7 +29,7 @@ _FORMAT = "1"
 
 
 def is_enabled() -> bool:
-    """Whether functions are translated here at all: ``POLYTUNE_NATIVE=0`` leaves all of them to Numba."""
+    """Return whether functions are translated here at all: ``POLYTUNE_NATIVE=0`` leaves all of them to Numba."""
     return os.environ.get("POLYTUNE_NATIVE", "").strip().lower() not in ("0", "off", "no", "false")
 
 
@@ -56,18 +56,18 @@ class _Function:
 
     @property
     def may_be_translated(self) -> bool:
-        """Whether it has not been refused."""
+        """Return whether it has not been refused."""
         return self._refusal is None
 
     @property
     def is_kept(self) -> bool:
-        """Whether there is object code in memory, or on disk."""
+        """Return whether there is object code in memory, or on disk."""
         if self._address is not None:
             return True
         return self._folder is not None and is_kept(self._folder, self._name)
 
     def address(self) -> int:
-        """Where the code is, ready to be called.
+        """Return where the code is, ready to be called.
 
         Raises:
             NotNativeError: it is Numba's.
@@ -135,10 +135,10 @@ def address_of(function: Any) -> int:
 
 
 def is_translatable(function: Any) -> bool:
-    """Whether nothing is known that would leave a function to Numba."""
+    """Return whether nothing is known that would leave a function to Numba."""
     return is_enabled() and _described(function).may_be_translated
 
 
 def is_at_hand(function: Any) -> bool:
-    """Whether object code of a function is on disk or in memory."""
+    """Return whether object code of a function is on disk or in memory."""
     return is_enabled() and _described(function).is_kept

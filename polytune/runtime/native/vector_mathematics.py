@@ -38,7 +38,7 @@ _DECLARATION = re.compile(
 
 @cache
 def library() -> str:
-    """Which library of vector forms is loaded, now if it was not before; nothing where there is none."""
+    """Return which library of vector forms is loaded, now if it was not before; nothing where there is none."""
     return f"libmvec of glibc {platform.libc_ver()[1]}" if _has_library() else ""
 
 
@@ -115,7 +115,7 @@ _FIRST = 1000
 
 
 def _is_of(declaration: str, own: Collection[str], text: str) -> bool:
-    """Whether a declaration is one of functions that are declared anew, or that nothing calls any more."""
+    """Return whether a declaration is one of functions that are declared anew, or that nothing calls any more."""
     found = re.search(r'@"([^"]*)"', declaration)
     assert found is not None
     return found[1] in own or text.count(f'@"{found[1]}"') == 1

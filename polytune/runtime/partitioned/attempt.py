@@ -22,7 +22,7 @@ import contextlib
 import itertools
 import math
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -32,16 +32,14 @@ from polytune.runtime.devices.device import Box, Device, DeviceBuffer
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.call import CallReport, SharedCall
 from polytune.runtime.partitioned.clock import DeviceClock, shares_of
-from polytune.runtime.partitioned.combination import combine
 from polytune.runtime.partitioned.description import Part, Partitioned
 from polytune.runtime.partitioned.holdings import Holdings
 from polytune.runtime.partitioned.launches import arguments_of, grid_of
 from polytune.runtime.partitioned.pieces import CPU, Boxes, Transfers, integers
 from polytune.runtime.partitioned.pool import pool_of
-from polytune.runtime.partitioned.undo import UndoLog
-from polytune.runtime.partitioned.work import Work, works_of
+from polytune.runtime.partitioned.work import Work, combine, works_of
 
-__all__ = ["Attempt"]
+__all__ = ["Attempt", "UndoLog"]
 
 
 @dataclass
@@ -233,7 +231,7 @@ class Attempt:
             self._wrote(None, partial.array, partial.boxes)
 
     def _wrote(self, writer: str | None, name: str, boxes: list[Box]) -> None:
-        """What devices hold of boxes is no longer the newest, but for the device that wrote them, if one did."""
+        """Mark what devices hold of boxes as no longer the newest, but for the device that wrote them, if one did."""
         for identity, on in self._devices.items():
             if identity != writer:
                 on.holdings.host_wrote(name, boxes)
@@ -320,8 +318,8 @@ class Attempt:
                 residence.send_back(name)
 
     def _threads(self, partition: int) -> int:
-        """How many threads a partition has on the processor; 0 where the configuration says nothing."""
-        return self._call.plan.configuration.get(f"threads_{partition}", 0)
+        """Return how many threads a partition has on the processor; 0 where the configuration says nothing."""
+        return int(self._call.plan.configuration.get(f"threads_{partition}", 0))
 
     def _on(self, device: Device) -> _OnDevice:
         found = self._devices.get(device.identity)
@@ -329,3 +327,35 @@ class Attempt:
             holdings = Holdings(device, device.stream(), pool_of(device))
             found = self._devices[device.identity] = _OnDevice(holdings, DeviceClock(holdings))
         return found
+
+
+@dataclass(frozen=True)
+class _Saved:
+    """An array, its values from before where ``changed`` says so, and anything elsewhere."""
+
+    host: np.ndarray
+    values: np.ndarray
+    changed: np.ndarray
+
+
+class UndoLog:
+    """Values from before they were first written, element by element."""
+
+    def __init__(self) -> None:
+        self._saved: dict[int, _Saved] = {}
+
+    def save(self, host: np.ndarray, boxes: Iterable[Box]) -> None:
+        """Keep what boxes of an array hold, where that has not been kept before."""
+        saved = self._saved.get(id(host))
+        if saved is None:
+            saved = self._saved[id(host)] = _Saved(host, np.empty(host.shape, host.dtype), np.zeros(host.shape, bool))
+        for box in boxes:
+            where = tuple(slice(*axis) for axis in box)
+            np.copyto(saved.values[where], host[where], where=~saved.changed[where])
+            saved.changed[where] = True
+
+    def restore(self) -> None:
+        """Put everything back."""
+        for saved in self._saved.values():
+            np.copyto(saved.host, saved.values, where=saved.changed)
+        self._saved = {}

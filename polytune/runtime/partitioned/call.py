@@ -23,7 +23,7 @@ arrays to use in place of those of the call."""
 
 @dataclass(frozen=True)
 class CallPlan:
-    """What a configuration needs, ready to be launched.
+    """The needs of a configuration, ready to be launched.
 
     Attributes:
         configuration: the configuration.
@@ -42,7 +42,7 @@ class CallPlan:
 
 @dataclass(frozen=True)
 class SharedCall:
-    """What a call works on.
+    """The data that a call works on.
 
     Attributes:
         arrays: all arrays in memory by name, scalars among them as arrays of one element.
@@ -65,7 +65,7 @@ class SharedCall:
 
 @dataclass(frozen=True)
 class Share:
-    """What a platform did of a partition in one call.
+    """The work that a platform did of a partition in one call.
 
     Attributes:
         partition: its number; regions that no device can run count as the processor's share of partition 0.
@@ -87,7 +87,7 @@ class Share:
 
 @dataclass(frozen=True)
 class CallReport:
-    """What became of a call.
+    """The outcome of a call.
 
     Attributes:
         shares: what was done of each partition; empty where the configuration could not be run.

@@ -1,4 +1,4 @@
-"""What can be chosen of the kernels of a partition, there where it runs on a device: the one table of it."""
+"""The choices for the kernels of a partition, there where it runs on a device: the one table of it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["BLOCK", "CHOICES", "DEPTH", "HEIGHT", "POINTS_X", "POINTS_Y", "Devic
 
 
 class Trait(Enum):
-    """What some kernel of a version has, so that there is something to choose."""
+    """A trait that some kernel of a version has, so that there is something to choose."""
 
     TILED = auto()
     """It has threads along more than one axis."""
@@ -49,11 +49,11 @@ class DeviceChoice:
 
     @property
     def is_flag(self) -> bool:
-        """Whether it is true or false."""
+        """Return whether it is true or false."""
         return isinstance(self.values[0], bool)
 
     def exists(self, traits: Set[Trait]) -> bool:
-        """Whether kernels with these traits have it."""
+        """Return whether kernels with these traits have it."""
         return self.needs is None or self.needs in traits
 
     def parameter(self, number: int, default: int | bool, when: Condition) -> Nominal | Integer:

@@ -1,4 +1,4 @@
-"""How long the platforms of a call worked on its partitions, and what was moved."""
+"""The time that the platforms of a call worked on its partitions, and what was moved."""
 
 from __future__ import annotations
 

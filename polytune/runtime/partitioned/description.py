@@ -1,4 +1,4 @@
-"""What a generated module says of the version that is shared among platforms."""
+"""The description, in a generated module, of the version that is shared among platforms."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class DeviceCode:
 
     @property
     def shares(self) -> bool:
-        """Whether it has anything to keep in shared memory."""
+        """Return whether it has anything to keep in shared memory."""
         return bool(self.shared_memory)
 
     @property
     def axes(self) -> int:
-        """How many members are mapped to blocks and threads."""
+        """Return how many members are mapped to blocks and threads."""
         return len(self.positions) - self.sequential
 
 
@@ -100,7 +100,7 @@ class Partitioned:
 
     @property
     def splits(self) -> int:
-        """How many members can be split in some region that devices can run."""
+        """Return how many members can be split in some region that devices can run."""
         return max((part.splits for part in self.parts if part.device is not None), default=0)
 
     @property

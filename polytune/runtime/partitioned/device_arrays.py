@@ -85,7 +85,7 @@ def _residence(name: str, value: Any) -> Residence:
 
 
 def _are_dense(strides: tuple[int, ...], host: np.ndarray) -> bool:
-    """Whether the elements lie as those of a dense array; the stride of an axis of one element means nothing."""
+    """Return whether the elements lie as those of a dense array; the stride of an axis of one element means nothing."""
     axes = zip(strides, host.strides, host.shape, strict=True)
     return all(given == wanted for given, wanted, extent in axes if extent > 1)
 

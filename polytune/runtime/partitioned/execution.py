@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from polytune.errors import DeviceError, DeviceUnavailableError
-from polytune.runtime.devices.device import Device
-from polytune.runtime.devices.warning import warn_of_device
+from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.partitioned.attempt import Attempt
 from polytune.runtime.partitioned.call import CallPlan, CallReport, SharedCall
 from polytune.runtime.partitioned.description import Partitioned
@@ -53,7 +52,7 @@ class Execution:
         self._lock = threading.Lock()
 
     def prepare(self, configuration: Mapping[str, Any]) -> CallPlan:
-        """What a configuration needs, compiled where it has not been yet.
+        """Return what a configuration needs, compiled where it has not been yet.
 
         Raises:
             DeviceUnavailableError: a device no longer answers.

@@ -1,4 +1,4 @@
-"""Which shapes of kernels fit into a device, as far as its limits say so before anything is compiled."""
+"""The shapes of kernels that fit into a device, as far as its limits say so before anything is compiled."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _FIRST_HEIGHTS = tuple(height for height in reversed(HEIGHT.values) if height <=
 
 
 def constraints_of(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, DeviceLimits]) -> list[Constraint]:
-    """What the parameters of a partition must satisfy for the kernels of all regions to fit where it runs.
+    """Return what the parameters of a partition must satisfy for the kernels of all regions to fit where it runs.
 
     How many registers a kernel needs is not known before it is compiled.
 

@@ -1,4 +1,4 @@
-"""Which elements of which arrays a device holds, and which of them the host lacks."""
+"""The elements of arrays that a device holds, and which of them the host lacks."""
 
 from __future__ import annotations
 
@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from polytune.runtime.devices.copying import copy
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
+from polytune.runtime.devices.staging import copy
 from polytune.runtime.devices.transfers import box_shape, view
-from polytune.runtime.partitioned.boxes import contains, is_empty, overlap, remainder
-from polytune.runtime.partitioned.elements import ElementSet
+from polytune.runtime.partitioned.boxes import ElementSet, contains, is_empty, overlap, remainder
 from polytune.runtime.partitioned.pool import BufferPool, shadows
 
 __all__ = ["Holding", "Holdings"]
@@ -70,7 +69,7 @@ class Holding:
         self.valid = [piece for piece in pieces if not overlap(piece, box)]
 
     def forget(self) -> None:
-        """What the device has counts no longer."""
+        """Discard what the device has."""
         self.valid = []
         self.dirty.clear()
 
@@ -131,7 +130,7 @@ class Holdings:
                     holding.invalidate(box)
 
     def is_needed(self, name: str, boxes: Iterable[Box]) -> bool:
-        """Whether the host lacks any element of boxes of an array."""
+        """Return whether the host lacks any element of boxes of an array."""
         holding = self._arrays.get(name)
         if holding is None or not holding.dirty:
             return False
@@ -148,7 +147,7 @@ class Holdings:
 
     @property
     def is_dirty(self) -> bool:
-        """Whether the host lacks any element."""
+        """Return whether the host lacks any element."""
         return any(holding.dirty for holding in self._arrays.values())
 
     @property
@@ -187,7 +186,7 @@ class Holdings:
         self._pool.give(self._arrays.pop(name).buffer)
 
     def dirty_boxes(self, name: str) -> list[Box]:
-        """What the host lacks of an array."""
+        """Return what the host lacks of an array."""
         return self._arrays[name].dirty.boxes
 
     def buffer(self, name: str) -> DeviceBuffer:

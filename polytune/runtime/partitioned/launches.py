@@ -30,7 +30,7 @@ UNROLL = '_Pragma("unroll 4")'
 
 @dataclass(frozen=True)
 class KernelShape:
-    """How a kernel is compiled.
+    """The settings that a kernel is compiled with.
 
     Attributes:
         block: threads of a block along x, y and z.
@@ -103,7 +103,7 @@ def shared_memory_of(code: DeviceCode, shape: KernelShape) -> int:
 def grid_of(
     code: DeviceCode, shape: KernelShape, ranges: Sequence[tuple[int, int]], device: Device
 ) -> tuple[int, int, int]:
-    """How many blocks along x, y and z cover the ranges of a kernel's members.
+    """Return how many blocks along x, y and z cover the ranges of a kernel's members.
 
     Raises:
         LaunchError: more than the device takes.
@@ -178,7 +178,7 @@ def arguments_of(
     integers: Sequence[int],
     ranges: Sequence[tuple[int, int]],
 ) -> list[DeviceBuffer | np.generic]:
-    """What a kernel is launched with, in order.
+    """Return what a kernel is launched with, in order.
 
     Args:
         code: the kernel.

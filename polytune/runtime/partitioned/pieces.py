@@ -1,4 +1,4 @@
-"""How a configuration divides a region among platforms, and what each piece reads and writes."""
+"""The division of a region among platforms by a configuration, and what each piece reads and writes."""
 
 from __future__ import annotations
 
@@ -83,14 +83,14 @@ def integers(around: tuple[int, ...], limits: Limits) -> tuple[int, ...]:
 
 
 class Transfers:
-    """What pieces read and write, kept from call to call: an application calls with few sizes."""
+    """The data that pieces read and write, kept from call to call: an application calls with few sizes."""
 
     def __init__(self, parts: tuple[Part, ...]):
         self._parts = parts
         self._found: dict[tuple[int, tuple[int, ...]], tuple[Boxes, Boxes]] = {}
 
     def of(self, number: int, arguments: tuple[int, ...]) -> tuple[Boxes, Boxes]:
-        """What a piece reads and what it writes.
+        """Return what a piece reads and what it writes.
 
         Args:
             number: the region's.

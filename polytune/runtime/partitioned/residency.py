@@ -17,10 +17,9 @@ from types import TracebackType
 import numpy as np
 
 from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError
-from polytune.runtime.devices.device import Device
+from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.devices.discovery import device as open_device
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.devices.warning import warn_of_device
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.holdings import Holding, Holdings
 from polytune.runtime.partitioned.pool import pool_of
@@ -61,7 +60,7 @@ class Residence:
 
     @property
     def is_in_use(self) -> bool:
-        """Whether the array is still on the device, or nothing but there."""
+        """Return whether the array is still on the device, or nothing but there."""
         gone = self.device.lost and not self.holding.dirty
         return self.at_home or (self.users > 0 and not gone)
 
@@ -184,7 +183,7 @@ def residences_of(arrays: Mapping[str, np.ndarray]) -> tuple[dict[str, Residence
 
 
 def are_arrays_resident() -> bool:
-    """Whether any array is kept on a device now."""
+    """Return whether any array is kept on a device now."""
     return bool(_registry)
 
 

@@ -1,23 +1,24 @@
-"""What the platforms have to do for one region of a call."""
+"""The work that the platforms have to do for one region of a call."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.call import SharedCall
-from polytune.runtime.partitioned.combination import neutral_copy
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.pieces import CPU, Boxes, Limits, Piece, Transfers, integers, pieces
 
-__all__ = ["Partial", "Work", "works_of"]
+__all__ = ["Partial", "Work", "combine", "neutral_copy", "works_of"]
 
 
 @dataclass(frozen=True)
 class Partial:
-    """What a piece adds up in a copy of an array.
+    """The sums that a piece adds up in a copy of an array.
 
     Attributes:
         name: under which devices hold the copy.
@@ -100,3 +101,29 @@ def _partials(call: SharedCall, piece: Piece, writes: Boxes) -> tuple[Partial, .
         )
         for array, operator in dict(piece.reductions).items()
     )
+
+
+_COMBINED: dict[str, Callable[..., Any]] = {"+": np.add, "*": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def neutral_copy(array: np.ndarray, operator: str) -> np.ndarray:
+    """An array like another, each of its elements the neutral element of ``+ * min max``."""
+    return np.full_like(array, _neutral(operator, array.dtype))
+
+
+def combine(array: np.ndarray, partial: np.ndarray, operator: str, boxes: Iterable[Box]) -> None:
+    """Update boxes of an array, which may overlap, by the partial results in a copy, each element once."""
+    neutral = _neutral(operator, array.dtype)
+    for box in boxes:
+        where = tuple(slice(*axis) for axis in box)
+        _COMBINED[operator](array[where], partial[where], out=array[where])
+        partial[where] = neutral
+
+
+def _neutral(operator: str, dtype: np.dtype) -> Any:
+    if operator in ("+", "*"):
+        return dtype.type(operator == "*")
+    if np.issubdtype(dtype, np.integer):
+        limits = np.iinfo(dtype)
+        return limits.max if operator == "min" else limits.min
+    return dtype.type(np.inf if operator == "min" else -np.inf)

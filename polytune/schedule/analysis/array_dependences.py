@@ -30,7 +30,7 @@ OPERATIONS = 2_000_000
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
 OPERATIONS_OF_AN_ACCESS = 20_000
-"""How many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
+"""Return how many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
 reference among all others: in long programs the other ways take longer, and leave nothing parallel."""
 
 OPERATIONS_WITH_DIVISIONS = 200_000
@@ -39,7 +39,7 @@ division stands twice, over which its lexicographic maximum crashes (``isl_basic
 
 
 class Precision(Enum):
-    """How the dependences through an array were found."""
+    """The way in which the dependences through an array were found."""
 
     VALUE_BASED = "value-based"
     MEMORY_BASED = "memory-based"
@@ -124,7 +124,7 @@ def live_range_order(
 
 
 def _owners(scop: Scop, of_elements: bool) -> dict[str, str]:
-    """What reduction each reference of one belongs to."""
+    """Return what reduction each reference of one belongs to."""
     return {
         reference: statement.reduction.operator if of_elements else statement.name
         for statement in scop.statements
@@ -228,7 +228,8 @@ def _order_based(
 
 
 def _has_divisions(relation: isl.Map) -> bool:
-    """Whether integer divisions are in a relation: those of its subscripts, or of the domain of its statement."""
+    """Return whether integer divisions are in a relation: those of its subscripts, or of the domain of its
+    statement."""
     return any(piece.dim(isl.dim_type.div) for piece in relation.get_basic_maps())
 
 

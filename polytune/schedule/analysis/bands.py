@@ -1,21 +1,23 @@
-"""What a band of a schedule tree may do: permutable, coincident, and which arrays it may privatise.
+"""Properties of a band of a schedule tree: permutable, coincident, which arrays it may privatise, the bands inside it.
 
 All answers are exact: they are computed from the dependences, not taken from the scheduler's flags.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import islpy as isl
 
 from polytune.schedule.analysis.dependences import Dependences
+from polytune.schedule.tree import has_band
 from polytune.schedule.unions import maps_of, sets_of, union_of
 
 
 @dataclass(frozen=True)
-class Obstacle:
-    """Why a member is not coincident: a dependence of the named kind through an array, from one statement to
+class BandObstacle:
+    """The reason why a member is not coincident: a dependence of the named kind through an array, from one statement to
     another."""
 
     array: str
@@ -48,7 +50,7 @@ class BandAnalysis:
     contained: frozenset[str]
     resident: frozenset[str]
     conflicting: frozenset[str]
-    obstacles: tuple[tuple[Obstacle, ...], ...]
+    obstacles: tuple[tuple[BandObstacle, ...], ...]
 
 
 def analyse_band(
@@ -134,7 +136,7 @@ def distances(relation: isl.UnionMap, schedule: isl.UnionMap) -> isl.Set | None:
 
 
 def stays(distance: isl.Set | None, member: int) -> bool:
-    """Whether all distances are zero in a member."""
+    """Return whether all distances are zero in a member."""
     if distance is None:
         return True
     one = isl.Val.one(distance.get_ctx())
@@ -144,7 +146,7 @@ def stays(distance: isl.Set | None, member: int) -> bool:
 
 
 def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
-    """Whether no distance is negative in a member."""
+    """Return whether no distance is negative in a member."""
     if distance is None:
         return True
     minus_one = isl.Val.one(distance.get_ctx()).neg()
@@ -152,7 +154,8 @@ def _never_goes_back(distance: isl.Set | None, member: int) -> bool:
 
 
 def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
-    """Whether every flow that touches the node's instances is open there: none enters or leaves one execution of it."""
+    """Return whether every flow that touches the node's instances is open there: none enters or leaves one execution of
+    it."""
     domain = node.get_domain()
     touching = flow.intersect_domain(domain).union(flow.intersect_range(domain))
     return touching.is_subset(open_dependences(flow, node))
@@ -161,8 +164,8 @@ def is_contained(flow: isl.UnionMap, node: isl.ScheduleNode) -> bool:
 def _conflicts(
     order: isl.UnionMap | None, node: isl.ScheduleNode, schedule: isl.UnionMap, coincident: tuple[bool, ...]
 ) -> bool:
-    """Whether an array's false dependences that are open at a band lead from one point of the coincident members to
-    another."""
+    """Return whether an array's false dependences that are open at a band lead from one point of the coincident members
+    to another."""
     if order is None:
         return False
     between = distances(open_dependences(order, node), schedule)
@@ -175,8 +178,8 @@ def _obstacles(
     member: int,
     dependences: Dependences,
     contained: set[str],
-) -> tuple[Obstacle, ...]:
-    found: list[Obstacle] = []
+) -> tuple[BandObstacle, ...]:
+    found: list[BandObstacle] = []
     updates = {"": dependences.reductions} if dependences.relaxed else {}
     for kind, relations in (("flow", dependences.flow), ("order", dependences.all_order), ("reduction", updates)):
         for array, relation in relations.items():
@@ -188,5 +191,32 @@ def _obstacles(
                     source = part.get_tuple_name(isl.dim_type.in_)
                     sink = part.get_tuple_name(isl.dim_type.out)
                     among = "reduction" if single.is_subset(dependences.reductions) else kind
-                    found.append(Obstacle(array, among, source, sink))
+                    found.append(BandObstacle(array, among, source, sink))
     return tuple(dict.fromkeys(found))
+
+
+def independent_inside(node: isl.ScheduleNode, dependences: Dependences) -> frozenset[int]:
+    """The depths below a node's own band at which there are innermost loops alone, and none carries a dependence."""
+    bands = list(_bands_below(node))
+    innermost = [band for band in bands if not has_band(band.child(0))]
+    others = {depth for band in bands if has_band(band.child(0)) for depth in _depths(band)}
+    independent = {depth for band in innermost for depth in _depths(band)} - others
+    for band in innermost:
+        if independent.intersection(_depths(band)):
+            coincident = analyse_band(band, dependences).coincident
+            independent -= {depth for depth, parallel in zip(_depths(band), coincident, strict=True) if not parallel}
+    return frozenset(independent)
+
+
+def _depths(band: isl.ScheduleNode) -> range:
+    """Return how many loops are around each member of a band."""
+    return range(band.get_schedule_depth(), band.get_schedule_depth() + band.band_n_member())
+
+
+def _bands_below(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
+    """The bands of the subtrees below a node."""
+    for position in range(node.n_children()):
+        child = node.child(position)
+        if child.get_type() == isl.schedule_node_type.band:
+            yield child
+        yield from _bands_below(child)

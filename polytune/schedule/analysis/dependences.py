@@ -78,7 +78,7 @@ class Dependences:
 
     @cached_property
     def forced(self) -> isl.UnionMap:
-        """What every schedule must respect: all flow, and the false dependences of arrays that keep one copy."""
+        """Return what every schedule must respect: all flow, and the false dependences of arrays that keep one copy."""
         kept = [relation for array, relation in self.order.items() if array not in self.privatisable]
         return union_of([self.all_flow, *kept], self.scop)
 

@@ -28,7 +28,8 @@ _PASSED_ON = (
 
 
 def executes_each_once(schedule: isl.Schedule) -> bool:
-    """Whether the loops of a schedule tree execute each instance of its domain exactly once; not, where isl gives up.
+    """Return whether the loops of a schedule tree execute each instance of its domain exactly once; not, where isl
+    gives up.
 
     With D the instances that reach a node:
 
@@ -45,7 +46,7 @@ def executes_each_once(schedule: isl.Schedule) -> bool:
 
 
 def _is_partition(node: isl.ScheduleNode) -> bool:
-    """Whether each instance that reaches a node reaches exactly one leaf below."""
+    """Return whether each instance that reaches a node reaches exactly one leaf below."""
     kind = node.get_type()
     if kind in (isl.schedule_node_type.sequence, isl.schedule_node_type.set):
         rest = node.get_domain()
@@ -67,8 +68,8 @@ def _is_partition(node: isl.ScheduleNode) -> bool:
 
 
 def is_of_source(candidate: Candidate) -> bool:
-    """Whether the instances of a candidate's schedule are those of the kernel as it was written; not, where isl gives
-    up.
+    """Return whether the instances of a candidate's schedule are those of the kernel as it was written; not, where isl
+    gives up.
 
     Its own instances are ``D = { S[i] }`` of its kernel's domains.  Of a kernel that was rewritten, ``origin`` has to
     be a bijection ``{ S'[i'] -> S[i] }`` from those of D that stand for instances of the source to all of these; the
@@ -95,7 +96,7 @@ def is_of_source(candidate: Candidate) -> bool:
 
 
 def has_all_in_regions(plan: Plan) -> bool:
-    """Whether the regions of a plan partition its kernel's instances; not, where isl gives up.
+    """Return whether the regions of a plan partition its kernel's instances; not, where isl gives up.
 
     Each leaf of the plan's tree lies under exactly one mark, the mark of a region has just the region's instances below
     it, and the region's band and the loops around it are functions of all of them.  With ``executes_each_once`` of the
@@ -140,7 +141,7 @@ def _has_mark(node: isl.ScheduleNode) -> bool:
 
 
 def _is_total(function: isl.MultiUnionPwAff | None, instances: isl.UnionSet) -> bool:
-    """Whether each member of a function is defined for all instances."""
+    """Return whether each member of a function is defined for all instances."""
     if function is None:
         return True
     return all(
@@ -150,7 +151,8 @@ def _is_total(function: isl.MultiUnionPwAff | None, instances: isl.UnionSet) -> 
 
 
 def lies_between(instances: isl.UnionSet, position: isl.UnionPwAff, lower: isl.PwAff, upper: isl.PwAff) -> bool:
-    """Whether ``lower <= position(x) < upper`` for all instances x: the tiles over that range leave none of them out.
+    """Return whether ``lower <= position(x) < upper`` for all instances x: the tiles over that range leave none of them
+    out.
 
     Args:
         instances: ``[p] -> { S[i] }``.
@@ -172,7 +174,7 @@ def lies_between(instances: isl.UnionSet, position: isl.UnionPwAff, lower: isl.P
 
 
 def may_be_shifted(schedule: isl.Schedule) -> bool:
-    """Whether isl may put statements of strided loops into a wrong order when it makes loops of a schedule.
+    """Return whether isl may put statements of strided loops into a wrong order when it makes loops of a schedule.
 
     It shifts iterations of one statement along a loop so that they meet those of another one with the same stride and
     another offset.  Where offsets depend on outer loops, isl 0.27 has also shifted a third statement, which has no

@@ -15,7 +15,8 @@ OPERATIONS = 4_000_000
 
 
 def check_legality(candidate: Candidate) -> bool:
-    """Whether the candidate's schedule is proven legal, see ``violation``; False where isl gives up on the proof.
+    """Return whether the candidate's schedule is proven legal, see ``violation``; False where isl gives up on the
+    proof.
 
     Raises:
         LegalityError: the schedule is proven wrong; names the dependence that is violated.
@@ -30,18 +31,20 @@ def check_legality(candidate: Candidate) -> bool:
 
 
 def is_proven_legal(schedule: isl.Schedule, dependences: Dependences, *, copied: frozenset[str] = frozenset()) -> bool:
-    """Whether the exact check says that a schedule is legal, see ``violation``; not, where isl gives up on it."""
+    """Return whether the exact check says that a schedule is legal, see ``violation``; not, where isl gives up on
+    it."""
     return _checked(schedule, dependences, copied) == ""
 
 
 def _checked(schedule: isl.Schedule, dependences: Dependences, copied: frozenset[str] = frozenset()) -> str | None:
-    """What a schedule does wrong, nothing (``""``), or None: not known, as isl gave up."""
+    """Return what a schedule does wrong, nothing (``""``), or None: not known, as isl gave up."""
     context = schedule.get_ctx()
     return within_budget(context, OPERATIONS, lambda: violation(schedule, dependences, copied=copied) or "")
 
 
 def violation(schedule: isl.Schedule, dependences: Dependences, *, copied: frozenset[str] = frozenset()) -> str | None:
-    """What a schedule, executed in its sequential order, does wrong; None if it computes what the source computes.
+    """Return what a schedule, executed in its sequential order, does wrong; None if it computes what the source
+    computes.
 
     Of arrays that are ``copied`` live ranges may be interleaved, as each has elements of its own.
 
@@ -72,14 +75,14 @@ def not_forward(relation: isl.UnionMap, times: isl.UnionMap) -> isl.UnionMap:
 
 
 def _lexicographically_positive(steps: isl.Set) -> bool:
-    """Whether every member of a set of time differences is lexicographically greater than zero."""
+    """Return whether every member of a set of time differences is lexicographically greater than zero."""
     zero = isl.Set.from_multi_aff(isl.MultiAff.zero(steps.get_space()))
     return steps.lex_le_set(zero).is_empty()
 
 
 def _interleaves(array: str, dependences: Dependences, times: isl.UnionMap) -> bool:
-    """Whether some write of an array falls, in time, strictly between a write of the same element and a read of its
-    value."""
+    """Return whether some write of an array falls, in time, strictly between a write of the same element and a read of
+    its value."""
     scop = dependences.scop
     accesses = [a for s in scop.statements for a in s.accesses if a.array == array and a.is_write]
     writes = union_of((isl.UnionMap.from_map(a.relation) for a in accesses), scop)

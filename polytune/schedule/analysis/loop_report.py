@@ -1,4 +1,4 @@
-"""Which loops of the source are parallel, and what keeps the others from being so."""
+"""The loops of the source that are parallel, and what keeps the others from being so."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
-from polytune.frontend.scop import Loop, Scop
-from polytune.schedule.analysis.bands import Obstacle, analyse_band
+from polytune.frontend.scop import ReportedLoop, Scop
+from polytune.schedule.analysis.bands import BandObstacle, analyse_band
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.planning import OPERATIONS
 
@@ -20,10 +20,10 @@ class LoopReport:
     """A loop of the source: whether its iterations are independent (None: isl takes too long to tell), which arrays
     need a copy per worker for that, and if not, the dependences between iterations."""
 
-    loop: Loop
+    loop: ReportedLoop
     parallel: bool | None
     private: tuple[str, ...]
-    obstacles: tuple[Obstacle, ...]
+    obstacles: tuple[BandObstacle, ...]
 
 
 def report_loops(dependences: Dependences) -> tuple[LoopReport, ...]:
@@ -48,7 +48,7 @@ def _bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:
         yield from _bands(node.child(position))
 
 
-def obstacle_text(obstacle: Obstacle, scop: Scop) -> str:
+def obstacle_text(obstacle: BandObstacle, scop: Scop) -> str:
     """A dependence between iterations as a sentence with source lines."""
     source, sink = scop.statement(obstacle.source), scop.statement(obstacle.sink)
     if obstacle.kind == "order":

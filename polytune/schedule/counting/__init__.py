@@ -1,1 +1,1 @@
-"""How much a kernel computes, touches and reuses, as exact functions of its parameters."""
+"""Counts of what a kernel computes, touches and reuses, as exact functions of its parameters."""

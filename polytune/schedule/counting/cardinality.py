@@ -63,7 +63,7 @@ def _is_countable(part: isl.Set) -> bool:
 
 
 def _is_simple(basic: isl.BasicSet) -> bool:
-    """Whether there are few variables, and no constraint but the definitions of divisions skews them much.
+    """Return whether there are few variables, and no constraint but the definitions of divisions skews them much.
 
     The skew of a constraint is the product of the two largest coefficients of variables in it: cones with large
     coefficients on several sides fall apart into very many unimodular ones.

@@ -1,4 +1,4 @@
-"""How much a SCoP, or a part of one, computes, touches and reuses, as exact functions of its parameters.
+"""Counts of what a SCoP, or a part of one, computes, touches and reuses, as exact functions of its parameters.
 
 The three metrics of Pfaffe, Grosser and Tillmann, "Efficient Hierarchical Online-Autotuning" (ICS 2019), section
 3.2.2, by which a tuner rejects configurations without running them:
@@ -28,7 +28,8 @@ from polytune.schedule.unions import maps_of, sets_of
 
 @dataclass(frozen=True)
 class Reuse:
-    """How often an element of an array is accessed within an outer iteration, on average over all elements touched.
+    """The number of times that an element of an array is accessed within an outer iteration, on average over all
+    elements touched.
 
     With ``P = { S[i] -> o }`` the outer iteration of every instance and A the accesses to the array,
     ``accesses = sum over A of card A``, counted once per instance and reference, and

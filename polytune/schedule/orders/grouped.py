@@ -6,8 +6,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 from polytune.schedule.grouping import group_sweeps, number_of_parts
 from polytune.schedule.scheduler import MOST_FUSED, compute_schedule
 

@@ -8,8 +8,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import REASSOCIATION, Candidate, Known, Need, Order
+from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Need, Order
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, Strategy, legal_schedule
 from polytune.schedule.unions import maps_of
 
@@ -18,13 +17,14 @@ OPERATIONS = 4_000_000
 
 
 def has_reductions(dependences: Dependences) -> bool:
-    """Whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
+    """Return whether updates of a reduction depend on one another; so too where isl does not know within its budget."""
     context = dependences.scop.context.get_ctx()
     return not within_budget(context, OPERATIONS, dependences.reductions.is_empty)
 
 
 def is_strongly_connected(dependences: Dependences) -> bool:
-    """Whether every statement depends on every other, directly or not, so that all of them have to share a loop."""
+    """Return whether every statement depends on every other, directly or not, so that all of them have to share a
+    loop."""
     follows: dict[str, set[str]] = {statement.name: set() for statement in dependences.scop.statements}
 
     for relation in (*dependences.flow.values(), *dependences.order.values()):

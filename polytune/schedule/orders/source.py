@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, PlanOptions
 
 
 def _as_it_is(known: Known) -> Attempted[Candidate]:

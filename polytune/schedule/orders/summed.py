@@ -5,10 +5,8 @@ from __future__ import annotations
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import REASSOCIATION, Candidate, Known, Order
+from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.orders.scheduled import REDUCTIONS
-from polytune.schedule.plan_options import PlanOptions
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
 from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
 

@@ -1,4 +1,4 @@
-"""Which members of a parallel region become blocks and threads of a device, and in what order a tile's points run."""
+"""The members of a parallel region that become blocks and threads of a device, and the order of a tile's points."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Mapping:
 
     @property
     def axes(self) -> int:
-        """How many members are mapped."""
+        """Return how many members are mapped."""
         return self.members - self.sequential
 
 
@@ -70,7 +70,7 @@ def map_region(plan: Plan, region: Region) -> Mapping | None:
 
 
 def _positions(band: isl.MultiUnionPwAff, region: Region) -> tuple[int, ...]:
-    """Where the members of a band are in the region's own."""
+    """Return where the members of a band are in the region's own."""
     assert region.band is not None
     own = [region.band.get_union_pw_aff(member) for member in range(region.depth)]
     return tuple(

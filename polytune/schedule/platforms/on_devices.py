@@ -1,4 +1,4 @@
-"""What keeps a kernel from devices, whatever its schedule."""
+"""The obstacles that keep a kernel from devices, whatever its schedule."""
 
 from __future__ import annotations
 

@@ -14,8 +14,7 @@ import islpy as isl
 
 from polytune.errors import LegalityError
 from polytune.schedule.analysis.bands import open_dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate
+from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
@@ -171,7 +170,7 @@ def _binding(plan: Plan, region: Region, node: isl.ScheduleNode) -> isl.UnionMap
 
 
 def _crossing(relation: isl.UnionMap, first: isl.UnionSet, second: isl.UnionSet) -> isl.UnionMap:
-    """What leads from either of two parts to the other."""
+    """Return what leads from either of two parts to the other."""
     there = relation.intersect_domain(first).intersect_range(second)
     return there.union(relation.intersect_domain(second).intersect_range(first))
 

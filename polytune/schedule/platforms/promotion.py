@@ -1,5 +1,5 @@
-"""What a tile of a device keeps close: copies of what many of its threads read, and registers for what one thread
-updates.
+"""The data that a tile of a device keeps close: copies of what many of its threads read, and registers for what one
+thread updates.
 
 After Verdoolaege et al., "Polyhedral Parallel Code Generation for CUDA" (TACO 2013), section 5: references to an array
 form groups; a group is copied to shared memory if that saves accesses to device memory, or makes them contiguous.
@@ -161,7 +161,7 @@ def _footprint(group: Sequence[Access]) -> isl.Set:
 
 
 def _is_reused(group: Sequence[Access]) -> bool:
-    """Whether some element is accessed twice within a tile, by two references or by two instances."""
+    """Return whether some element is accessed twice within a tile, by two references or by two instances."""
     return len(group) > 1 or not group[0].relation.is_injective()
 
 

@@ -17,6 +17,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 import islpy as isl
 
@@ -80,7 +81,8 @@ def save_values(source: Candidate, steps: int) -> SavedKernel | None:
 
 @dataclass(frozen=True)
 class _SavedCopy:
-    """What saves a read for a piece: ``relation`` is ``{ copy[y] -> saved[y] }``, y being x less the read's depth."""
+    """The copy that saves a read for a piece: ``relation`` is ``{ copy[y] -> saved[y] }``, y being x less the read's
+    depth."""
 
     name: str
     element: Element
@@ -126,13 +128,13 @@ class _Builder:
         return kernel if holds_what_is_read(kernel, times) else None
 
     def origin(self, copies: frozenset[str]) -> Origin:
-        """What the pieces are pieces of."""
+        """Return what the pieces are pieces of."""
         pieces = [each.domain.identity() for each in self.statements if each.name not in copies]
         renamed = (isl.UnionMap.from_map(each.set_tuple_name(isl.dim_type.out, self.statement.name)) for each in pieces)
         return Origin(self.scop, joined(renamed, self.scop), copies)
 
     def rest_of(self, piece: isl.Set, sides: Sides) -> isl.Set:
-        """What lies on the same sides of the cuts in all steps of a block."""
+        """Return what lies on the same sides of the cuts in all steps of a block."""
         if AT in sides:
             return isl.Set.empty(piece.get_space())
         name, first, inner = self.statement.name, self.dimensions[0], ", ".join(self.dimensions[1:])
@@ -216,7 +218,7 @@ class _Builder:
         return identity.project_out(isl.dim_type.out, read.depth, 1).set_tuple_name(isl.dim_type.out, name)
 
     def saved_array(self, read: Read, side: int) -> Array:
-        """Where the values of a read are saved, those of one side of a cut, for the steps of one block."""
+        """Return where the values of a read are saved, those of one side of a cut, for the steps of one block."""
         if (read.element, side) not in self.arrays:
             subscripts, shape = list(read.element.subscripts), self.scop.array(read.element.array).shape
             extents = [
@@ -244,7 +246,7 @@ class _Builder:
 
 
 def holds_what_is_read(kernel: SavedKernel, times: isl.UnionMap) -> bool:
-    """Whether each copy is what the read that takes it would have found, in an order ``{ S[x] -> [t] }``.
+    """Return whether each copy is what the read that takes it would have found, in an order ``{ S[x] -> [t] }``.
 
     With T the order, A the read and W the writes of its array: for each s and its copy c, ``T(c) < T(s)``, and there is
     no w with ``T(c) < T(w) < T(s)`` and ``W(w) = A(s)``.  No two copies are stored at one place.
@@ -281,9 +283,10 @@ def _union(access: Access) -> isl.UnionMap:
 def _replaced(node: Expression, elements: Mapping[Element, Element]) -> Expression:
     """An expression with some of its elements replaced."""
 
-    def change(part):
+    def change(part: Any) -> Any:
         if isinstance(part, Element):
             return elements.get(part, part)
         return map_children(part, change)
 
-    return change(node)
+    replaced: Expression = change(node)
+    return replaced

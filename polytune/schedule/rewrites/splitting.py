@@ -13,9 +13,7 @@ import islpy as isl
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.bands import analyse_band, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Order
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Attempted, Candidate, Order, PlanOptions
 from polytune.schedule.unions import coalesced, maps_of
 
 OPERATIONS = 4_000_000
@@ -140,8 +138,8 @@ def only_cut(node: isl.ScheduleNode, dependences: Dependences) -> isl.Aff | None
 
 
 def _places(node: isl.ScheduleNode, dependences: Dependences) -> list[isl.Aff]:
-    """Where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one kind that
-    the loop carries lead to, or come from."""
+    """Return where a loop may be cut, ``{ P -> [e(P)] }`` with affine e: at an iteration that all dependences of one
+    kind that the loop carries lead to, or come from."""
     loop = node.band_get_partial_schedule_union_map()
     prefix = node.get_prefix_schedule_union_map()
     carried = open_dependences(dependences.forced, node)

@@ -14,9 +14,7 @@ import islpy as isl
 from polytune.frontend.budget import within_budget
 from polytune.schedule.analysis.dependences import compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order
-from polytune.schedule.plan_options import PlanOptions
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, PlanOptions
 from polytune.schedule.rewrites.saved_values import SavedKernel, save_values
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.unions import domain_of

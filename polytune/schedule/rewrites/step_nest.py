@@ -42,7 +42,7 @@ class StepNest:
 
     @property
     def assignment(self) -> Assign:
-        """What the statement does."""
+        """Return what the statement does."""
         (operation,) = self.statement.operations
         assert isinstance(operation, Assign)
         return operation
@@ -77,7 +77,7 @@ def step_nest_of(schedule: isl.Schedule, dependences: Dependences) -> StepNest |
 
 
 def _counts(node: isl.ScheduleNode, statement: Statement, depth: int) -> bool:
-    """Whether a band is the loop at a depth, upwards."""
+    """Return whether a band is the loop at a depth, upwards."""
     names = dimensions_of(statement)
     upwards = relation_of(statement, f"{statement.name}[{', '.join(names)}] -> [{names[depth]}]")
     loop = node.band_get_partial_schedule_union_map().intersect_domain(node.get_domain())

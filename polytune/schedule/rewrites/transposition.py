@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
+from typing import Any
 
 import islpy as isl
 
@@ -32,8 +33,7 @@ from polytune.schedule.analysis.array_dependences import Precision
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.legality import is_proven_legal
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Known, Order, Origin
+from polytune.schedule.candidate import Attempted, Candidate, Known, Order, Origin
 from polytune.schedule.tiles.interchange import advance, contiguous_axis, jumps, point_order
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import joined
@@ -164,7 +164,7 @@ def _read_from_outside(dependences: Dependences, arrays: Iterable[str]) -> dict[
 
 @dataclass(frozen=True)
 class _TransposedCopy:
-    """How an array and its copy correspond: its axes in the order in which they are those of the copy."""
+    """The correspondence of an array and its copy: its axes in the order in which they are those of the copy."""
 
     name: str
     order: tuple[int, ...]
@@ -217,7 +217,7 @@ class _Copies:
     def redirected(self, statement: Statement) -> Statement:
         """A statement that works on copies."""
 
-        def change(part):
+        def change(part: Any) -> Any:
             part = map_children(part, change)
             return self.element(part) if isinstance(part, Element) and part.array in self.copies else part
 

@@ -56,7 +56,7 @@ def updates_inside(scop: Scop, names: Collection[str], members: int) -> Statemen
 def early_updates(
     node: isl.ScheduleNode, schedule: isl.Schedule, relaxed: Dependences, depth: int
 ) -> EarlyUpdates | None:
-    """What may come first in the rows of a band's tiles; None where there is nothing that is proven to.
+    """Return what may come first in the rows of a band's tiles; None where there is nothing that is proven to.
 
     Args:
         node: a band of two members or more that may be shared out in a wavefront.
@@ -84,7 +84,7 @@ def early_updates(
 
 
 def _wait_for_nothing(node: isl.ScheduleNode, statement: Statement, dependences: Dependences) -> bool:
-    """Whether no dependence within a row of a tile leads to an early update, whatever the tile."""
+    """Return whether no dependence within a row of a tile leads to an early update, whatever the tile."""
     last = node.band_n_member() - 1
     node = node.band_split(last).child(0)
     bound = "L"

@@ -26,7 +26,7 @@ from polytune.schedule.tree import has_band
 
 @dataclass(frozen=True)
 class Expansion:
-    """How arrays are expanded in a region.
+    """The way in which arrays are expanded in a region.
 
     Attributes:
         arrays: of which a worker has a copy for each value of a member of the region's band that a tile has.
@@ -91,7 +91,8 @@ def _left_by(arrays: frozenset[str], node: isl.ScheduleNode, dependences: Depend
 
 
 def _keeps_scalars(node: isl.ScheduleNode, dependences: Dependences) -> bool:
-    """Whether no scalar that has a copy in each point carries a value from one child of a sequence to another."""
+    """Return whether no scalar that has a copy in each point carries a value from one child of a sequence to
+    another."""
     scop = dependences.scop
     scalars = [name for name in dependences.privatisable if scop.array(name).ndim == 0 and name in dependences.flow]
     return all(

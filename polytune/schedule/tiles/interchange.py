@@ -147,8 +147,8 @@ def contiguous_axis(access: Access, scop: Scop) -> int:
 
 
 def jumps(steps: isl.UnionMap, access: isl.Map, axis: int | None = None) -> bool:
-    """Whether an access moves by more than one element of a dimension, the last one if none is named, in any of some
-    steps ``{ s -> t }``."""
+    """Return whether an access moves by more than one element of a dimension, the last one if none is named, in any of
+    some steps ``{ s -> t }``."""
     relation = isl.UnionMap.from_map(access)
     offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
     last = access.dim(isl.dim_type.out) - 1
@@ -182,7 +182,7 @@ def advance(node: isl.ScheduleNode, member: int) -> isl.UnionMap:
 
 
 def _is_contiguous(offset: isl.Set, axis: int) -> bool:
-    """Whether an access moves by at most one element, along one dimension alone."""
+    """Return whether an access moves by at most one element, along one dimension alone."""
     dimensions = offset.dim(isl.dim_type.set)
     if dimensions == 0:
         return True

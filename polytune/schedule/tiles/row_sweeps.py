@@ -147,7 +147,7 @@ def _with_rows(
 
 
 def _keep_copies(node: isl.ScheduleNode, copied: frozenset[str], dependences: Dependences) -> bool:
-    """Whether no array or scalar of which workers have copies carries a value from one child of a sequence to
+    """Return whether no array or scalar of which workers have copies carries a value from one child of a sequence to
     another."""
     return all(
         is_contained(dependences.flow[name], node.child(position))
@@ -204,20 +204,20 @@ def common_reads(instances: isl.UnionSet, scop: Scop) -> isl.UnionMap:
 
 
 def _adds_to_rows(statement: Statement, scop: Scop) -> bool:
-    """Whether a statement adds up more than once in an element of an array of which there may be copies."""
+    """Return whether a statement adds up more than once in an element of an array of which there may be copies."""
     array = summed_by(statement)
     return array is not None and scop.array(array).ndim < min(MOST_DIMENSIONS + 1, len(statement.iterators))
 
 
 def _is_row_sweep(schedule: isl.Schedule, dependences: Dependences) -> bool:
-    """Whether a schedule is a sweep over rows, or has one inside a loop; not, where isl gives up on it."""
+    """Return whether a schedule is a sweep over rows, or has one inside a loop; not, where isl gives up on it."""
     root = schedule.get_root()
     found = within_budget(root.get_ctx(), OPERATIONS, lambda: _has_row_sweep(root.child(0), dependences))
     return bool(found)
 
 
 def _has_row_sweep(node: isl.ScheduleNode, dependences: Dependences) -> bool:
-    """Whether a node, or one below it with no more than one loop around, is a sweep over rows."""
+    """Return whether a node, or one below it with no more than one loop around, is a sweep over rows."""
     if node.get_schedule_depth() > 1:
         return False
     if row_sweep_of(node, dependences) is not None:

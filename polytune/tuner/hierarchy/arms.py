@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
+from typing import Any
 
 import numpy as np
 
@@ -74,7 +75,7 @@ class Arms:
         ranked = [(self._order(configuration), arm) for configuration, arm in completed if configuration is not None]
         return [arm for _, arm in sorted(ranked, key=lambda entry: entry[0])]
 
-    def _keys_of_starts(self, node: Node, chosen: Arm) -> list[tuple]:
+    def _keys_of_starts(self, node: Node, chosen: Arm) -> list[Any]:
         """The values that the starts beyond the values chosen have at a node."""
         return [
             tuple((name, start.get(name)) for name in node.names)

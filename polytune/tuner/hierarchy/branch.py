@@ -61,11 +61,12 @@ class NodeSearch:
         self.search.tell(arm, cost)
 
     def searches_further(self, arm: int) -> bool:
-        """Whether the first visits are over and an arm was taken that had been seen: what its searches find counts."""
+        """Return whether the first visits are over and an arm was taken that had been seen: what its searches find
+        counts."""
         return len(self.seen) >= self.first_visits and arm in self.seen
 
     def is_hopeless(self, most_failures: int) -> bool:
-        """Whether no arm is known to run, after all of them or enough have been seen."""
+        """Return whether no arm is known to run, after all of them or enough have been seen."""
         return self.search.best is None and (self.search.converged or self.failures >= most_failures)
 
     def state(self) -> dict[str, Any]:
@@ -127,7 +128,7 @@ class FiniteArms(EpsilonGreedy):
         self._finite.tell(self._row_of_arm[point], cost)
 
     def state(self) -> dict[str, Any]:
-        """What has been learned."""
+        """Return what has been learned."""
         return {**super().state(), "visits_left": self._visits_left, "finite": self._finite.state()}
 
     def restore(self, state: dict[str, Any]) -> None:

@@ -16,8 +16,8 @@ import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
 from polytune.tuner.hierarchy.arms import Order
-from polytune.tuner.hierarchy.leftovers import Remaining, dismissed, why_nothing_is_left
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import Samples
+from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
@@ -25,6 +25,8 @@ from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
+
+__all__ = ["HierarchicalTuner", "Order", "Reject"]
 
 Reject = Callable[[Configuration], str | None]
 """Says why a configuration is not worth measuring, or None."""
@@ -34,7 +36,8 @@ _FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that a
 
 @dataclass(frozen=True)
 class _Proposal:
-    """What is being measured, and who asked: the search at the end of a path, or, with no path, nobody."""
+    """The configuration that is being measured, and who asked: the search at the end of a path, or, with no path,
+    nobody."""
 
     configuration: Configuration
     path: Path | None = None
@@ -167,7 +170,8 @@ class HierarchicalTuner:
         return self._remaining.next(lambda c: c not in self.measurements and c not in self._infeasible)
 
     def _is_settled(self, configuration: Configuration) -> bool:
-        """Whether enough is known of the configuration: that it is infeasible, that it is slow, or what it costs."""
+        """Return whether enough is known of the configuration: that it is infeasible, that it is slow, or what it
+        costs."""
         if configuration in self._infeasible:
             return True
         if configuration not in self.measurements:
@@ -300,7 +304,7 @@ class HierarchicalTuner:
 
     @property
     def converged(self) -> bool:
-        """Whether every arm worth trying has been tried and every promising one searched to its end."""
+        """Return whether every arm worth trying has been tried and every promising one searched to its end."""
         return (
             self._walk.converged
             and not self._starts
@@ -315,39 +319,40 @@ class HierarchicalTuner:
 
     @property
     def is_asking(self) -> bool:
-        """Whether a proposal waits for its measurement."""
+        """Return whether a proposal waits for its measurement."""
         return self._pending is not None or self.is_racing
 
     @property
     def is_racing(self) -> bool:
-        """Whether contenders are measured in turns, the best among them."""
+        """Return whether contenders are measured in turns, the best among them."""
         return self._standings.race is not None
 
     @property
     def is_defending(self) -> bool:
-        """Whether the best has become slower than the default was, and the two of them race."""
+        """Return whether the best has become slower than the default was, and the two of them race."""
         return self.is_racing and self._standings.is_defence
 
     @property
     def is_in_round(self) -> bool:
-        """Whether a round of a race has begun, which a break would make worthless."""
+        """Return whether a round of a race has begun, which a break would make worthless."""
         race = self._standings.race
         return race is not None and not race.is_between_rounds
 
     @property
     def turns(self) -> Sequence[Configuration]:
-        """What is run in a round of the race, call by call; nothing without a race."""
+        """Return what is run in a round of the race, call by call; nothing without a race."""
         race = self._standings.race
         return () if race is None else race.turns
 
     def interrupt(self) -> None:
-        """What was asked for is not run, or not undisturbed: a round of a race that has begun is made again."""
+        """Take note that what was asked for is not run, or not undisturbed: a round of a race that has begun is made
+        again."""
         if self._standings.race is not None:
             self._standings.race.interrupt()
 
     @property
     def postponed(self) -> Sequence[Configuration]:
-        """What has been set aside, the first of each arm."""
+        """Return what has been set aside, the first of each arm."""
         return self._postponed
 
     @property

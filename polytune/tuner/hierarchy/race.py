@@ -3,14 +3,57 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from statistics import median
 from typing import Any
 
-from polytune.tuner.hierarchy.samples import Samples
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["DUEL_ROUNDS", "FINAL_ROUNDS", "Race", "contenders", "default_if_near", "is_noisy"]
+
+WINDOW = 15
+"""How many measurements are kept; older ones give way, so that an estimate follows a machine that changes slowly."""
+
+
+class Samples:
+    """The last measurements of one configuration.
+
+    The estimate is the lower median: of two the smaller, since what disturbs a measurement nearly always lengthens
+    it; of three or more, no single outlier, however large or small, can decide it.
+    """
+
+    __slots__ = ("_values", "estimate")
+
+    def __init__(self, values: Iterable[float] = ()):
+        self._values = deque(values, maxlen=WINDOW)
+        self.estimate = self._median()
+
+    def add(self, seconds: float) -> None:
+        """Take in one more measurement."""
+        self._values.append(seconds)
+        self.estimate = self._median()
+
+    def _median(self) -> float:
+        ordered = sorted(self._values)
+        return ordered[(len(ordered) - 1) // 2] if ordered else float("inf")
+
+    @property
+    def spread(self) -> float:
+        """The median distance of the measurements from the estimate, as a share of the estimate."""
+        if self.estimate <= 0 or len(self._values) < 2:
+            return 0.0
+        distances = sorted(abs(value - self.estimate) for value in self._values)
+        return distances[len(distances) // 2] / self.estimate
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        """The measurements kept, oldest first."""
+        return tuple(self._values)
+
 
 FINAL_ROUNDS = 8
 """Rounds of the race at the end of a search."""
@@ -71,8 +114,8 @@ class Race:
         return self._running[self._turn]
 
     def tell(self, configuration: Configuration, seconds: float) -> bool:
-        """What a call took; False, with nothing learned, where it was another's turn, or nobody has asked for one since
-        the race was interrupted."""
+        """Take in what a call took; return False, with nothing learned, where it was another's turn, or nobody has
+        asked for one since the race was interrupted."""
         if self.is_over or self._is_paused or configuration != self._running[self._turn]:
             return False
         if self._calls:
@@ -93,12 +136,12 @@ class Race:
 
     @property
     def is_between_rounds(self) -> bool:
-        """Whether nothing has been measured yet in this round."""
+        """Return whether nothing has been measured yet in this round."""
         return self._turn == self._calls == 0
 
     @property
     def turns(self) -> Sequence[Configuration]:
-        """Who is measured in a round, once for each of the calls that it gets."""
+        """Return who is measured in a round, once for each of the calls that it gets."""
         return [each for each in self._running for _ in range(_CALLS)]
 
     def _end_round(self) -> None:
@@ -141,7 +184,7 @@ class Race:
 
     @property
     def is_over(self) -> bool:
-        """Whether one contender at most is left, or the rounds are over."""
+        """Return whether one contender at most is left, or the rounds are over."""
         return len(self._running) < 2 or self._round == self._rounds
 
     @property
@@ -160,8 +203,8 @@ class Race:
 
     @property
     def samples(self) -> Mapping[Configuration, Samples]:
-        """What was measured of the contenders, of those that have left too, but for those that have failed: as it would
-        have been measured in the last round."""
+        """Return what was measured of the contenders, of those that have left too, but for those that have failed: as
+        it would have been measured in the last round."""
         if self._slowdown == 1.0:
             return self._samples
         return {
@@ -196,13 +239,13 @@ class Race:
 
 
 def _may_be_as_fast(samples: Samples, fastest: Samples, doubt: float) -> bool:
-    """Whether noise can explain by how much a median is above the smallest one."""
+    """Return whether noise can explain by how much a median is above the smallest one."""
     allowed = doubt / math.sqrt(len(fastest)) * (samples.spread + fastest.spread) / 2
     return samples.estimate <= fastest.estimate * (1 + allowed)
 
 
 def is_noisy(samples: Sequence[Samples]) -> bool:
-    """Whether measurements of one configuration have differed; where none have, there is nothing to doubt."""
+    """Return whether measurements of one configuration have differed; where none have, there is nothing to doubt."""
     return any(each.spread > 0 for each in samples)
 
 
@@ -212,7 +255,7 @@ def contenders(
     default: Configuration,
     group_of: Callable[[Configuration], int | None],
 ) -> list[Configuration]:
-    """What may be the best of all that has been measured, the best so far first.
+    """Return what may be the best of all that has been measured, the best so far first.
 
     After it the default, then the cheapest of each group, so that groups compare, and then the cheapest of all; but
     nothing that seems far off.

@@ -1,12 +1,19 @@
-"""What has been measured, and which configuration is believed to be the best."""
+"""The measurements, and the configuration that is believed to be the best."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from polytune.tuner.hierarchy.race import DUEL_ROUNDS, FINAL_ROUNDS, Race, contenders, default_if_near, is_noisy
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import (
+    DUEL_ROUNDS,
+    FINAL_ROUNDS,
+    Race,
+    Samples,
+    contenders,
+    default_if_near,
+    is_noisy,
+)
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Standings"]
@@ -111,12 +118,13 @@ class Standings:
 
     @property
     def _needed(self) -> int:
-        """How many measurements make a configuration believed."""
+        """Return how many measurements make a configuration believed."""
         is_exact = self._may_be_exact and self._is_exact and self._agreeing >= _AGREEING
         return 1 if is_exact else self._repeats
 
     def is_settled(self, configuration: Configuration) -> bool:
-        """Whether enough is known of a configuration that has been measured: that it is slow, or what it costs."""
+        """Return whether enough is known of a configuration that has been measured: that it is slow, or what it
+        costs."""
         samples = self.samples[configuration]
         if len(samples) >= self._needed or self.best is None:
             return len(samples) >= self._needed
@@ -137,23 +145,24 @@ class Standings:
 
     @property
     def needs_race(self) -> bool:
-        """Whether a race has to confirm the best before it is settled on."""
+        """Return whether a race has to confirm the best before it is settled on."""
         return self._is_doubtful(self._rivals())
 
     def confirms(self) -> bool:
-        """Whether all that may be the best begins to race, once after each time that the search has come to its end."""
+        """Return whether all that may be the best begins to race, once after each time that the search has come to its
+        end."""
         found = self._rivals()
         self._is_confirmed = True
         return self._begins_race(found, FINAL_ROUNDS, self._default)
 
     def _rivals(self) -> list[Configuration]:
-        """What may be the best, the best so far first, unless a race has confirmed that."""
+        """Return what may be the best, the best so far first, unless a race has confirmed that."""
         if self._is_confirmed or self.best is None:
             return []
         return contenders(self.samples, self.best, self._default, self._group_of)
 
     def _race_decides(self, rival: Configuration | None) -> bool:
-        """Whether a race is to tell if a configuration that seems cheaper than the best is so.
+        """Return whether a race is to tell if a configuration that seems cheaper than the best is so.
 
         The default takes part, unless it seems far slower: it was measured before anything else, and never since.  What
         takes the place of the default itself has to be faster by more than noise.
@@ -167,7 +176,7 @@ class Standings:
         )
 
     def _default_defends(self) -> bool:
-        """Whether the best and the default race, as the best takes longer by now than the default did.
+        """Return whether the best and the default race, as the best takes longer by now than the default did.
 
         The default is the favourite: it is not for it to be faster, but for the best.  A race that has begun among
         others gives way, as it may have to wait until trials are paid for; this one need not.

@@ -113,11 +113,11 @@ class Subspace:
 
     @property
     def converged(self) -> bool:
-        """Whether asking further is not expected to find anything better."""
+        """Return whether asking further is not expected to find anything better."""
         return self._searcher.converged or self._fruitless > self._patience
 
     def state(self) -> dict[str, Any]:
-        """Where the search started and how far it is."""
+        """Return where the search started and how far it is."""
         return {
             "start": self._start.copy(),
             "method": self._method,
@@ -140,7 +140,7 @@ def restored_point(point: Sequence[float] | int) -> tuple[float, ...] | int:
 
 
 def _level(parameter: Parameter, axis: Coordinate, value: Value, levels: Sequence[Value]) -> float:
-    """Where a value lies among the levels of a table; between two of them, for a real parameter."""
+    """Return where a value lies among the levels of a table; between two of them, for a real parameter."""
     if isinstance(parameter, Ratio):
         return (len(levels) - 1) * axis.encode(value) / axis.extent
     return float(levels.index(value))

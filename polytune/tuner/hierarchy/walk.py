@@ -101,7 +101,8 @@ class Walk:
     # ---- branches and subspaces, created when they are reached
 
     def _beyond(self, chosen: Arm, depth: int, start: Configuration | None = None) -> NodeSearch | Subspace | None:
-        """What comes after the values chosen: the next node with a choice, or the numeric search; None for nothing."""
+        """Return what comes after the values chosen: the next node with a choice, or the numeric search; None for
+        nothing."""
         position = 0
         while position < len(self._nodes):
             node = self._nodes[position]
@@ -164,7 +165,7 @@ class Walk:
     def _child(
         self, arms: Sequence[tuple[NodeSearch, int]], start: Configuration | None = None
     ) -> NodeSearch | Subspace | None:
-        """What lies beyond the last arm; a numeric search begins anew where a start is given."""
+        """Return what lies beyond the last arm; a numeric search begins anew where a start is given."""
         branch, arm = arms[-1]
         child = branch.children.get(arm)
         if child is None or (start is not None and isinstance(child, Subspace)):
@@ -288,13 +289,13 @@ class Walk:
         return self._root.arm_of(configuration) if isinstance(self._root, NodeSearch) else None
 
     def is_same_arm(self, one: Configuration, other: Configuration) -> bool:
-        """Whether two configurations lie beyond the same arm of the root."""
+        """Return whether two configurations lie beyond the same arm of the root."""
         arm = self.first_arm(one)
         return arm is not None and arm == self.first_arm(other)
 
     @property
     def converged(self) -> bool:
-        """Whether nothing is left that is worth a walk."""
+        """Return whether nothing is left that is worth a walk."""
         if isinstance(self._root, NodeSearch):
             return self._root.search.converged
         return self._root is None or self._root.converged

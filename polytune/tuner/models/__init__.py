@@ -1,1 +1,1 @@
-"""What the model-based searches learn from measurements: designs, regressions, surrogates, hardware counters."""
+"""The models that searches learn from measurements: designs, regressions, surrogates, hardware counters."""

@@ -1,4 +1,4 @@
-"""Where the next good configuration near the best one is: a sum of one smooth function per parameter.
+"""A model of where the next good configuration near the best one is: a sum of one smooth function per parameter.
 
 Close to the optimum of a tuning space what matters is which few levels of each parameter are good, and that adds up in
 the logarithm of the cost.  The sum is estimated from all measurements, those of cheap configurations counting more:

@@ -70,7 +70,7 @@ def _exchange_gains(candidates: np.ndarray, design: np.ndarray, dispersion: np.n
 
 
 def d_efficiency(terms: np.ndarray) -> float:
-    """How much information about each coefficient a row of the design brings: det(X'X / n) ^ (1 / terms).
+    """Return how much information about each coefficient a row of the design brings: det(X'X / n) ^ (1 / terms).
 
     1 for an orthogonal design whose terms are -1 and 1; 0 where some coefficient cannot be estimated.
     """

@@ -84,7 +84,8 @@ class Kriging:
         left, right = left * scale, right * scale
         squares = (left * left).sum(axis=1)[:, None] + (right * right).sum(axis=1) - 2 * (left @ right.T)
         distance = np.sqrt(np.maximum(squares, 0))
-        return (1 + distance + distance * distance / 3) * np.exp(-distance)
+        covariance: np.ndarray = (1 + distance + distance * distance / 3) * np.exp(-distance)
+        return covariance
 
     # ---- prediction
 
@@ -132,4 +133,5 @@ def expected_improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -
     distance = (best - mean) / deviation
     below = 0.5 * np.array([math.erfc(-z / math.sqrt(2)) for z in distance.tolist()])
     density = np.exp(-0.5 * distance * distance) / math.sqrt(2 * math.pi)
-    return deviation * (distance * below + density)
+    improvement: np.ndarray = deviation * (distance * below + density)
+    return improvement

@@ -1,4 +1,4 @@
-"""Where a model of the costs told so far expects the largest improvement."""
+"""Models of the costs told so far: their response, the rows to ask about, and the largest expected improvement."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Surrogate:
         return np.column_stack([self._space.encode(rows), *(twos[rows[:, column]] for column, twos in self._twos)])
 
     def _selection(self, count: int, limit: int) -> np.ndarray:
-        """Which of `count` ranked observations are learned from: all, or the best and a sample of the others."""
+        """Return which of `count` ranked observations are learned from: all, or the best and a sample of the others."""
         if count <= limit:
             return np.arange(count)
         best = limit // 2
@@ -82,7 +82,7 @@ class Surrogate:
         return np.setdiff1d(found, ranked)
 
     def state(self) -> dict[str, Any]:
-        """What the model has learned besides the costs, as JSON keeps it."""
+        """Return what the model has learned besides the costs, as JSON keeps it."""
         return self._model.state()
 
     def restore(self, state: dict[str, Any]) -> None:
@@ -110,7 +110,7 @@ def _twos(space: FiniteSpace) -> list[tuple[int, np.ndarray]]:
 
 
 def _response(costs: np.ndarray) -> np.ndarray:
-    """What is modelled: the logarithms of the costs, cut off above and standardised."""
+    """Return what is modelled: the logarithms of the costs, cut off above and standardised."""
     feasible = np.isfinite(costs)
     tiny = np.finfo(float).tiny
     logarithms = np.log(np.maximum(costs, tiny, where=feasible, out=np.ones_like(costs)))
@@ -119,3 +119,82 @@ def _response(costs: np.ndarray) -> np.ndarray:
     values[~feasible] = values.max()
     deviation = values.std()
     return (values - values.mean()) / deviation if deviation > 0 else np.zeros_like(values)
+
+
+_ZERO = 1e-3
+"""What stands for a cost of zero, as a share of the smallest cost above zero: its logarithm is wanted."""
+
+
+def response(costs: Mapping[int, float]) -> tuple[np.ndarray, np.ndarray]:
+    """The rows that have a cost, and their costs as numbers whose logarithm exists.
+
+    An infeasible row gets the largest feasible cost: the model is to avoid its like, without its absence of a cost
+    bending everything else.
+
+    Returns:
+        Row indices, int64, and positive finite costs, float64, in the order of `costs`; both are empty if no row is
+        feasible.
+    """
+    feasible = [cost for cost in costs.values() if cost < math.inf]
+    if not feasible:
+        return np.zeros(0, np.int64), np.zeros(0)
+    largest, floor = max(feasible), _ZERO * min((cost for cost in feasible if cost > 0), default=1.0)
+    values = np.fromiter((min(cost, largest) for cost in costs.values()), float, len(costs))
+    return np.fromiter(costs, np.int64, len(costs)), np.maximum(values, floor)
+
+
+_TABLE = 50_000
+"""The largest space whose every configuration is compared with another one."""
+_RADIUS = 3
+
+
+def near_rows(space: FiniteSpace, centre: int, told: Mapping[int, float], *, limit: int) -> np.ndarray:
+    """The configurations not told yet that differ from one in up to three parameters (in large spaces, two).
+
+    Args:
+        space: the space.
+        centre: the index of that configuration.
+        told: the indices to leave out.
+        limit: how many indices to return at most: those that differ in the fewest parameters, and of these, those
+            whose levels are the closest.
+    """
+    if len(space) <= _TABLE:
+        differing = (space.rows != space.rows[centre]).sum(axis=1)
+        near = np.flatnonzero((differing <= _RADIUS) & (differing > 0))
+    else:
+        near = space.neighbours(centre, hamming=2)
+    near = near[~np.isin(near, np.fromiter(told, np.int64, len(told)))]
+    if len(near) <= limit:
+        return near
+    apart = space.rows[near].astype(np.int64) - space.rows[centre]
+    order = np.lexsort((np.abs(apart).sum(axis=1), (apart != 0).sum(axis=1)))
+    return near[order[:limit]]
+
+
+def candidate_rows(
+    space: FiniteSpace, told: Mapping[int, float], rng: np.random.Generator, *, limit: int, best: int = 8
+) -> np.ndarray:
+    """Configurations that have not been told: all of them, or up to `limit` of them where there are more.
+
+    The choice is half of neighbours of the best configurations told, as far as there are so many, and otherwise
+    random.
+
+    Args:
+        space: the space.
+        told: the costs known.
+        rng: draws the random ones.
+        limit: how many indices to return at most.
+        best: of how many configurations told the neighbours are taken.
+    """
+    if len(space) - len(told) <= limit:
+        mask = np.ones(len(space), bool)
+        mask[np.fromiter(told, np.int64, len(told))] = False
+        return np.flatnonzero(mask)
+    centres = sorted(told, key=told.__getitem__)[:best]
+    around = np.unique(np.concatenate([space.neighbours(centre) for centre in centres] or [np.zeros(0, np.int64)]))
+    if len(around) > limit // 2:
+        around = rng.choice(around, limit // 2, replace=False)
+    # Drawn with replacement and cleaned: what is drawn twice, or known, is rare where the space is large.
+    drawn = rng.integers(len(space), size=limit - len(around))
+    found = np.union1d(around, drawn)
+    return found[~np.isin(found, np.fromiter(told, np.int64, len(told)))]

@@ -104,7 +104,8 @@ def _values(levels: tuple[Any, ...], absence: int | None) -> np.ndarray:
 def _coded(column: np.ndarray, present: np.ndarray) -> np.ndarray:
     """A column scaled so that it spans [-1, 1] on the levels present."""
     low, high = column[present].min(), column[present].max()
-    return (2 * column - (low + high)) / (high - low)
+    scaled: np.ndarray = (2 * column - (low + high)) / (high - low)
+    return scaled
 
 
 def independent_columns(matrix: np.ndarray) -> list[int]:

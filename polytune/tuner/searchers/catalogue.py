@@ -1,4 +1,4 @@
-"""Which searches of a finite space there are: found in packages and by entry points, never listed."""
+"""The searches of a finite space that there are: found in packages and by entry points, never listed."""
 
 from __future__ import annotations
 
@@ -128,6 +128,7 @@ def _only_class(module: str) -> type[FiniteSearcher]:
         for name, member in vars(importlib.import_module(module)).items()
         if _is_search(member) and member.__module__ == module and not name.startswith("_")
     ]
+    kind: type[FiniteSearcher]
     (kind,) = found
     return kind
 
@@ -136,7 +137,7 @@ def _loaded(entry: EntryPoint) -> type[FiniteSearcher]:
     """The search of an entry point."""
     load: Callable[[], Any] = entry.load
     try:
-        kind = load()
+        kind: type[FiniteSearcher] = load()
     except PolytuneError:
         raise
     except Exception as error:
@@ -156,6 +157,6 @@ def _is_search(member: Any) -> bool:
 
 
 def _place(entry: EntryPoint) -> str:
-    """Where an entry point leads to, and whose it is."""
+    """Return where an entry point leads to, and whose it is."""
     package = entry.dist.name if entry.dist is not None else ""
     return f"{entry.value}{f' (package {package})' if package else ''}"

@@ -124,11 +124,11 @@ class EpsilonGreedy:
 
     @property
     def converged(self) -> bool:
-        """Whether every arm has been pulled and all those worth pulling again are closed."""
+        """Return whether every arm has been pulled and all those worth pulling again are closed."""
         return self._first_unseen() is None and not self._promising()
 
     def state(self) -> dict[str, Any]:
-        """What has been learned; the random generator belongs to the caller and is not part of it."""
+        """Return what has been learned; the random generator belongs to the caller and is not part of it."""
         return {
             "arms": len(self._costs),
             "epsilon": self._epsilon,

@@ -1,4 +1,4 @@
-"""What all searches over a finite space share: memory, budget, random rows that are new, and exact states."""
+"""The common part of searches over a finite space: memory, budget, random new rows, checked settings, exact states."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ class FiniteSearcher(ABC):
     Tuner does.  So no row is asked for twice while one is left.  Where the rule has come to its end, or has wanted
     nothing new for a while, rows are drawn at random from those that are left; the rule is not told of these.
 
-    Subclasses say what the rule wants (`_propose`), how it takes the answer (`_learn`), and what it remembers
-    (`_rule_state`, `_restore_rule`); settings of theirs are keyword arguments.
+    Subclasses say what the rule wants (`_propose`).  One that remembers more than the costs also says how it takes an
+    answer (`_learn`) and what it remembers (`_rule_state`, `_restore_rule`).  Settings are keyword arguments.
 
     Args:
         space: what to search.
@@ -51,16 +51,14 @@ class FiniteSearcher(ABC):
     def _propose(self) -> int | None:
         """The row that the rule wants to know the cost of, told or not; None when it has come to its end."""
 
-    @abstractmethod
-    def _learn(self, index: int, cost: float) -> None:
-        """The cost of the row last proposed; infinite if it is infeasible."""
+    def _learn(self, index: int, cost: float) -> None:  # noqa: B027
+        """Take in the cost of the row last proposed, infinite if it is infeasible; `_costs` has it already."""
 
-    @abstractmethod
     def _rule_state(self) -> dict[str, Any]:
-        """What the rule remembers, as JSON keeps it: without the costs and the random generator."""
+        """Return the memory of the rule, as JSON keeps it, without the costs and the random generator."""
+        return {}
 
-    @abstractmethod
-    def _restore_rule(self, state: dict[str, Any]) -> None:
+    def _restore_rule(self, state: dict[str, Any]) -> None:  # noqa: B027
         """Take over what `_rule_state` returned."""
 
     # ---- the protocol
@@ -123,7 +121,7 @@ class FiniteSearcher(ABC):
 
     @property
     def converged(self) -> bool:
-        """Whether every row has been told, or as many as the budget has."""
+        """Return whether every row has been told, or as many as the budget has."""
         told = len(self._costs)
         return told == len(self.space) or (self.budget is not None and told >= self.budget)
 
@@ -192,3 +190,15 @@ class FiniteSearcher(ABC):
         self._left = state["left"]
         self._rng.bit_generator.state = state["rng"]
         self._restore_rule(state["rule"])
+
+
+def check_settings(search: str, low: float, high: float = math.inf, /, **settings: float | None) -> None:
+    """Check that the settings given lie within bounds, both included; None stands for a default.
+
+    Raises:
+        SearchError: one does not.
+    """
+    for name, value in settings.items():
+        if value is not None and not low <= value <= high:
+            bounds = f"at least {low:g}" if high == math.inf else f"from {low:g} to {high:g}"
+            raise SearchError(f"the search {search!r} needs a setting {name} of {bounds}, not {value}")

@@ -178,7 +178,7 @@ class NelderMead:
 
     @property
     def converged(self) -> bool:
-        """Whether the last simplex has converged and no restart is left."""
+        """Return whether the last simplex has converged and no restart is left."""
         return self._converged
 
     def state(self) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""When a parameter exists: small expressions over the values of earlier parameters.
+"""Conditions on which a parameter exists: small expressions over the values of earlier parameters.
 
     Is("platform", "gpu") & ~Is("version", "source_order")
 
@@ -36,7 +36,7 @@ class Condition(ABC):
 
     @abstractmethod
     def holds(self, values: Mapping[str, Value]) -> bool:
-        """Whether the condition is true under the values of the active parameters chosen so far."""
+        """Return whether the condition is true under the values of the active parameters chosen so far."""
 
     @abstractmethod
     def names(self) -> frozenset[str]:

@@ -1,4 +1,4 @@
-"""What values may not go together: a comparison over several parameters, kept as text."""
+"""Constraints on values that may not go together: a comparison over several parameters, kept as text."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class Constraint:
         return {"expression": self.expression, "reason": self.reason}  # code objects cannot be pickled
 
     def holds(self, values: Mapping[str, Value]) -> bool:
-        """Whether the values satisfy the constraint; all its parameters must be among them.
+        """Return whether the values satisfy the constraint; all its parameters must be among them.
 
         Raises:
             SpaceError: it cannot be computed from these values (a division by zero, text compared with a number).

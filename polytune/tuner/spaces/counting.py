@@ -1,9 +1,10 @@
-"""How many configurations a discrete space has, without listing what nothing ties together."""
+"""All values that parameters may have together, and their number, without listing what nothing ties together."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
 
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.constraint import Constraint
@@ -43,7 +44,7 @@ def _count_tied(parameters: Sequence[Parameter], constraints: Sequence[Constrain
     others = [parameter for parameter in parameters if parameter.name not in looked_at]
     # Of a parameter that no constraint looks at, one value stands for all that conditions do not tell apart.
     counts = {p.name: distinguished(p, conditions) for p in deciding if p.name not in constrained}
-    known: dict[tuple, int] = {}
+    known: dict[tuple[Any, ...], int] = {}
 
     def listed(parameter: Parameter) -> Iterable[Value]:
         return counts.get(parameter.name) or _levels(parameter)
@@ -65,7 +66,7 @@ def _group_size(
     constraints: Sequence[Constraint],
     chosen: Mapping[str, Value],
     walk: Walk,
-    known: dict[tuple, int],
+    known: dict[tuple[Any, ...], int],
 ) -> int:
     names = {parameter.name for parameter in group}
     tied = [constraint for constraint in constraints if constraint.names & names]
@@ -90,3 +91,45 @@ def _groups(parameters: Sequence[Parameter], ties: Iterable[frozenset[str]]) -> 
             groups = [group for group in groups if group not in touched]
             groups.append(sorted(merged, key=lambda parameter: position[parameter.name]))
     return groups
+
+
+def assignments(
+    parameters: Sequence[Parameter],
+    constraints: Sequence[Constraint],
+    candidates: Callable[[Parameter], Iterable[Value]],
+    chosen: Mapping[str, Value],
+) -> Iterator[dict[str, Value]]:
+    """Depth-first over the parameters that are active, on top of the values already chosen.
+
+    A constraint is tested as soon as the last of its parameters has its value; one that names a parameter which is
+    neither chosen nor listed is left out.
+
+    Args:
+        parameters: in an order in which every condition looks at chosen or earlier ones.
+        constraints: of the space.
+        candidates: the values of a parameter that are tried.
+        chosen: values of other parameters; they are part of what is yielded.
+    """
+    position = {parameter.name: index for index, parameter in enumerate(parameters)}
+    known = position.keys() | chosen.keys()
+    checks: list[list[Constraint]] = [[] for _ in parameters]
+    for constraint in constraints:
+        listed = [position[name] for name in constraint.names if name in position]
+        if listed and constraint.names <= known:
+            checks[max(listed)].append(constraint)
+
+    def extend(index: int, values: dict[str, Value]) -> Iterator[dict[str, Value]]:
+        if index == len(parameters):
+            yield dict(values)
+            return
+        parameter = parameters[index]
+        if not is_active(parameter, values):
+            yield from extend(index + 1, values)
+            return
+        for value in candidates(parameter):
+            values[parameter.name] = value
+            if all(c.holds(values) for c in checks[index] if c.names <= values.keys()):
+                yield from extend(index + 1, values)
+        values.pop(parameter.name, None)
+
+    return extend(0, dict(chosen))

@@ -151,7 +151,7 @@ class FiniteSpace:
 
     @cached_property
     def _numbering(self) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        """What a level counts in the number of a row; the rows' numbers, ascending; and which row has each.
+        """Return what a level counts in the number of a row; the rows' numbers, ascending; and which row has each.
 
         Numbers to the mixed base of the level counts where 63 bits hold them: then the rows themselves ascend, and the
         last is None.  Else the weights are random odd multipliers modulo 2^64 that give no two rows the same number.
@@ -180,7 +180,7 @@ class FiniteSpace:
 
     @property
     def weights(self) -> np.ndarray:
-        """What a level of each parameter counts in the number by which a row is found: int64, modulo 2^64."""
+        """Return what a level of each parameter counts in the number by which a row is found: int64, modulo 2^64."""
         return self._numbering[0]
 
     def rows_numbered(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -203,7 +203,7 @@ class FiniteSpace:
 
     @cached_property
     def _python_weights(self) -> list[int]:
-        return self.weights.tolist()
+        return [int(weight) for weight in self.weights]
 
     # ---- neighbourhoods
 
@@ -255,7 +255,7 @@ class FiniteSpace:
         return self.encode(self.rows)
 
     def encode(self, rows: np.ndarray) -> np.ndarray:
-        """What `features` says of some rows of levels, (m, parameters)."""
+        """Return what `features` says of some rows of levels, (m, parameters)."""
         columns: list[np.ndarray] = []
         for column, levels in enumerate(self.levels):
             level = rows[:, column]
@@ -308,7 +308,8 @@ def _neighbours(space: FiniteSpace, index: int, hamming: int, adjacent: bool) ->
 
 def _is_absence(space: FiniteSpace, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:
     absent = np.array([-1 if level is None else level for level in space.inactive])
-    return levels == absent[columns]
+    is_absent: np.ndarray = levels == absent[columns]
+    return is_absent
 
 
 def _scan(space: FiniteSpace, row: np.ndarray, hamming: int, columns: np.ndarray, levels: np.ndarray) -> np.ndarray:

@@ -34,7 +34,7 @@ class Node:
         return tuple(parameter.name for parameter in self.parameters)
 
     def is_active(self, values: Mapping[str, Value]) -> bool:
-        """Whether the subspace exists under the values of earlier ones."""
+        """Return whether the subspace exists under the values of earlier ones."""
         return self.when is None or self.when.holds(values)
 
 

@@ -27,7 +27,7 @@ def _check_name(name: Any) -> None:
 
 @dataclass(frozen=True)
 class _Listed:
-    """What parameters with an explicit list of values share.
+    """The common part of parameters with an explicit list of values.
 
     Attributes:
         name: a Python identifier, unique in its space.
@@ -75,7 +75,7 @@ class _Listed:
         return self.values
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` is one of the parameter's values."""
+        """Return whether `value` is one of the parameter's values."""
         return any(same_value(value, level) for level in self.values)
 
     def sample(self, rng: np.random.Generator) -> Value:
@@ -83,7 +83,7 @@ class _Listed:
         return self.values[int(rng.integers(len(self.values)))]
 
     def describe(self) -> str:
-        """What values there are, for people."""
+        """Return what values there are, for people."""
         return "one of " + ", ".join(repr(value) for value in self.values)
 
     def to_json(self) -> dict[str, Any]:
@@ -172,7 +172,7 @@ class Integer:
         return self.levels[len(self.levels) // 2]
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` is one of the parameter's values."""
+        """Return whether `value` is one of the parameter's values."""
         return isinstance(value, int) and not isinstance(value, bool) and value in self.levels
 
     def sample(self, rng: np.random.Generator) -> int:
@@ -180,7 +180,7 @@ class Integer:
         return self.levels[int(rng.integers(len(self.levels)))]
 
     def describe(self) -> str:
-        """What values there are, for people."""
+        """Return what values there are, for people."""
         what = "a power of two" if self.powers_of_two else "a whole number"
         stepping = f" in steps of {self.step}" if self.step != 1 else ""
         return f"{what} from {self.low} to {self.high}{stepping}"
@@ -238,14 +238,15 @@ class Ratio:
             value = self.low * (self.high / self.low) ** share
         else:
             value = self.low + share * (self.high - self.low)
-        return min(max(value, self.low), self.high)
+        within: float = min(max(value, self.low), self.high)
+        return within
 
     def grid(self, levels: int) -> tuple[float, ...]:
         """`levels` values, evenly spaced from low to high."""
         return tuple(self.between(step / (levels - 1)) for step in range(levels)) if levels > 1 else (self.default,)
 
     def accepts(self, value: Any) -> bool:
-        """Whether `value` is a number within the bounds."""
+        """Return whether `value` is a number within the bounds."""
         return isinstance(value, (int, float)) and not isinstance(value, bool) and self.low <= value <= self.high
 
     def sample(self, rng: np.random.Generator) -> float:
@@ -253,7 +254,7 @@ class Ratio:
         return self.between(float(rng.random()))
 
     def describe(self) -> str:
-        """What values there are, for people."""
+        """Return what values there are, for people."""
         return f"a number from {self.low} to {self.high}"
 
     def to_json(self) -> dict[str, Any]:
@@ -267,7 +268,7 @@ _KINDS: dict[str, Any] = {kind.kind: kind for kind in (Nominal, Ordinal, Integer
 
 
 def is_active(parameter: Parameter, values: Mapping[str, Value]) -> bool:
-    """Whether the parameter exists under the values of the earlier ones."""
+    """Return whether the parameter exists under the values of the earlier ones."""
     return parameter.when is None or parameter.when.holds(values)
 
 
@@ -311,6 +312,7 @@ def parameter_from_json(document: Mapping[str, Any]) -> Parameter:
     if "when" in fields:
         fields["when"] = condition_from_json(fields["when"])
     try:
-        return _KINDS[kind](**fields)
+        parameter: Parameter = _KINDS[kind](**fields)
+        return parameter
     except TypeError as error:
         raise SpaceError(f"not a parameter: {dict(document)!r}: {error}") from None

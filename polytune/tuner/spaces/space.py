@@ -20,11 +20,10 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SpaceError
-from polytune.tuner.spaces.assignments import assignments
 from polytune.tuner.spaces.condition import Value, plain_value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
-from polytune.tuner.spaces.counting import count
+from polytune.tuner.spaces.counting import assignments, count
 from polytune.tuner.spaces.graph import SpaceGraph, decompose
 from polytune.tuner.spaces.parameters import Nominal, Ordinal, Parameter, Ratio, is_active, parameter_from_json
 from polytune.tuner.spaces.validation import check_conditions, check_constraints, check_kinds, check_names
@@ -107,7 +106,7 @@ class Space:
 
     @property
     def is_discrete(self) -> bool:
-        """Whether the space has finitely many configurations."""
+        """Return whether the space has finitely many configurations."""
         return all(parameter.discrete for parameter in self.parameters)
 
     def active_numeric(self, values: Mapping[str, Value]) -> tuple[Parameter, ...]:
@@ -211,7 +210,7 @@ class Space:
             raise SpaceError(f"{dict(configuration)} breaks the constraint {broken}")
 
     def contains(self, configuration: Mapping[str, Any]) -> bool:
-        """Whether the configuration is a member of the space."""
+        """Return whether the configuration is a member of the space."""
         try:
             self.validate(configuration)
         except SpaceError:
@@ -219,7 +218,7 @@ class Space:
         return True
 
     def satisfies_constraints(self, values: Mapping[str, Value]) -> bool:
-        """Whether values that are each valid for themselves are valid together."""
+        """Return whether values that are each valid for themselves are valid together."""
         return self._broken_constraint(values) is None
 
     # ---- all configurations

@@ -91,13 +91,14 @@ def _evaluate(
     values: Sequence[tuple[Any, ...]],
     predicate: Callable[[Mapping[str, Value]], bool],
 ) -> np.ndarray:
-    """What the predicate says of each row, given the values of the columns that are active there."""
+    """Return what the predicate says of each row, given the values of the columns that are active there."""
     combinations, row_of = distinct_rows(table[:, columns], [len(values[column]) for column in columns])
     answers = np.empty(len(combinations), bool)
     for number, combination in enumerate(combinations.tolist()):
         chosen = {names[column]: values[column][level] for column, level in zip(columns, combination, strict=True)}
         answers[number] = predicate({name: value for name, value in chosen.items() if value is not None})
-    return answers[row_of]
+    per_row: np.ndarray = answers[row_of]
+    return per_row
 
 
 def distinct_rows(rows: np.ndarray, sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:

@@ -1,4 +1,4 @@
-"""What a space refuses to be built from, each refusal a sentence."""
+"""The checks of what a space is built from, each refusal a sentence."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from polytune.codegen.loops import Compute, For, Node, Store, walk_nodes
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import Lanes
 from polytune.frontend.expression import walk
 from polytune.pipeline import Stages

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.codegen.target import Target
+from polytune.codegen.transform import Target
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.fuzz.interpreted import Interpreter

@@ -35,7 +35,7 @@ ODD_NAMES = (
     "worker",
     "claim",
     "context",
-    "ticket",
+    "task",
     "total",
     "tile_0",
     "c0",

@@ -87,7 +87,7 @@ def on_processor(expressions: dict, a: np.ndarray, b: np.ndarray) -> dict[str, n
 
 @pytest.fixture(scope="module")
 def expected():
-    """What the processor gives for every operation, by type."""
+    """Return what the processor gives for every operation, by type."""
     found = {}
     for short, dtype in TYPES.items():
         x, y = Argument("x", dtype), Argument("y", dtype)

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytune.errors import DeviceMemoryError
+from polytune.runtime.partitioned.attempt import UndoLog
 from polytune.runtime.partitioned.pool import BufferPool, ShadowPool
-from polytune.runtime.partitioned.undo import UndoLog
 from tests.runtime.partitioned.fake_device import LIMITS, FakeDevice
 
 

@@ -11,8 +11,7 @@ from polytune.errors import LegalityError
 from polytune.pipeline import ORDERS
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import check_legality, is_proven_legal, violation
-from polytune.schedule.attempted import Attempted
-from polytune.schedule.candidate import Candidate, Order
+from polytune.schedule.candidate import Attempted, Candidate, Order
 from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.orders.source import SOURCE
 from polytune.schedule.scheduler import Strategy, compute_schedule, legal_schedule

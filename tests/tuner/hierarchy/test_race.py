@@ -9,8 +9,7 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Configuration, HierarchicalTuner, Nominal, OnlineTuner, Space
-from polytune.tuner.hierarchy.race import Race, contenders, is_noisy
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import Race, Samples, contenders, is_noisy
 from tests.tuner.landscape import SPACE, cost
 
 A, B, C, D = (Configuration({"version": name}) for name in "abcd")

@@ -9,8 +9,7 @@ import pytest
 
 from polytune.tuner import Integer, Nominal, Space
 from polytune.tuner.models.additive import AdditiveModel
-from polytune.tuner.models.neighbourhood import candidate_rows, near_rows
-from polytune.tuner.models.response import response
+from polytune.tuner.models.surrogate import candidate_rows, near_rows, response
 from polytune.tuner.spaces.finite import FiniteSpace
 
 SPACE = FiniteSpace.from_space(

@@ -31,7 +31,7 @@ PRELUDES = {kind: backend.prelude for kind, backend in BACKENDS.items()}
 
 @functools.cache
 def listed(kind: str) -> Listing:
-    """What there is of a kind, looked for once in a process; an unknown kind has no devices."""
+    """Return what there is of a kind, looked for once in a process; an unknown kind has no devices."""
     if kind not in BACKENDS:
         return Listing(kind, (), f"devices are of the kinds {' and '.join(KINDS)}", "name one of these")
     return BACKENDS[kind].look()

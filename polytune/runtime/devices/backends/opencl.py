@@ -111,7 +111,7 @@ def _look() -> Listing:
 
 def _devices_of(pyopencl: Any, platform: Any) -> list[Any]:
     try:
-        return platform.get_devices()
+        return list(platform.get_devices())
     except pyopencl.Error:  # a driver whose devices are not there
         return []
 

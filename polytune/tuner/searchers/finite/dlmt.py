@@ -9,12 +9,10 @@ import numpy as np
 
 from polytune.tuner.models.additive import AdditiveModel
 from polytune.tuner.models.fedorov import d_optimal_design
-from polytune.tuner.models.neighbourhood import near_rows
 from polytune.tuner.models.regression import Regression, fit
-from polytune.tuner.models.response import response
+from polytune.tuner.models.surrogate import near_rows, response
 from polytune.tuner.models.terms import Terms
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _CANDIDATES = 2000
@@ -108,11 +106,12 @@ class DLMT(FiniteSearcher):
         return np.flatnonzero(inside)
 
     def _runs(self, terms: Terms) -> int:
-        """How many measurements a stage needs, those it finds already made included."""
+        """Return how many measurements a stage needs, those it finds already made included."""
         return math.ceil(self._runs_per_term * len(terms))
 
     def _affordable(self) -> int:
-        """How many measurements a stage may have: what exists in this part, and most of the budget that is left."""
+        """Return how many measurements a stage may have: what exists in this part, and most of the budget that is
+        left."""
         known = sum(self._inside(index) for index in self._costs)
         if self.budget is None:
             return len(self.space)

@@ -11,10 +11,8 @@ import numpy as np
 
 from polytune.tuner.extras import library
 from polytune.tuner.models.kriging import expected_improvement
-from polytune.tuner.models.neighbourhood import candidate_rows
-from polytune.tuner.models.response import response
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.models.surrogate import candidate_rows, response
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _USER = "the Gaussian process search"
@@ -100,7 +98,7 @@ class GaussianProcess(FiniteSearcher):
             process.fit(features, targets)
         return [float(value) for value in process.kernel_.theta]
 
-    def _process(self, theta: list[float] | None, columns: int, optimizer: Callable | None = None) -> Any:
+    def _process(self, theta: list[float] | None, columns: int, optimizer: Callable[..., Any] | None = None) -> Any:
         kernels = library("sklearn.gaussian_process.kernels", _USER)
         matern = kernels.Matern(np.ones(max(columns, 1)), (0.05, 20.0), nu=2.5)
         kernel = kernels.ConstantKernel(1.0, (0.05, 50.0)) * matern + kernels.WhiteKernel(1e-2, (1e-5, 0.5))
@@ -109,9 +107,6 @@ class GaussianProcess(FiniteSearcher):
         regressor = library("sklearn.gaussian_process", _USER).GaussianProcessRegressor
         return regressor(kernel, alpha=_DIAGONAL, optimizer=optimizer)
 
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the process is conditioned on the costs themselves
-
     def _rule_state(self) -> dict[str, Any]:
         return {"theta": self._theta, "fitted_at": self._fitted_at}
 
@@ -119,7 +114,7 @@ class GaussianProcess(FiniteSearcher):
         self._theta, self._fitted_at = state["theta"], state["fitted_at"]
 
 
-def _climb(objective: Callable, start: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, float]:
+def _climb(objective: Callable[..., Any], start: np.ndarray, bounds: np.ndarray) -> tuple[np.ndarray, float]:
     """A few steps towards the most likely parameters; the next fit goes on from here."""
     minimize = library("scipy.optimize", _USER).minimize
     found = minimize(objective, start, method="L-BFGS-B", jac=True, bounds=bounds, options={"maxfun": _FIT_STEPS})

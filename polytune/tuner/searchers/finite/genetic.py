@@ -51,7 +51,7 @@ class Genetic(FiniteSearcher):
     def _first_generation(self) -> list[int]:
         if self._size >= len(self.space):
             return [index % len(self.space) for index in range(self._size)]
-        return self._rng.choice(len(self.space), self._size, replace=False).tolist()
+        return [int(row) for row in self._rng.choice(len(self.space), self._size, replace=False)]
 
     def _propose(self) -> int | None:
         return self._generation[self._told]

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from polytune.tuner.models.neighbourhood import candidate_rows
 from polytune.tuner.models.regression import fit
-from polytune.tuner.models.response import response
+from polytune.tuner.models.surrogate import candidate_rows, response
 from polytune.tuner.models.terms import Terms
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _SAMPLE = 2000
@@ -63,12 +59,3 @@ class LinearModel(FiniteSearcher):
         candidates = candidate_rows(self.space, self._costs, self._rng, limit=_CANDIDATES)
         predictions = model.predict(self._terms.matrix(rows[candidates]))
         return int(candidates[np.argmin(predictions)])
-
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the model is fitted to the costs themselves
-
-    def _rule_state(self) -> dict[str, Any]:
-        return {}
-
-    def _restore_rule(self, state: dict[str, Any]) -> None:
-        pass

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 
 
@@ -12,12 +10,3 @@ class RandomSampling(FiniteSearcher):
 
     def _propose(self) -> int | None:
         return self._fresh_row()
-
-    def _learn(self, index: int, cost: float) -> None:
-        pass
-
-    def _rule_state(self) -> dict[str, Any]:
-        return {}
-
-    def _restore_rule(self, state: dict[str, Any]) -> None:
-        pass

@@ -8,10 +8,8 @@ import numpy as np
 
 from polytune.tuner.extras import library
 from polytune.tuner.models.kriging import expected_improvement
-from polytune.tuner.models.neighbourhood import candidate_rows
-from polytune.tuner.models.response import response
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.models.surrogate import candidate_rows, response
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _CANDIDATES = 20_000

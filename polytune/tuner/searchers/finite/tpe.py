@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.tuner.extras import library
-from polytune.tuner.searchers.finite_searcher import FiniteSearcher
-from polytune.tuner.searchers.settings import check_settings
+from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _USER = "the TPE search"
@@ -66,9 +65,6 @@ class TPE(FiniteSearcher):
             return self._fresh_row()
         drawn = self._draw()
         return drawn if drawn not in self._costs else self._unknown_neighbour(drawn)
-
-    def _learn(self, index: int, cost: float) -> None:
-        pass  # the study takes the costs from the memory
 
     def _draw(self) -> int:
         """A configuration drawn by the estimators, made valid."""
@@ -138,7 +134,7 @@ def _sampler_of(distributions: dict[str, Any]) -> type[Any]:
     """
     optuna = library("optuna", _USER)
 
-    class Sampler(optuna.samplers.TPESampler):  # type: ignore[name-defined]
+    class Sampler(optuna.samplers.TPESampler):  # type: ignore[name-defined, misc]
         def infer_relative_search_space(self, study: Any, trial: Any) -> dict[str, Any]:
             return distributions
 
@@ -146,7 +142,7 @@ def _sampler_of(distributions: dict[str, Any]) -> type[Any]:
 
 
 def _distributions(space: FiniteSpace) -> dict[str, Any]:
-    """What optuna draws each parameter's level from: whole numbers where the levels have an order."""
+    """Return what optuna draws each parameter's level from: whole numbers where the levels have an order."""
     distributions = library("optuna.distributions", _USER)
     found: dict[str, Any] = {}
     for name, levels, ordered, absence in zip(space.names, space.levels, space.ordered, space.inactive, strict=True):

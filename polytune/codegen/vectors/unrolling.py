@@ -1,4 +1,4 @@
-"""Iterations abreast: unroll-and-jam of a loop around loops of each statement's own.
+"""Unrolled iterations: unroll-and-jam of a loop around loops of each statement's own.
 
 In a tile of a time-tiled stencil,
 
@@ -7,11 +7,11 @@ In a tile of a time-tiled stencil,
         for j: for k: A[i - 1, j, k] = ...
 
 a plane of A is loaded three times, and what lies between is more than the first cache keeps.  With two iterations of i
-abreast, vectors of two planes of B are computed from four of A.  Where one of the iterations has not all statements, at
-the ends of the loop over i, each goes by itself, in vectors that all have masks: few points are at the ends, and a
+unrolled, vectors of two planes of B are computed from four of A.  Where one of the iterations has not all statements,
+at the ends of the loop over i, each goes by itself, in vectors that all have masks: few points are at the ends, and a
 compiler takes long for long code.
 
-Why that is right: see ``polytune.schedule.tiles.abreast``.
+Why that is right: see ``polytune.schedule.tiles.unrolling``.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import product
+from typing import Any
 
 from polytune.codegen.affine_range import coefficient, mentions, terms_of
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.codegen.loops import Block, Compute, For, If, Node, Program, RegionCode, block, map_nodes, walk_nodes
 from polytune.codegen.registers.blocks import BlockNames, all_of, minimum
 from polytune.codegen.storage import contiguous_axis
-from polytune.codegen.target import Target
-from polytune.codegen.transform import VECTOR_TYPES, LoopTransform
+from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import Vectors, row_loop_of, vectorise_row
 from polytune.frontend.expression import Compare, Element, Expression, Iterator, Logical, walk
@@ -37,31 +37,31 @@ from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
 COUNTS = (4, 2)
-"""How many iterations are abreast, the most first."""
+"""The numbers of iterations that are unrolled, the most first."""
 
 MOST_STREAMS = 16
 """How many rows of arrays an innermost loop may run along.  With more, their addresses take all general registers."""
 
 
-def run_abreast(program: Program, scop: Scop, target: Target) -> Program:
-    """The program with iterations abreast, and vectors along rows."""
+def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:
+    """Return the program with iterations unrolled, and vectors along rows."""
     regions = tuple(_in_region(region, scop, target) for region in program.regions)
     return replace(program, regions=regions)
 
 
-ABREAST = LoopTransform(
-    name="abreast",
+UNROLLED = LoopTransform(
+    name="unrolled",
     meaning="some iterations side by side, each statement in all of them before the next one",
-    rewrite=run_abreast,
+    rewrite=unroll_iterations,
     needs=(VECTOR_TYPES,),
     never_after=(ACCUMULATED, SUMMED, EXPANDED, EARLY),
 )
 
 
 def _in_region(region: RegionCode, scop: Scop, target: Target) -> RegionCode:
-    if region.abreast is None:
+    if region.unrolling is None:
         return region
-    variable, most = region.abreast
+    variable, most = region.unrolling
     arrays = frozenset(array.name for array in scop.arrays if array.role is ArrayRole.ARGUMENT)
     jam = _Jam(variable, most, arrays, contiguous_axis(scop, region.private), target)
     return replace(region, body=jam.visit(region.body))
@@ -89,7 +89,7 @@ class _Jam:
     target: Target
 
     def visit(self, node: Node) -> Node:
-        """The node with the iterations of every loop over the variable abreast."""
+        """The node with every loop over the variable unrolled."""
         if isinstance(node, For) and node.variable == self.variable:
             return self.loop(node)
         return map_nodes(node, self.visit)
@@ -106,8 +106,8 @@ class _Jam:
         return loop if len(known) < len(pieces) else replace(loop, step=count, body=block(*known))
 
     def part(self, part: _Part, loop: For, count: int) -> Node | None:
-        """What a part does in some iterations, together where all of them have it; None where that is nothing that
-        vectors can do."""
+        """Return what a part does in some iterations, together where all of them have it; None where that is nothing
+        that vectors can do."""
         index, alone = Iterator(loop.variable), Iterator(BlockNames().new("r"))
         together = self.nest(part, [add_constant(index, offset) for offset in range(count)], aligned=True)
         single = self.nest(part, [alone], aligned=False)
@@ -164,7 +164,7 @@ def _parts(node: Node, variable: str, conditions: tuple[Expression, ...]) -> Ite
 
 
 def _holds_between(condition: Expression, variable: str) -> bool:
-    """Whether a condition that holds for two values of a variable holds for all between them."""
+    """Return whether a condition that holds for two values of a variable holds for all between them."""
     match condition:
         case Logical("and", operands):
             return all(_holds_between(operand, variable) for operand in operands)
@@ -174,14 +174,14 @@ def _holds_between(condition: Expression, variable: str) -> bool:
 
 
 def _streams(parts: Sequence[_Part], variable: str, count: int) -> int:
-    """How many rows of arrays the innermost loop of some part runs along with so many iterations abreast."""
+    """Return how many rows of arrays the innermost loop of some part runs along with so many iterations unrolled."""
     return max(len(_rows(part, variable, count)) for part in parts)
 
 
-def _rows(part: _Part, variable: str, count: int) -> set[tuple]:
+def _rows(part: _Part, variable: str, count: int) -> set[tuple[Any, ...]]:
     column = part.columns.variable
     elements = {each for statement in part.statements() for each in walk(statement) if isinstance(each, Element)}
-    rows: set[tuple] = set()
+    rows: set[tuple[Any, ...]] = set()
     for offset, element in product(range(count), elements):
         if mentions(element, column):
             moved = {variable: add_constant(Iterator(variable), offset)}

@@ -1,11 +1,12 @@
 """The threads that help teams, and calls of compiled versions by a team.
 
-The calling thread is a team's first worker.  Its helpers are threads that wait at a post (`polytune.runtime.gate`): on
-their cores for about a millisecond after they were needed, then asleep.  A call wakes them and begins at once; it ends
-when the work is done, whoever has done it.  So on a machine with other things to do, where a helper may not get a core
-for many milliseconds, a call takes about as long as on one thread, and not until the helper has had its turn.
+The calling thread is a team's first worker.  Its helpers are threads that wait at a mailbox
+(`polytune.runtime.admission`): on their cores for about a millisecond after they were needed, then asleep.  A call
+wakes them and begins at once; it ends when the work is done, whoever has done it.  So on a machine with other things to
+do, where a helper may not get a core for many milliseconds, a call takes about as long as on one thread, and not until
+the helper has had its turn.
 
-Each call that is under way has a crew of its own, so that calls from several threads do not wait for each other.
+Each call that is under way has helpers of its own, so that calls from several threads do not wait for each other.
 """
 
 from __future__ import annotations
@@ -15,24 +16,24 @@ import os
 import threading
 from contextlib import suppress
 
-from polytune.runtime import gate
-from polytune.runtime.bells import new_bell
+from polytune.runtime import admission
+from polytune.runtime.admission import CORE, event, mailbox_length
 from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.entries import Entry
-from polytune.runtime.gate import CORE, bell, post_length
+from polytune.runtime.events import new_event
 from polytune.runtime.threads import maximum_threads
 
-__all__ = ["Crew", "Crews", "compile_team", "run_team"]
+__all__ = ["HelperPool", "Helpers", "compile_team", "run_team"]
 
 _SECONDS_TO_STOP = 1.0  # that the end of a process waits for helpers
 
-lead = Entry(gate.lead, 4, returns=True)
-inside = Entry(gate.inside, 1, returns=True)
-serve = Entry(gate.serve, 2)
-dismiss = Entry(gate.dismiss, 2)
+lead = Entry(admission.lead, 4, returns=True)
+inside = Entry(admission.inside, 1, returns=True)
+serve = Entry(admission.serve, 2)
+dismiss = Entry(admission.dismiss, 2)
 
 
-class Crew:
+class Helpers:
     """The helpers of one caller at a time, started when they are first needed.
 
     Args:
@@ -40,10 +41,10 @@ class Crew:
     """
 
     def __init__(self, helpers: int):
-        self._memory = ContextMemory(8 * post_length(helpers), None)
+        self._memory = ContextMemory(8 * mailbox_length(helpers), None)
         self._words = self._memory.memory.cast("q")
         for number in range(1, helpers + 1):
-            self._words[bell(number)] = new_bell()
+            self._words[event(number)] = new_event()
         self._threads: list[threading.Thread] = []
         self._left_behind: ContextMemory | None = None
         self._cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
@@ -51,7 +52,7 @@ class Crew:
 
     @property
     def is_free(self) -> bool:
-        """Whether no helper is still inside of an earlier call."""
+        """Return whether no helper is still inside of an earlier call."""
         if self._left_behind is not None:
             if inside(self._memory.address):
                 return False
@@ -59,7 +60,7 @@ class Crew:
         return True
 
     def run(self, function: int, context: ContextMemory, workers: int) -> None:
-        """Run a version by a team of the caller and helpers; the crew must be free.
+        """Run a version by a team of the caller and helpers; they must be free.
 
         A helper that is still inside afterwards keeps the context: it is then marked as left.
         """
@@ -102,16 +103,16 @@ class Crew:
             thread.join(_SECONDS_TO_STOP)
 
 
-class Crews:
-    """The crews of a process; a caller takes one for the time of a call."""
+class HelperPool:
+    """The helpers of a process; a caller takes some for the time of a call."""
 
     def __init__(self, helpers: int):
         self._helpers = helpers
-        self._idle: list[Crew] = []
-        self._all: list[Crew] = []
+        self._idle: list[Helpers] = []
+        self._all: list[Helpers] = []
 
     def run(self, function: int, context: ContextMemory, workers: int) -> None:
-        """Run a version by a team of at most so many workers, by the caller alone where no crew is free.
+        """Run a version by a team of at most so many workers, by the caller alone where no helpers are free.
 
         Args:
             function: the address of the version's C entry.
@@ -127,23 +128,23 @@ class Crews:
             lead(0, function, context.address, 1)
             return
         try:
-            crew = self._idle.pop()
-        except IndexError:  # as many calls are under way as there are crews
-            crew = Crew(self._helpers)
-            self._all.append(crew)
+            helpers = self._idle.pop()
+        except IndexError:  # as many calls are under way as there are pool
+            helpers = Helpers(self._helpers)
+            self._all.append(helpers)
         try:
-            if crew.is_free:
-                crew.run(function, context, workers)
+            if helpers.is_free:
+                helpers.run(function, context, workers)
             else:
                 # A helper has not had a core since the last call: there are not as many as there seem to be.
                 lead(0, function, context.address, 1)
         finally:
-            self._idle.append(crew)
+            self._idle.append(helpers)
 
     def stop(self) -> None:
         """End all helpers."""
-        for crew in self._all:
-            crew.stop()
+        for helpers in self._all:
+            helpers.stop()
 
     def forget(self) -> None:
         """Start anew in a forked process, where there are no helpers."""
@@ -157,11 +158,11 @@ def compile_team() -> None:
 
 
 def run_team(function: int, context: ContextMemory, workers: int) -> None:
-    """Run a version by a team of this process's threads; see `Crews.run`."""
-    _crews.run(function, context, workers)
+    """Run a version by a team of this process's threads; see `HelperPool.run`."""
+    _pool.run(function, context, workers)
 
 
-_crews = Crews(maximum_threads() - 1)
-atexit.register(_crews.stop)
+_pool = HelperPool(maximum_threads() - 1)
+atexit.register(_pool.stop)
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_crews.forget)
+    os.register_at_fork(after_in_child=_pool.forget)

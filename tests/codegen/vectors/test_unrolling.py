@@ -1,4 +1,4 @@
-"""Iterations abreast: every element gets the value that plain Python gives it.
+"""Unrolled iterations: every element gets the value that plain Python gives it.
 
 Small registers make small problems have whole vectors; generated code is interpreted, and compared with the source.
 """
@@ -66,8 +66,8 @@ def numbers(function: Callable, steps: int, shape: tuple[int, ...], dtype: str) 
     return [steps, *(generator.integers(low, high, each).astype(dtype) for each in shapes)]
 
 
-def abreast_of(stages: Stages) -> Program:
-    return next(program for program in stages.programs if program.name == "tiled_abreast")
+def unrolled_of(stages: Stages) -> Program:
+    return next(program for program in stages.programs if program.name == "tiled_unrolled")
 
 
 @pytest.mark.filterwarnings("ignore::RuntimeWarning")
@@ -79,7 +79,7 @@ def test_every_element_is_right(function: Callable, dtype: str) -> None:
     sizes = [(0, (5, 5, 5), 4), (1, (2, 3, 4), 4), (3, (9, 8, 7), 3), (3, (6, 10, 9), 5), (4, (9, 7, 11), 64)]
     for steps, shape, tile in sizes:
         initial = numbers(function, steps, shape[-dimensions:], dtype)
-        check_versions(function, stages, initial, versions=[abreast_of(stages).name], tiles=[(tile,)])
+        check_versions(function, stages, initial, versions=[unrolled_of(stages).name], tiles=[(tile,)])
 
 
 @pytest.mark.parametrize("layout", ["reversed", "strided", "F"])
@@ -113,15 +113,15 @@ def most_in_a_loop(program: Program) -> tuple[int, int]:
 def test_what_rows_have_in_common_is_loaded_once() -> None:
     """Of four rows: six rows of the array that is read, and the neighbours to both sides of four."""
     stages = stages_of(five_points, numbers(five_points, 2, (6, 6), "float64"))
-    assert most_in_a_loop(abreast_of(stages)) == (6 + 4 + 4, 4)
+    assert most_in_a_loop(unrolled_of(stages)) == (6 + 4 + 4, 4)
 
 
-def test_planes_are_abreast_as_far_as_there_are_addresses_for_their_rows() -> None:
+def test_planes_are_unrolled_as_far_as_there_are_addresses_for_their_rows() -> None:
     """Of two points: four in a row, two to either side, and two to one side."""
     stages = stages_of(seven_points, numbers(seven_points, 2, (6, 6, 6), "float64"))
-    assert most_in_a_loop(abreast_of(stages)) == (4 + 4 + 2, 2)
+    assert most_in_a_loop(unrolled_of(stages)) == (4 + 4 + 2, 2)
 
 
-def test_no_more_are_abreast_than_may_be() -> None:
+def test_no_more_are_unrolled_than_may_be() -> None:
     stages = stages_of(three_behind, numbers(three_behind, 2, (6, 6), "float64"))
-    assert most_in_a_loop(abreast_of(stages))[1] == 2
+    assert most_in_a_loop(unrolled_of(stages))[1] == 2

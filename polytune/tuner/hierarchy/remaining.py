@@ -1,4 +1,4 @@
-"""What a search that has come to its end may still measure."""
+"""The configurations that a search may still measure when it has come to its end."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
-from polytune.tuner.hierarchy.samples import Samples
+from polytune.tuner.hierarchy.race import Samples
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
@@ -50,7 +50,7 @@ def dismissed(
 
 
 def why_nothing_is_left(infeasible: Mapping[Configuration, str], refused: Mapping[str, Mapping[Value, str]]) -> str:
-    """Why a search has nothing to propose, for people.
+    """Return why a search has nothing to propose, for people.
 
     Args:
         infeasible: what has failed or was rejected, with the reasons.

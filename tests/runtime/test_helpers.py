@@ -1,4 +1,4 @@
-"""Crews: a call ends when its work is done, whoever has done it; calls from several threads; forks; the end."""
+"""Helpers: a call ends when its work is done, whoever has done it; calls from several threads; forks; the end."""
 
 import os
 import subprocess
@@ -11,16 +11,16 @@ import numpy as np
 import pytest
 from numba import njit, types
 
-from polytune.runtime import crew
+from polytune.runtime import helpers
 from polytune.runtime.context_memory import ContextMemory
-from polytune.runtime.crew import Crews, compile_team
+from polytune.runtime.helpers import HelperPool, compile_team
 from polytune.runtime.machine import machine
 from polytune.runtime.team import STATE_LENGTH, claim, complete, fetch_add, load_acquire, wait, yield_thread
 
 COMPLETED, STARTED, RELEASED, RUNS, SUM = (16 * k + STATE_LENGTH for k in range(5))
 """Words of the contexts here, behind the team's state."""
 
-REGIONS, TICKETS = 20, 13
+REGIONS, TASKS = 20, 13
 
 PATIENCE = 1_000_000
 """How often a caller looks for a helper: about a second."""
@@ -28,16 +28,16 @@ PATIENCE = 1_000_000
 
 @njit(nogil=True)
 def add(context, worker, workers):
-    """Adds up the numbers of all tickets in all regions."""
+    """Adds up the numbers of all tasks in all regions."""
     fetch_add(context, RUNS, 1)
     base = 0
     for _ in range(REGIONS):
-        ticket = claim(context, worker, workers, base, TICKETS)
-        while ticket < base + TICKETS:
-            fetch_add(context, SUM, ticket)
+        task = claim(context, worker, workers, base, TASKS)
+        while task < base + TASKS:
+            fetch_add(context, SUM, task)
             complete(context)
-            ticket = claim(context, worker, workers, base, TICKETS)
-        base += TICKETS
+            task = claim(context, worker, workers, base, TASKS)
+        base += TASKS
         wait(context, base)
 
 
@@ -71,24 +71,24 @@ def words(context):
     return np.frombuffer(context.memory, np.int64)
 
 
-EXPECTED = sum(range(REGIONS * TICKETS))
+EXPECTED = sum(range(REGIONS * TASKS))
 
 
 @pytest.fixture
-def crews():
+def pool():
     compile_team()
-    found = Crews(3)
+    found = HelperPool(3)
     yield found
     found.stop()
-    assert not any(thread.is_alive() for crew in found._all for thread in crew._threads)
+    assert not any(thread.is_alive() for each in found._all for thread in each._threads)
 
 
-def call_with_a_helper(crews, released=False):
+def call_with_a_helper(pool, released=False):
     """The context of a call that a helper has come to, and still holds unless it is released."""
-    until(lambda: all(crew.is_free for crew in crews._all))
+    until(lambda: all(each.is_free for each in pool._all))
     context = new_context()
     words(context)[RELEASED] = released
-    crews.run(address(hold_helpers), context, 2)
+    pool.run(address(hold_helpers), context, 2)
     assert words(context)[SUM] == EXPECTED
     assert words(context)[STARTED], "no helper comes"
     return context
@@ -103,62 +103,62 @@ def until(condition, seconds=60):
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
 @pytest.mark.parametrize("rest", [0.0, 0.01], ids=["awake", "asleep"])
-def test_every_ticket_is_worked_on_once_whether_helpers_are_awake_or_asleep(crews, workers, rest):
+def test_every_task_is_worked_on_once_whether_helpers_are_awake_or_asleep(pool, workers, rest):
     for _ in range(50 if rest else 1000):
         context = new_context()
-        crews.run(address(add), context, workers)
+        pool.run(address(add), context, workers)
         assert words(context)[SUM] == EXPECTED and 1 <= words(context)[RUNS] <= workers
         time.sleep(rest)
 
 
-def test_helpers_come_also_after_they_have_slept(crews):
+def test_helpers_come_also_after_they_have_slept(pool):
     for _ in range(3):
         time.sleep(0.05)  # much longer than helpers wait on their cores
-        assert words(call_with_a_helper(crews, released=True))[STARTED] == 1
+        assert words(call_with_a_helper(pool, released=True))[STARTED] == 1
 
 
-def test_a_helper_that_falls_asleep_while_a_call_begins_is_woken(crews, monkeypatch):
+def test_a_helper_that_falls_asleep_while_a_call_begins_is_woken(pool, monkeypatch):
     def lead_after_a_while(*arguments):
         time.sleep(0.005)  # much longer than a helper waits on its core
         return lead(*arguments)
 
-    lead = crew.lead
-    monkeypatch.setattr(crew, "lead", lead_after_a_while)
+    lead = helpers.lead
+    monkeypatch.setattr(helpers, "lead", lead_after_a_while)
     for _ in range(20):
-        call_with_a_helper(crews, released=True)
+        call_with_a_helper(pool, released=True)
 
 
-def test_a_helper_comes_however_long_it_had_nothing_to_do(crews):
+def test_a_helper_comes_however_long_it_had_nothing_to_do(pool):
     for turn in range(300):
         end = time.perf_counter() + 6e-6 * turn  # it falls asleep after something between half and all of that
         while time.perf_counter() < end:
             pass
-        call_with_a_helper(crews, released=True)
+        call_with_a_helper(pool, released=True)
 
 
-def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_context(crews):
-    held = call_with_a_helper(crews)
+def test_a_call_ends_without_a_helper_that_is_held_back_and_leaves_it_the_context(pool):
+    held = call_with_a_helper(pool)
     assert words(held)[COMPLETED] == 1
     assert held.is_left
     # The next calls are made by the caller alone, on other contexts.
     for _ in range(3):
         context = new_context()
-        crews.run(address(add), context, 2)
+        pool.run(address(add), context, 2)
         assert words(context)[SUM] == EXPECTED and words(context)[RUNS] == 1 and not context.is_left
     # The helper finds nothing to do, and helps again.
     words(held)[RELEASED] = 1
     until(lambda: words(held)[COMPLETED] == 2)
     assert words(held)[SUM] == EXPECTED
-    assert words(call_with_a_helper(crews, released=True))[STARTED] == 1
+    assert words(call_with_a_helper(pool, released=True))[STARTED] == 1
 
 
-def test_calls_from_several_threads_at_once_have_crews_of_their_own(crews):
+def test_calls_from_several_threads_at_once_have_helpers_of_their_own(pool):
     sums = []
 
     def often():
         for _ in range(300):
             context = new_context()
-            crews.run(address(add), context, 2)
+            pool.run(address(add), context, 2)
             sums.append(int(words(context)[SUM]))
 
     address(add)
@@ -167,55 +167,55 @@ def test_calls_from_several_threads_at_once_have_crews_of_their_own(crews):
         thread.start()
     for thread in threads:
         thread.join(60)
-    assert sums == [EXPECTED] * 1200 and 1 <= len(crews._all) <= 4
+    assert sums == [EXPECTED] * 1200 and 1 <= len(pool._all) <= 4
 
 
-def test_calls_within_a_call_of_another_thread_get_a_crew(crews):
+def test_calls_within_a_call_of_another_thread_get_helpers(pool):
     held = new_context()
-    caller = threading.Thread(target=crews.run, args=(address(hold_helpers), held, 2))
+    caller = threading.Thread(target=pool.run, args=(address(hold_helpers), held, 2))
     caller.start()
     until(lambda: words(held)[STARTED])
     context = new_context()
-    crews.run(address(add), context, 4)
+    pool.run(address(add), context, 4)
     assert words(context)[SUM] == EXPECTED
     words(held)[RELEASED] = 1
     caller.join(60)
     assert words(held)[SUM] == EXPECTED
 
 
-def test_where_no_thread_can_be_started_the_caller_does_all(crews, monkeypatch):
+def test_where_no_thread_can_be_started_the_caller_does_all(pool, monkeypatch):
     def refuse(self):
         raise RuntimeError("can't start new thread")
 
     monkeypatch.setattr(threading.Thread, "start", refuse)
     context = new_context()
-    crews.run(address(add), context, 3)
+    pool.run(address(add), context, 3)
     assert words(context)[SUM] == EXPECTED and words(context)[RUNS] == 1
 
 
 @pytest.mark.skipif(not hasattr(os, "sched_getaffinity"), reason="the system does not say where threads may run")
 @pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="a core is left out only where there are others")
-def test_helpers_are_kept_off_the_core_of_the_caller(crews):
+def test_helpers_are_kept_off_the_core_of_the_caller(pool):
     before = os.sched_getaffinity(0)
     core = max(before)
     if len(before) < 2:
         pytest.skip("there is one core for this process")
     address(add)
-    crews.run(address(add), new_context(), 2)
+    pool.run(address(add), new_context(), 2)
     os.sched_setaffinity(0, {core})
     try:
         for _ in range(2):  # where the caller was is known after the call
-            crews.run(address(add), new_context(), 2)
+            pool.run(address(add), new_context(), 2)
     finally:
         os.sched_setaffinity(0, before)
-    helper = crews._all[0]._threads[0].native_id
+    helper = pool._all[0]._threads[0].native_id
     assert os.sched_getaffinity(helper) == before - {core}
 
 
 @pytest.mark.parametrize("workers", [-1, 0, 5])
-def test_teams_of_another_size_are_refused(crews, workers):
+def test_teams_of_another_size_are_refused(pool, workers):
     with pytest.raises(ValueError, match="from 1 to 4 workers"):
-        crews.run(address(add), new_context(), workers)
+        pool.run(address(add), new_context(), workers)
 
 
 KERNEL = """

@@ -1,4 +1,4 @@
-"""Iterations abreast: a few consecutive ones of a loop, each statement in all of them before the next statement.
+"""Unrolled iterations: a few consecutive ones of a loop, each statement in all of them before the next statement.
 
 In a tile of a time-tiled stencil, after ``distribution``,
 
@@ -21,12 +21,12 @@ from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.unions import maps_of, sets_of, union_of
 
 FACTORS = (4, 2)
-"""How many iterations may be abreast, the numbers that are tried first first."""
+"""The numbers of iterations that may be unrolled, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
-class Abreast:
-    """Iterations of a loop that may be abreast.
+class Unrolling:
+    """Iterations of a loop that may be unrolled.
 
     Attributes:
         depth: how many loops are around that loop.
@@ -37,15 +37,15 @@ class Abreast:
     most: int
 
 
-def iterations_abreast(node: isl.ScheduleNode, dependences: Dependences) -> Abreast | None:
-    """How many iterations of a band's last member may run statement by statement; None where that are no two.
+def unrollable(node: isl.ScheduleNode, dependences: Dependences) -> Unrolling | None:
+    """Return how many iterations of a band's last member may run statement by statement; None where that are no two.
 
     Args:
         node: a band above a sequence of loops of each statement's own.
         dependences: what its schedule respects.
 
-    With P the schedule around the last member C, and f iterations abreast, instances with equal P whose values of C lie
-    in one block of f run in the order of their statements, and of one statement in any order.  Dependences between
+    With P the schedule around the last member C, and f iterations unrolled, instances with equal P whose values of C
+    lie in one block of f run in the order of their statements, and of one statement in any order.  Dependences between
     blocks and from a statement to a later one go forward all the same, as C(s) <= C(t) for all of them.  So it is
     legal, wherever blocks begin, if there is no dependence
 
@@ -75,5 +75,5 @@ def iterations_abreast(node: isl.ScheduleNode, dependences: Dependences) -> Abre
     for factor in FACTORS:
         near = isl.Val.int_from_si(node.get_ctx(), factor - 1)
         if all(distance.upper_bound_val(isl.dim_type.set, 0, near).is_empty() for distance in apart):
-            return Abreast(depth, factor)
+            return Unrolling(depth, factor)
     return None

@@ -9,7 +9,7 @@ import pytest
 
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
-from polytune.schedule.tiles.abreast import Abreast
+from polytune.schedule.tiles.unrolling import Unrolling
 from tests.schedule.kernels import polybench_case, three_behind
 
 
@@ -23,21 +23,21 @@ def one_behind(steps, A, B):
                 A[i, j] = B[i - 1, j] + B[i, j + 1] - B[i + 1, j]
 
 
-def abreast_in(stages: Stages) -> list[Abreast | None]:
-    return [region.abreast for plan in stages.plans if plan.name == "tiled" for region in plan.regions]
+def unrolling_in(stages: Stages) -> list[Unrolling | None]:
+    return [region.unrolling for plan in stages.plans if plan.name == "tiled" for region in plan.regions]
 
 
 @pytest.mark.parametrize("name", ["jacobi-2d", "fdtd-2d", "heat-3d"])
-def test_iterations_of_time_tiled_stencils_may_be_abreast(name: str) -> None:
-    assert abreast_in(polybench_case(name).stages) == [Abreast(depth=1, most=4)]
+def test_iterations_of_time_tiled_stencils_may_be_unrolled(name: str) -> None:
+    assert unrolling_in(polybench_case(name).stages) == [Unrolling(depth=1, most=4)]
 
 
 def test_steps_in_time_may_not() -> None:
-    assert abreast_in(polybench_case("jacobi-1d").stages) == [None]
+    assert unrolling_in(polybench_case("jacobi-1d").stages) == [None]
 
 
-@pytest.mark.parametrize(("function", "expected"), [(three_behind, Abreast(1, 2)), (one_behind, None)])
-def test_elements_that_are_needed_soon_are_waited_for(function: Callable, expected: Abreast | None) -> None:
+@pytest.mark.parametrize(("function", "expected"), [(three_behind, Unrolling(1, 2)), (one_behind, None)])
+def test_elements_that_are_needed_soon_are_waited_for(function: Callable, expected: Unrolling | None) -> None:
     arguments = (2, np.zeros((6, 6)), np.zeros((6, 6)))
     stages = Stages(function, signature_of(("steps", "A", "B"), arguments))
-    assert abreast_in(stages) == [expected]
+    assert unrolling_in(stages) == [expected]

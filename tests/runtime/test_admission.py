@@ -1,8 +1,8 @@
-"""Gates: whatever the order in which the threads of a team come to take their steps, no helper sleeps through a call.
+"""Admission: in whatever order the threads of a team come to take their steps, no helper sleeps through a call.
 
-The functions of `polytune.runtime.gate` run here as they stand, interpreted, with words of a dictionary for a post's.
+The functions of `polytune.runtime.admission` run here as they stand, interpreted, with a dictionary for a mailbox.
 Every access to a word is a step, and a schedule says which thread takes the next one; so threads can be stopped
-anywhere, as a busy machine does it.  Nothing waits for time, and a team of which all sleep has lost a ring.
+anywhere, as a busy machine does it.  Nothing waits for time, and a team of which all sleep has lost a signal.
 """
 
 import itertools
@@ -11,7 +11,7 @@ import threading
 
 import pytest
 
-from polytune.runtime import gate
+from polytune.runtime import admission
 
 CALLS = 2
 STEPS = 60
@@ -23,7 +23,7 @@ class Asleep(Exception):
 
 
 class Team:
-    """A caller and helpers at a post, of whom one thread at a time takes steps.
+    """A caller and helpers at a mailbox, of whom one thread at a time takes steps.
 
     Args:
         monkeypatch: pytest's.
@@ -32,28 +32,28 @@ class Team:
     """
 
     def __init__(self, monkeypatch, helpers, turns):
-        self.words, self.rung, self.came = {}, dict.fromkeys(range(1, helpers + 1), False), set()
+        self.words, self.signalled, self.came = {}, dict.fromkeys(range(1, helpers + 1), False), set()
         self.helpers, self.turns = helpers, dict(turns)
         self.step_number, self.running, self.failure = 0, 0, None
         self.waits_for = {}  # for each thread that has not ended: what it waits for
         self.turn_of = {number: threading.Semaphore(0) for number in range(helpers + 1)}
         self.done = threading.Semaphore(0)
         for name in ("_store_release", "_store_in_order"):
-            monkeypatch.setattr(gate, name, self.store)
+            monkeypatch.setattr(admission, name, self.store)
         for name in ("load_acquire", "_load_in_order"):
-            monkeypatch.setattr(gate, name, self.load)
+            monkeypatch.setattr(admission, name, self.load)
         for name, replacement in {
             "_exchange": self.exchange,
             "fetch_add": self.fetch_add,
             "call_version": self.work,
-            "ring": self.ring,
-            "hear": self.hear,
+            "signal": self.signal,
+            "await_event": self.await_event,
             "pause": self.step,
             "_core": lambda: -1,
             "_PAUSES_BEFORE_SLEEP": 2,
             "_PAUSES_BEFORE_LEAVING": 2,
         }.items():
-            monkeypatch.setattr(gate, name, replacement)
+            monkeypatch.setattr(admission, name, replacement)
 
     def run(self):
         """Let the team make its calls and end.
@@ -61,11 +61,11 @@ class Team:
         Raises:
             Asleep: it does not come to that.
         """
-        jobs = [self.call] + [lambda number=number: gate.serve.py_func(0, number) for number in self.rung]
+        jobs = [self.call] + [lambda number=number: admission.serve.py_func(0, number) for number in self.signalled]
         threads = [threading.Thread(target=self.live, args=job, daemon=True) for job in enumerate(jobs)]
         self.waits_for = dict.fromkeys(range(len(threads)))
-        for number in self.rung:
-            self.words[gate.bell(number)] = number
+        for number in self.signalled:
+            self.words[admission.event(number)] = number
         for thread in threads:
             thread.start()
         self.turn_of[0].release()
@@ -77,9 +77,9 @@ class Team:
 
     def call(self):
         for number in range(CALLS):
-            self.step(lambda: not self.words.get(gate._GATE, 0) & gate._INSIDE)
-            gate.lead.py_func(0, None, number, self.helpers + 1)
-        gate.dismiss.py_func(0, self.helpers)
+            self.step(lambda: not self.words.get(admission._ADMISSION, 0) & admission._INSIDE)
+            admission.lead.py_func(0, None, number, self.helpers + 1)
+        admission.dismiss.py_func(0, self.helpers)
 
     def live(self, number, job):
         self.turn_of[number].acquire()
@@ -116,35 +116,35 @@ class Team:
             self.turn_of[me].acquire()
             self.waits_for[me] = None
 
-    def store(self, post, position, value):
+    def store(self, mailbox, position, value):
         self.step()
         self.words[position] = value
 
-    def load(self, post, position):
+    def load(self, mailbox, position):
         self.step()
         return self.words.get(position, 0)
 
-    def exchange(self, post, position, expected, value):
+    def exchange(self, mailbox, position, expected, value):
         self.step()
         found = self.words.get(position, 0) == expected
         if found:
             self.words[position] = value
         return found
 
-    def fetch_add(self, post, position, value):
+    def fetch_add(self, mailbox, position, value):
         self.step()
         before = self.words.get(position, 0)
         self.words[position] = before + value
         return before
 
-    def ring(self, number):
+    def signal(self, number):
         self.step()
-        assert not self.rung[number], "a bell was rung twice before it was heard"
-        self.rung[number] = True
+        assert not self.signalled[number], "an event was signalled twice before it was awaited"
+        self.signalled[number] = True
 
-    def hear(self, number):
-        self.step(lambda: self.rung[number])
-        self.rung[number] = False
+    def await_event(self, number):
+        self.step(lambda: self.signalled[number])
+        self.signalled[number] = False
 
     def work(self, function, context, worker, workers):
         """Work of which the caller's part is done when all helpers have come."""
@@ -153,7 +153,7 @@ class Team:
             self.came.add((context, worker))
             self.step()
         else:
-            self.step(lambda: all((context, number) in self.came for number in self.rung))
+            self.step(lambda: all((context, number) in self.came for number in self.signalled))
 
 
 @pytest.mark.parametrize("turns", [1, 2])
@@ -174,17 +174,17 @@ def test_all_helpers_come_to_every_call_in_a_random_order_of_steps(monkeypatch, 
 
 
 def test_a_ring_that_is_lost_is_found(monkeypatch):
-    """Were a helper not to look at the gate after it has said that it sleeps, these tests would fail."""
-    needed = gate._is_needed
+    """Were a helper not to look at the word after it has said that it sleeps, these tests would fail."""
+    needed = admission._is_needed
 
-    def only_where_it_has_not_said_so(post, number, served):
-        return not team.words.get(gate._asleep(number)) and needed(post, number, served)
+    def only_where_it_has_not_said_so(mailbox, number, served):
+        return not team.words.get(admission._asleep(number)) and needed(mailbox, number, served)
 
     lost = 0
     for step in range(1, STEPS):
         with monkeypatch.context() as patch:
             team = Team(patch, 1, [(step, 0)])
-            patch.setattr(gate, "_is_needed", only_where_it_has_not_said_so)
+            patch.setattr(admission, "_is_needed", only_where_it_has_not_said_so)
             try:
                 team.run()
             except Asleep:
