@@ -6,7 +6,7 @@ import re
 
 from polytune.codegen.c_source import CFunction, CRole, c_function
 from polytune.frontend.scop import Scop
-from polytune.runtime.devices.arithmetic_text import FLOAT_CALLS, FLOAT_TEXT, INTEGER_TEXT
+from polytune.runtime.devices.arithmetic_text import C_NAMES, FLOAT_CALLS, FLOAT_TEXT, INTEGER_TEXT
 
 _FLOATS = {"f32": "f", "f64": ""}
 """The floats of the helper functions, each with the suffix of its functions in the C library."""
@@ -76,7 +76,7 @@ def _functions() -> dict[str, str]:
         for name, arity in FLOAT_CALLS.items():
             taken = ("x", "y")[:arity]
             typed = ", ".join(f"{kind} {argument}" for argument in taken)
-            call = f"{name}{suffix}({', '.join(taken)})"
+            call = f"{C_NAMES.get(name, name)}{suffix}({', '.join(taken)})"
             parts.append(f"\nPT_FUNCTION {kind} pt_{name}_{kind}({typed}) {{ return {call}; }}\n")
         parts.append(FLOAT_TEXT.replace("TYPE", kind))
     parts.append(INTEGER_TEXT)

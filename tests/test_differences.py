@@ -1,4 +1,4 @@
-"""What `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
+"""Return what `docs/language.md` says of where kernels differ from Python, in both modes, interpreted and compiled."""
 
 from __future__ import annotations
 
@@ -32,10 +32,12 @@ def floats(out, x, z):
     out[10] = math.log(z)
     out[11] = math.exp(x * 1000.0)
     out[12] = (-x) ** 0.5
+    out[13] = math.gamma(z)
+    out[14] = math.lgamma(-x)
 
 
 INF, NAN = np.inf, np.nan
-EXPECTED = [INF, NAN, INF, INF, NAN, NAN, NAN, NAN, NAN, NAN, -INF, INF, NAN]
+EXPECTED = [INF, NAN, INF, INF, NAN, NAN, NAN, NAN, NAN, NAN, -INF, INF, NAN, INF, INF]
 
 
 def integers(out, quotient, n, z, big, least):

@@ -15,7 +15,7 @@ from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Column, Table
 
 from benchmarks import program
-from benchmarks.applications.case import cases
+from benchmarks.applications.case import CORPORA, cases
 from benchmarks.applications.comparison import Comparison, compare, geometric_mean
 from benchmarks.first_result import ChildError
 from benchmarks.timing import Sample
@@ -26,6 +26,7 @@ app = program.application("applications", "Compare whole programs under polytune
 @app.command()
 def applications(
     kernels: Annotated[list[str] | None, typer.Argument(help="Which kernels; by default the whole corpus.")] = None,
+    corpus: Annotated[str, typer.Option(help=f"Which corpus: {', '.join(CORPORA)}.")] = "loops",
     repeats: Annotated[int, typer.Option(min=1, help="How many processes of each kind are measured.")] = 3,
     seconds: Annotated[float, typer.Option(min=0, help="How long tuned processes go on; 0 for none of them.")] = 15,
     threads: program.Threads = None,
@@ -35,24 +36,27 @@ def applications(
 ) -> None:
     """Run each kernel's programs in turns, in new processes with empty caches.
 
-    Numba has the loops as they are, parallel where prange says so, with fastmath; polytune has the same function with
-    the decorator swapped, and everything at its defaults.
+    Numba has the loops as they are, parallel where prange says so, with fastmath, or what its author would write for
+    it where that is another function; polytune has the function with the decorator swapped, and everything at its
+    defaults.
     """
     program.limit_threads(threads)
-    corpus = cases()
+    if corpus not in CORPORA:
+        raise typer.BadParameter(f"there is no corpus {corpus!r}; there are {', '.join(CORPORA)}")
+    found_cases = cases(corpus)
     for name in kernels or ():
-        if name not in corpus:
-            raise typer.BadParameter(f"there is no kernel {name!r}; there are {', '.join(corpus)}")
+        if name not in found_cases:
+            raise typer.BadParameter(f"there is no kernel {name!r}; there are {', '.join(found_cases)}")
     found: list[Comparison] = []
     failures: list[str] = []
     surroundings = program.surroundings()
     columns = SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=program.live, transient=True, disable=not program.live.is_terminal) as progress:
         task = progress.add_task("", total=None)
-        for name in kernels or corpus:
+        for name in kernels or found_cases:
             try:
                 found.append(
-                    compare(corpus[name], repeats, seconds, lambda text: progress.update(task, description=text))
+                    compare(found_cases[name], repeats, seconds, lambda text: progress.update(task, description=text))
                 )
             except ChildError as error:
                 failures.append(str(error))
@@ -75,7 +79,7 @@ FIGURES = {
     "the last calls": ("program", "last"),
     "tuned": ("tuned", "last"),
 }
-"""What is compared, as polytune's time over Numba's."""
+"""Return what is compared, as polytune's time over Numba's."""
 
 
 def _to_json(surroundings: Any, found: Sequence[Comparison], failures: Sequence[str]) -> dict[str, Any]:

@@ -21,8 +21,8 @@ from benchmarks.timing import Sample
 
 COMPILERS = ("polytune", "numba")
 
-TOLERANCE = {"float32": 2e-3, "float64": 1e-7}
-"""How far results may differ, as a part of the largest one: both compilers add up in orders of their own."""
+TOLERANCE = {"float32": 2e-3, "float64": 1e-7, "complex64": 2e-3, "complex128": 1e-7}
+"""Return how far results may differ, as a part of the largest one: both compilers add up in orders of their own."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +135,14 @@ def _run(case: Case, compiler: str, calls: int, seconds: float, cache: str) -> t
 def _difference(results: dict[str, list[np.ndarray]]) -> str:
     """Where the results of the compilers differ by more than rounding explains; "" where they do not."""
     for number, (ours, theirs) in enumerate(zip(results["polytune"], results["numba"], strict=True)):
+        if ours.shape != theirs.shape:
+            return f"array {number} has the shape {ours.shape}, not {theirs.shape}"
         tolerance = TOLERANCE.get(str(ours.dtype), 0.0)
-        size = float(np.max(np.abs(theirs), initial=0.0)) if tolerance else 0.0
+        finite = theirs[np.isfinite(theirs)]
+        size = float(np.max(np.abs(finite), initial=0.0)) if tolerance else 0.0
         if not np.allclose(ours, theirs, rtol=tolerance, atol=tolerance * size, equal_nan=True):
-            return f"array {number} differs by {float(np.max(np.abs(ours - theirs))):.3g}"
+            difference = np.subtract(ours, theirs, dtype=np.result_type(ours, theirs, np.float64))
+            return f"array {number} differs by {float(np.max(np.abs(difference))):.3g}"
     return ""
 
 

@@ -16,38 +16,62 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.applications.case import cases
+from benchmarks.applications.case import Arguments, Case, every_case
 
 FEW = 20
-"""How many calls stand for a late one, and for one of the last ones."""
+"""Return how many calls stand for a late one, and for one of the last ones."""
 
 LATE = 300
 """After how many calls a call is late."""
 
 
-def compiled(function: Callable[..., Any], compiler: str, unlimited: bool) -> Callable[..., Any]:
-    """The function as a user of a compiler has it: with the decorator swapped, and nothing else."""
+def compiled(case: Case, compiler: str, unlimited: bool) -> Callable[..., Any]:
+    """The kernel as a user of a compiler has it: with the decorator swapped, and nothing else."""
     if compiler == "numba":
         from numba import njit
 
-        return njit(parallel=True, fastmath=True)(function)
+        return njit(parallel=True, fastmath=case.fastmath)(case.numba)
     import polytune
     from polytune.tuner import Budget
 
-    return polytune.kernel(budget=Budget.unlimited())(function) if unlimited else polytune.kernel(function)
+    settings = {"budget": Budget.unlimited()} if unlimited else {}
+    return polytune.kernel(**settings)(case.function)
+
+
+class Beginning:
+    """The arguments as they are before each call: arrays and random numbers are put back."""
+
+    def __init__(self, arguments: Arguments):
+        self._arrays = [(each, each.copy()) for each in arguments if isinstance(each, np.ndarray)]
+        self._generators = [
+            (each, each.bit_generator.state) for each in arguments if isinstance(each, np.random.Generator)
+        ]
+
+    def restore(self) -> None:
+        """Put back what calls have changed."""
+        for now, start in self._arrays:
+            np.copyto(now, start)
+        for generator, state in self._generators:
+            generator.bit_generator.state = state
+
+    def results(self, result: Any) -> dict[str, np.ndarray]:
+        """The arrays and what a call has returned, by names."""
+        returned = result if isinstance(result, tuple) else () if result is None else (result,)
+        return {f"array{number}": now for number, (now, _) in enumerate(self._arrays)} | {
+            f"result{number}": np.asarray(each) for number, each in enumerate(returned)
+        }
 
 
 def main(name: str, compiler: str, calls: int, seconds: float, file: str) -> None:
     """Run the program."""
-    found = cases()[name]
-    arguments, begin = found.arguments(), found.arguments()
-    function = compiled(found.function, compiler, unlimited=seconds > 0)
-    arrays = [(now, start) for now, start in zip(arguments, begin, strict=True) if isinstance(now, np.ndarray)]
+    found = every_case()[name]
+    arguments = found.arguments()
+    beginning = Beginning(arguments)
+    function = compiled(found, compiler, unlimited=seconds > 0)
     times: list[float] = []
 
     def call() -> Any:
-        for now, start in arrays:
-            np.copyto(now, start)
+        beginning.restore()
         started = time.perf_counter()
         result = function(*arguments)
         times.append(time.perf_counter() - started)
@@ -60,14 +84,15 @@ def main(name: str, compiler: str, calls: int, seconds: float, file: str) -> Non
         result = call()
     while time.perf_counter() - began < seconds:
         result = call()
-    np.savez(file, *(now for now, _ in arrays), **({} if result is None else {"result": result}))
+    np.savez(file, **beginning.results(result))
     late, last = (median(part) for part in (times[LATE : LATE + FEW] or times[-FEW:], times[-FEW:]))
     figures = {"all": sum(times[:calls]), "late": late, "last": last, "calls": len(times)}
     print(json.dumps({**figures, **tried(function, arguments)}))
 
 
 def tried(function: Any, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """How many configurations a kernel of polytune has measured, and how far its first choice is from the best."""
+    """Return how many configurations a kernel of polytune has measured, and how far its first choice is from the
+    best."""
     if not hasattr(function, "tuner"):
         return {}
     statistics = function.tuner(*arguments).statistics()

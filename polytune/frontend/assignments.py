@@ -199,7 +199,7 @@ def _assign_tuple(
     frame: Frame, node: ast.stmt, target: ast.Tuple | ast.List, value: ast.expr, shape: tuple[Value, ...] | None
 ) -> None:
     """``x, y = a, b``: all values are read before the first is assigned."""
-    items = tuple(map(ValueBinding, shape)) if shape is not None else _items(frame, value)
+    items = tuple(map(ValueBinding, shape)) if shape is not None else _items(frame, value, len(target.elts))
     if items is None:
         raise frame.source.refusal(
             value,
@@ -217,6 +217,9 @@ def _assign_tuple(
     values: list[Meaning] = list(items)
     written: set[str] = set()
     for position, element in enumerate(target.elts):
+        stored = _stored_in(frame, element)
+        if stored is not None:  # as in A, B = B, A
+            values[position + 1 :] = [_apart(frame, node, later, stored) for later in values[position + 1 :]]
         if any(_reads(later, written | _target_names(frame, element)) for later in values[position + 1 :]):
             kept = [map_values(later, lambda each: keep(frame, node, each)) for later in values[position + 1 :]]
             values = [*values[: position + 1], *kept]
@@ -225,8 +228,8 @@ def _assign_tuple(
         _assign_meaning(frame, node, element, result)
 
 
-def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
-    """Return what is unpacked; None for what is no tuple."""
+def _items(frame: Frame, value: ast.expr, wanted: int) -> tuple[Meaning, ...] | None:
+    """Return what is unpacked into a ``wanted`` number of names; None for what is no tuple."""
     if isinstance(value, ast.Tuple | ast.List):
         items = (meaning_of(frame, element) for element in value.elts)
         return tuple(map_values(item, promotion.number) for item in items)
@@ -247,7 +250,7 @@ def _items(frame: Frame, value: ast.expr) -> tuple[Meaning, ...] | None:
         axes = grid_axes(frame, value, grid, number)  # type: ignore[arg-type]
         return tuple(array_meaning(frame, value, axis) for axis in axes)
     array = computed(frame, value, evaluate(frame, value)) if mentions_arrays(frame, value) else None
-    return parts_along_first(frame, value, array) if isinstance(array, ArrayValue) else None
+    return parts_along_first(frame, value, array, wanted) if isinstance(array, ArrayValue) else None
 
 
 def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Meaning) -> None:
@@ -291,6 +294,33 @@ def _target_names(frame: Frame, target: ast.expr) -> set[str]:
         return set()
     binding = frame.bindings.get(target.id)
     return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
+
+
+def _stored_in(frame: Frame, target: ast.expr) -> str | None:
+    """The array of a name whose elements are assigned in place of the name."""
+    binding = frame.bindings.get(target.id) if isinstance(target, ast.Name) else None
+    if not isinstance(binding, ArrayBinding | ViewBinding) or not isinstance(target, ast.Name):
+        return None
+    if target.id not in frame.pinned and not frame.conditional:
+        return None
+    return _array_in(binding)
+
+
+def _array_in(meaning: Meaning) -> str | None:
+    match meaning:
+        case ArrayBinding(array):
+            return array
+        case ViewBinding(view) if view.region is not None:
+            return view.region.array
+    return None
+
+
+def _apart(frame: Frame, node: ast.stmt, meaning: Meaning, array: str) -> Meaning:
+    """A meaning with a copy in place of an array that is about to be changed."""
+    if _array_in(meaning) != array:
+        return meaning
+    view = whole(frame, node, array) if isinstance(meaning, ArrayBinding) else meaning.view  # type: ignore[union-attr]
+    return ViewBinding(kept(frame, node, view))
 
 
 def _reads(meaning: Meaning, names: set[str]) -> bool:

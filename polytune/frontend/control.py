@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.affine import as_condition, as_index
+from polytune.frontend.array_expressions.assigning import make_own
 from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import (
     Binary,
@@ -32,7 +33,7 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
-from polytune.frontend.iteration import counted, written_out
+from polytune.frontend.iteration import counted, in_steps, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop
@@ -56,6 +57,14 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     if other is not None:
         node = other
     assert isinstance(node.target, ast.Name)
+    call = node.iter
+    if isinstance(call, ast.Call) and len(call.args) == 3 and not call.keywords:
+        step_value = number(frame, call.args[2])
+        if step_value.constant is None and step_value.is_integer:
+            before, counting = in_steps(frame, node)
+            lower(frame, before)
+            lower_for(frame, counting, lower)
+            return
     start, stop, step = _range(frame, node)
     bounds = [with_products(frame, bound) for bound in (start, stop)]
     is_affine = [frame.kernel.affine.is_function(bound.expression) for bound in bounds]
@@ -63,6 +72,7 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         lower_sequential(frame, node, node.target, (bounds[0], bounds[1], step), lower, known=all(is_affine))
         return
     first, last = (as_index(bound.expression) for bound in bounds)
+    _make_own(frame, node)
     variable = node.target.id
     iterator = _iterator_name(frame, variable)
     body_names = assigned_names(node.body)
@@ -136,6 +146,7 @@ def lower_sequential(
         lower: lowers its body.
         known: whether start and stop are affine.
     """
+    _make_own(frame, node)
     start, stop, step = bounds
     variable, counter = target.id, frame.kernel.fresh(f"{target.id}_inside")  # no iterator is called that
     frame.kernel.affine.counters[counter] = known
@@ -179,9 +190,8 @@ def _range(frame: Frame, node: ast.For) -> tuple[Value, Value, int]:
         raise frame.source.refusal(
             call.args[2],
             f"the step {frame.source.segment(call.args[2])} of a loop",
-            "which iterations a loop has is affine only if its step is a constant integer, and not zero",
-            "use a constant step; for a step k that is an argument, pass every k-th element of the array, A[::k], "
-            "which is a view of it, and count by 1",
+            "a loop counts by an integer, and Python would raise an error here",
+            "use an integer that is not zero: // in place of /, an int in place of a float argument, or int(x)",
         )
     for value, argument in zip(values, call.args, strict=True):
         if not value.is_integer:
@@ -293,6 +303,7 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
 
 def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     """A ``while`` on variables and elements becomes one opaque statement."""
+    _make_own(frame, node)
     names = assigned_names(node.body)
     inner = frame.inside(
         conditional=True, opaque=True, carried=frame.carried | assigned_names(node.body, loop_variables=False).keys()
@@ -305,6 +316,12 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
     operation = While(test.expression, operations_of(inner.nodes))
     frame.nodes.append(Perform((operation,), frame.source.location(node), frame.source.segment(node)))
     _leave(frame, inner, names.keys())
+
+
+def _make_own(frame: Frame, node: ast.For | ast.While) -> None:
+    """Before a loop: copies of arrays that other arrays take the place of in it, unless each iteration begins so."""
+    replaced = [name for name in assigned_names(node.body) if not _is_replaced_first(name, node.body)]
+    make_own(frame, node, node.body, replaced)
 
 
 def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:

@@ -156,11 +156,13 @@ class Exits:
         returned: the variable that says at which site it has returned; None where it only returns at its end.
         sites: by number, what is returned there; None for None.
         slots: the scalars that an inlined function of several sites returns its numbers in.
+        copies: how many sites are copies of one in a loop that is written out.
     """
 
     returned: str | None = None
     sites: dict[int, Meaning | None] = field(default_factory=dict)
     slots: list[str] = field(default_factory=list)
+    copies: int = 0
 
 
 Place = tuple[str, int]

@@ -39,6 +39,10 @@ from polytune.signature import DATA_TYPES, UNSIGNED_TYPES
 CALLS = (
     *COMPLEX_FUNCTIONS,
     "cbrt",
+    "erf",
+    "erfc",
+    "gamma",
+    "lgamma",
     "floor",
     "ceil",
     "trunc",
@@ -66,7 +70,7 @@ NUMPY_NAMES = {
     "atanh": "arctanh",
     "atan2": "arctan2",
 }
-"""What NumPy calls functions that have another name in ``math``."""
+"""Return what NumPy calls functions that have another name in ``math``."""
 
 
 _OF_TRUTHS = {
@@ -77,7 +81,7 @@ _OF_TRUTHS = {
     np.minimum: "and",
     np.fmin: "and",
 }
-"""What NumPy's arithmetic makes of two truth values."""
+"""Return what NumPy's arithmetic makes of two truth values."""
 
 _COMPARISONS = {
     np.less: "<",

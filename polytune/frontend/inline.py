@@ -10,6 +10,7 @@ import ast
 import inspect
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from types import FunctionType
 
 import numpy as np
@@ -29,6 +30,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     assigned_names,
 )
+from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.opaque import performed
 from polytune.frontend.program import Node
@@ -96,7 +98,7 @@ def inline_call(
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
-    body = structured(callee.tree.body, inner.fresh)
+    body = structured(callee.tree.body, inner.fresh, partial(is_over_values, inner))
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
     skipped = kernel.skipped
     lower_block(inner, body.statements)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
@@ -14,6 +15,7 @@ from polytune.frontend.bindings import items_of
 from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.source import nodes_inside
 
 Made = TypeVar("Made", bound=ast.AST)
 
@@ -38,8 +40,36 @@ def counted(frame: Frame, node: ast.For) -> ast.For | None:
     return loop
 
 
+def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
+    """A loop over ``range(start, stop, step)``, whose step is no constant, as one that counts by 1.
+
+    Returns:
+        Assignments before the loop of where it starts and of its step, which the body may change, and the loop.
+    """
+    maker = _Maker(frame, node)
+    assert isinstance(node.iter, ast.Call)
+    first, step, count = (frame.fresh(name) for name in ("first", "step", "position"))
+    start, stop, size = node.iter.args
+    before = [
+        maker.assignment(maker.name(first, ast.Store()), start),
+        maker.assignment(maker.name(step, ast.Store()), size),
+    ]
+    # The distance over the step, rounded up, for steps of both signs.
+    distance = ast.BinOp(maker.name(first), ast.Sub(), stop)
+    steps = ast.UnaryOp(ast.USub(), ast.BinOp(distance, ast.FloorDiv(), maker.name(step)))
+    moved = ast.BinOp(maker.name(count), ast.Mult(), maker.name(step))
+    value = maker.assignment(node.target, maker.placed(ast.BinOp(maker.name(first), ast.Add(), moved)))
+    bound = maker.call("max", maker.placed(steps), ast.Constant(0))
+    loop = ast.For(maker.name(count, ast.Store()), maker.call("range", bound), [value, *node.body], [])
+    ast.copy_location(loop, node)
+    if getattr(node, "is_sequential", False):
+        loop.is_sequential = True  # type: ignore[attr-defined]
+    return before, loop
+
+
 def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
-    """The iterations of a loop over a tuple, each with its assignment; None for any other loop."""
+    """The iterations of a loop over a tuple, or over tuples by ``zip`` and its like, each with its assignment; None
+    for any other loop."""
     texts = _elements(frame, node.iter)
     if texts is None:
         return None
@@ -53,14 +83,84 @@ def written_out(frame: Frame, node: ast.For) -> list[list[ast.stmt]] | None:
     made: list[list[ast.stmt]] = []
     for element in texts:
         assignment = ast.copy_location(ast.Assign([node.target], element), node)
-        made.append([assignment, *node.body])
+        made.append([assignment, *_with_own_returns(frame, node.body)])
     return made
+
+
+def _with_own_returns(frame: Frame, body: list[ast.stmt]) -> list[ast.stmt]:
+    """The body of one of several iterations, whose ``return`` gives something else in each: under a number of its own,
+    which is negative, as those of the source are not."""
+    if frame.exits.returned is None or not any(isinstance(node, ast.Return) for node in nodes_inside(body)):
+        return body
+    own, numbers = copy.deepcopy(body), dict[int, int]()
+    for node in nodes_inside(own):
+        match node:
+            case ast.Return():
+                frame.exits.copies += 1
+                numbers[node.site] = node.site = -frame.exits.copies  # type: ignore[attr-defined]
+            case ast.Assign([ast.Name(name)], ast.Constant(int(site)) as value) if name == frame.exits.returned:
+                value.value = numbers[site]  # it follows the return
+    return own
+
+
+def is_over_values(frame: Frame, node: ast.expr) -> bool:
+    """Return whether what a loop goes over is a tuple or list, or such by ``zip`` and its like; names
+    may be assigned later than this is asked."""
+    match node:
+        case ast.Tuple() | ast.List():
+            return True
+        case ast.Name(name) if name in frame.bindings:
+            return items_of(lookup(frame, node)) is not None
+        case ast.Name(name) if name in frame.assigned:
+            assigned = [each for each in ast.walk(frame.source.tree) if isinstance(each, ast.Assign)]
+            values = [each.value for each in assigned if any(_is_name(target, name) for target in each.targets)]
+            return len(values) == 1 == frame.assigned[name] and isinstance(values[0], ast.Tuple | ast.List)
+        case ast.Name(name):
+            try:
+                return isinstance(frame.source.resolve(name), tuple | list)
+            except KeyError:
+                return False
+        case ast.Call() if _combines(frame, node):
+            return any(is_over_values(frame, argument) for argument in node.args)
+    return False
+
+
+def _is_name(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _combines(frame: Frame, node: ast.Call) -> bool:
+    """Return whether a call is one of ``enumerate``, ``zip`` or ``reversed``."""
+    function = outside_object(frame, node.func)
+    return any(function is each for each in (builtins.enumerate, builtins.zip, builtins.reversed))
+
+
+def _elements_of_call(frame: Frame, node: ast.Call) -> list[ast.expr] | None:
+    """The elements of ``enumerate``, ``zip`` and ``reversed`` of tuples; None where one goes over something else."""
+    if not _combines(frame, node) or not is_over_values(frame, node):
+        return None
+    function = outside_object(frame, node.func)
+    sources = [_elements(frame, argument) for argument in node.args]
+    if function is builtins.enumerate:
+        start = node.args[1] if len(node.args) == 2 else next((each.value for each in node.keywords), ast.Constant(0))
+        if not sources or sources[0] is None or not isinstance(start, ast.Constant) or not isinstance(start.value, int):
+            return None
+        pairs: list[list[ast.expr]] = [[ast.Constant(start.value + k), each] for k, each in enumerate(sources[0])]
+        return [_placed(ast.Tuple(pair, ast.Load()), node) for pair in pairs]
+    known = [source for source in sources if source is not None]
+    if len(known) < len(sources) or not known:
+        return None
+    if function is builtins.reversed:
+        return known[0][::-1]
+    return [_placed(ast.Tuple(list(each), ast.Load()), node) for each in zip(*known, strict=False)]
 
 
 def _elements(frame: Frame, node: ast.expr) -> list[ast.expr] | None:
     """The elements of a tuple or list, of one from outside, or of one that has a name, as expressions."""
     if isinstance(node, ast.Tuple | ast.List):
         return list(node.elts)
+    if isinstance(node, ast.Call):
+        return _elements_of_call(frame, node)
     if not isinstance(node, ast.Name):
         return None
     items = items_of(lookup(frame, node))

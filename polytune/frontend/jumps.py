@@ -38,12 +38,13 @@ class Structured:
     returned: str | None
 
 
-def structured(body: Sequence[ast.stmt], fresh: Fresh) -> Structured:
+def structured(body: Sequence[ast.stmt], fresh: Fresh, is_over_values: Callable[[ast.expr], bool]) -> Structured:
     """The body of a function with its jumps made branches.
 
     Args:
         body: its statements, which stay as they are.
         fresh: gives a name that the function does not have, like the one given.
+        is_over_values: whether what a loop goes over are values that are seen in the source, so that it is written out.
     """
     returns = _jumps(body, ast.Return)
     jumps = (ast.Break, ast.Continue)
@@ -52,7 +53,7 @@ def structured(body: Sequence[ast.stmt], fresh: Fresh) -> Structured:
         return Structured(list(body), None)
     is_plain = not returns or (len(returns) == 1 and returns[0] is body[-1])
     returned = None if is_plain else fresh("returned")
-    statements, _ = _Structurer(fresh, returned).block(body, _Around())
+    statements, _ = _Structurer(fresh, returned, is_over_values).block(body, _Around())
     if returned is not None:
         statements = [_assignment(returned, 0, body[0]), *statements]
     return Structured(statements, returned)
@@ -73,8 +74,8 @@ class _Around:
 
 
 class _Structurer:
-    def __init__(self, fresh: Fresh, returned: str | None):
-        self.fresh, self.returned = fresh, returned
+    def __init__(self, fresh: Fresh, returned: str | None, is_over_values: Callable[[ast.expr], bool]):
+        self.fresh, self.returned, self.is_over_values = fresh, returned, is_over_values
         self.sites = 0
 
     def block(self, body: Sequence[ast.stmt], around: _Around) -> tuple[list[ast.stmt], bool]:
@@ -179,7 +180,7 @@ class _Structurer:
     def loop(self, node: ast.For | ast.While) -> list[ast.stmt]:
         """A loop, and what stands before it."""
         ends = _ends_early(node)
-        if isinstance(node, ast.While) or (ends and _is_sequential(node)):
+        if isinstance(node, ast.While) or (ends and self.is_sequential(node)):
             made = _copied(node, self.block(node.body, _Around("sequential"))[0])
             made.is_sequential = True
             return [made]
@@ -206,20 +207,19 @@ class _Structurer:
         made.target = counted
         return [_assignment(ended, 0, node), made]
 
+    def is_sequential(self, node: ast.For) -> bool:
+        """Return whether all counted loops inside may end early too, and it is not over values that are seen in the
+        source."""
+        if self.is_over_values(node.iter):
+            return False
+        loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]
+        return all(_ends_early(inner) or self.is_over_values(inner.iter) for inner in loops)
+
 
 def _ends_early(node: ast.For | ast.While) -> bool:
     """Return whether a loop has a ``break`` of its own, or a ``return`` inside."""
     own = any(isinstance(jump, ast.Break) for jump in own_jumps(node.body))
     return own or bool(_jumps(node.body, ast.Return))
-
-
-def _is_sequential(node: ast.For) -> bool:
-    """Return whether all counted loops inside may end early too, and it is not over values that are seen in the
-    source."""
-    if isinstance(node.iter, ast.Tuple | ast.List):
-        return False
-    loops = [inner for inner in nodes_inside(node.body) if isinstance(inner, ast.For)]
-    return all(_ends_early(inner) for inner in loops)
 
 
 def _jumps(statements: Sequence[ast.stmt], kind: type[ast.stmt]) -> list[Any]:

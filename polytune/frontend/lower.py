@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from polytune.frontend.affine import AffineBuilder
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
+from polytune.frontend.iteration import is_over_values
 from polytune.frontend.jumps import structured
 from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
@@ -91,8 +93,9 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
         note(kernel, error.obstacles)
         tests = without_tests(source)
     kernel.preconditions = tests.lines
-    body = structured(tests.body, kernel.fresh)
-    frame = Frame(kernel, source, bindings, [], assigned_names(body.statements), exits=Exits(body.returned))
+    frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
+    body = structured(tests.body, kernel.fresh, partial(is_over_values, frame))
+    frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)
     if not kernel.skipped:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
@@ -128,6 +128,8 @@ class Known:
     @cached_property
     def relaxed(self) -> Dependences:
         """The dependences without those among the updates of a reduction."""
+        if all(statement.reduction is None for statement in self.scop.statements):
+            return replace(self.dependences, relaxed=True)
         return compute_dependences(self.scop, relax_reductions=True)
 
     def with_found(self, *candidates: Candidate) -> Known:

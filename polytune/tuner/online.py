@@ -326,7 +326,9 @@ class OnlineTuner(Choosing, Learning):
 
     @budget.setter
     def budget(self, budget: Budget | int | str | None) -> None:
-        self._budget = Budget.of(budget)
+        read = Budget.of(budget)
+        with self._lock:
+            self._budget, self._resting = read, None
 
     @property
     def hints(self) -> Sequence[Configuration]:

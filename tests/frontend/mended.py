@@ -23,7 +23,7 @@ from tests.frontend import refused
 
 @dataclass(frozen=True)
 class Mended:
-    """What became of a refused program.
+    """Return what became of a refused program.
 
     Attributes:
         kernel: the accepted program.
@@ -173,9 +173,9 @@ def values_of_a_call(A, H):
     refused.unknown_mathematical_function,
     VECTOR,
     ONE_OF_THESE,
-    lambda kernel, A: kernel(A, np.array([math.gamma(x) for x in A])),
+    lambda kernel, A: kernel(A, np.array([math.ulp(x) for x in A])),
 )
-def values_of_gamma(A, G):
+def values_of_ulp(A, G):
     for i in range(len(A)):
         A[i] = G[i]
 
@@ -334,7 +334,7 @@ def product_of_numbers(A: float, B: float, C):
     C[0] = A * B
 
 
-@mended(refused.unpacked_array, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]")
+@mended(refused.unpacked_number, lambda: (vector(2),), "write the values as a tuple: x, y = A[0], A[1]", is_error=True)
 def values_as_a_tuple(A):
     x, y = A[0], A[1]
     A[0] = x
@@ -508,20 +508,15 @@ def something(A):
 # ---- loops
 
 
-@mended(refused.step_zero, lambda: (vector(9),), "use a constant step", is_error=True)
+@mended(refused.step_zero, lambda: (vector(9),), "use an integer that is not zero", is_error=True)
 def step_one(A):
     for i in range(0, 9, 1):
         A[i] = 1.0
 
 
-@mended(
-    refused.variable_step,
-    lambda: (np.arange(12.0), 3),
-    "pass every k-th element of the array, A[::k], which is a view of it, and count by 1",
-    lambda kernel, A, k: kernel(A[0:10:k]),
-)
-def every_kth_element(A):
-    for i in range(len(A)):
+@mended(refused.fractional_step, lambda: (np.arange(12.0), 3.0), "or int(x)", is_error=True)
+def whole_step(A, x):
+    for i in range(0, 10, int(x)):
         A[i] = 1.0
 
 
@@ -870,7 +865,7 @@ def long_array_passed(A, LONG):
     refused.break_in_a_loop_over_a_tuple,
     VECTOR,
     "loop over range(len(...)) of an array with these values",
-    lambda kernel, A: kernel(A, np.array(refused.TABLE)),
+    lambda kernel, A: kernel(A, np.array(refused.a_table())),
 )
 def break_in_a_loop_over_an_array(A, table):
     for k in range(len(table)):

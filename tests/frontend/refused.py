@@ -66,10 +66,10 @@ def unknown_call(A, helper):
         A[i] = helper(A[i])
 
 
-@refused("math.gamma is called", "math.gamma(A[i])")
+@refused("math.ulp is called", "math.ulp(A[i])")
 def unknown_mathematical_function(A):
     for i in range(len(A)):
-        A[i] = math.gamma(A[i])
+        A[i] = math.ulp(A[i])
 
 
 @refused("math.sqrt(...) takes 1 number, not 2", "math.sqrt(A[i], 2.0)")
@@ -292,9 +292,9 @@ def step_zero(A):
         A[i] = 1.0
 
 
-@refused("the step k of a loop", "k")
-def variable_step(A, k: int):
-    for i in range(0, 10, k):
+@refused("the step x of a loop", "x")
+def fractional_step(A, x: float):
+    for i in range(0, 10, x):
         A[i] = 1.0
 
 
@@ -349,9 +349,9 @@ def walrus(A):
     A[0] = (x := 1.0)
 
 
-@refused("a single value is unpacked", "A")
-def unpacked_array(A):
-    x, y = A
+@refused("a single value is unpacked", "A[0]")
+def unpacked_number(A):
+    x, y = A[0]
     A[0] = x
 
 
@@ -605,9 +605,14 @@ def long_global_array(A):
         A[i] *= LONG[i]
 
 
-@refused("break or continue in a loop over a tuple", "for x in TABLE:")
+def a_table():
+    return (1.0, 2.0, 3.0)
+
+
+@refused("break or continue in a loop over a tuple", "for x in table:")
 def break_in_a_loop_over_a_tuple(A):
-    for x in TABLE:
+    table = a_table()
+    for x in table:
         if A[0] > x:
             break
         A[0] += x

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.calls import Evaluate
@@ -12,14 +12,18 @@ from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
-from polytune.frontend.array_expressions.sizes import are_equal
+from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, ViewBinding
+from polytune.frontend.expression import Compare, Expression, ParameterValue
+from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, TupleBinding, ViewBinding
+from polytune.frontend.names import outside_object
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.sharing import CALLER, may_be_copied
+from polytune.frontend.source import inlinable, nodes_inside
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:
@@ -95,7 +99,7 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
         current = whole(frame, target, before.array) if isinstance(before, ArrayBinding) else before.view
         if operand is current or (isinstance(operand, ArrayValue) and operand.region == current.region):
             return
-        if _is_own(frame, name, before, current, operand):
+        if _is_own(frame, node, name, current, operand) and _may_be_copied(frame, node, name, operand):
             store(frame, node, current, operand)
             return
         if name in frame.pinned:
@@ -111,6 +115,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
     if isinstance(operand, ArrayValue):
         operand = with_captured_subscripts(frame, node, operand)
     wanted = _array_name(frame, name)
+    if isinstance(operand, ArrayValue) and _is_replaced_later(frame, node, name, operand):
+        operand = kept(frame, node, operand, wanted)
     result = settled(frame, node, operand, wanted) if isinstance(operand, Sum) else operand
     assert isinstance(result, ArrayValue)
     if result.region is None:
@@ -162,22 +168,133 @@ def binding_of(frame: Frame, value: ArrayValue) -> Meaning:
     return ViewBinding(in_memory(kernel, region, value.shape))
 
 
-def _is_own(frame: Frame, name: str, before: Binding, current: ArrayValue, operand: ArrayValue | Sum) -> bool:
+def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operand: ArrayValue | Sum) -> bool:
     """Return whether elements can be assigned in place of the name: nobody else sees them, and shape and type are the
     same."""
     kernel, region = frame.kernel, current.region
     if region is None or kernel.arrays[region.array].role is not ArrayRole.LOCAL:
         return False
-    others = (binding for other, binding in frame.bindings.items() if other != name)
-    if kernel.owners.get(region.array) != (id(frame.names), name) or any(
-        _array_of(binding) == region.array for binding in others
-    ):
+    if kernel.owners.get(region.array) != (id(frame.names), name) or _names_of(frame, region.array) - {name}:
         return False
-    same = len(current.shape) == len(operand.shape) and current.dtype == operand.dtype
-    return same and all(are_equal(frame, left, right) for left, right in zip(current.shape, operand.shape, strict=True))
+    if len(current.shape) != len(operand.shape) or current.dtype != operand.dtype:
+        return False
+    pairs = list(zip(current.shape, operand.shape, strict=True))
+    if all(are_equal(frame, left, right) for left, right in pairs):
+        return True
+    return name in frame.pinned and _require_equal(frame, node, name, pairs)
 
 
-def _array_of(binding: Binding) -> str | None:
+def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tuple[Expression, Expression]]) -> bool:
+    """Have each call checked for an array of the same shape in each iteration; whether a call can have it."""
+    if not all(isinstance(extent, ParameterValue) for pair in pairs for extent in pair):
+        return False  # what is computed, as the extent of A[1:], differs for a reason
+    text = f"the array {name!r} has another shape after an iteration of the loop"
+    shapes = [shape_text(frame.kernel, tuple(pair[side] for pair in pairs)) for side in (0, 1)]
+    for left, right in pairs:
+        if not are_equal(frame, left, right):
+            require(
+                frame,
+                node,
+                Compare("==", left, right),
+                f"{text}, {shapes[1]} after {shapes[0]}",
+                (),
+                "pass arrays of one shape",
+            )
+    return True
+
+
+def _is_replaced_later(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue) -> bool:
+    """Return whether a name gets the array of another one whose elements a loop around assigns, as in
+    ``old = x; x = f(x)``, and a copy will do."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Name) or operand.region is None:
+        return False
+    other = node.value.id
+    owner = frame.kernel.owners.get(operand.region.array)
+    is_pinned = other != name and other in frame.pinned and owner == (id(frame.names), other)
+    return is_pinned and _may_be_copied(frame, node, name, operand)
+
+
+def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue | Sum) -> bool:
+    """Return whether nobody can tell a copy from the array that the name has in Python, which other names may
+    have too."""
+    if not isinstance(operand, ArrayValue) or operand.region is None or operand.is_new:
+        return True
+    others = _names_of(frame, operand.region.array)
+    if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):  # as A, B = B, A
+        if len({ast.dump(each) for each in node.value.elts}) < len(node.value.elts):
+            return False
+        others -= {each for target in node.targets for each in _names_in(target)}
+    return not others or _is_never_changed(frame, node, {name, *others}, before=False)
+
+
+def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: bool) -> bool:
+    def is_of_users(call: ast.Call) -> bool:
+        return inlinable(outside_object(frame, call.func)) is not None
+
+    return may_be_copied(frame.source.tree, node, names, is_of_users, before=before, to_the_end=frame.is_kernel)
+
+
+def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Collection[str]) -> None:
+    """Before a loop: copies of arrays in place of which their names are given others in it.
+
+    So the elements of these can be assigned there, where the name has its array alone.  An array stays as it is where
+    the copy could be told from it.
+
+    Args:
+        frame: where the loop stands.
+        node: it.
+        body: its statements.
+        names: those that are looked at, of the names that the statements assign.
+    """
+    if not frame.is_kernel or frame.pure:
+        return
+    for name in _assigned(body):
+        binding = frame.bindings.get(name)
+        array = _array_of(binding)
+        if array is None or name not in names:
+            continue
+        assert isinstance(binding, ArrayBinding | ViewBinding)
+        others = _names_of(frame, array)
+        if frame.kernel.arrays[array].role is ArrayRole.LOCAL and others == {name}:
+            frame.kernel.owners[array] = (id(frame.names), name)
+            continue
+        if not _is_never_changed(frame, node, {name, CALLER, *others}, before=True):
+            continue
+        current = whole(frame, node, array) if isinstance(binding, ArrayBinding) else binding.view
+        copy = kept(frame, node, current, _array_name(frame, name))
+        assert copy.region is not None
+        frame.bindings[name] = binding_of(frame, copy)
+        frame.kernel.owners[copy.region.array] = (id(frame.names), name)
+
+
+def _assigned(body: Sequence[ast.stmt]) -> dict[str, None]:
+    """The names that statements give something new, in the order of the source."""
+    assigned = [node for node in nodes_inside(body) if isinstance(node, ast.Assign)]
+    targets = [part for node in assigned for target in node.targets for part in _names_in(target)]
+    return dict.fromkeys(targets)
+
+
+def _names_in(target: ast.expr) -> list[str]:
+    match target:
+        case ast.Name(name):
+            return [name]
+        case ast.Tuple(items) | ast.List(items):
+            return [name for item in items for name in _names_in(item)]
+    return []
+
+
+def _names_of(frame: Frame, array: str) -> set[str]:
+    """The names of an array, of parts of it, and of tuples with it."""
+    return {name for name, binding in frame.bindings.items() if array in _arrays_of(binding)}
+
+
+def _arrays_of(binding: Binding) -> set[str | None]:
+    if isinstance(binding, TupleBinding):
+        return {array for item in binding.items for array in _arrays_of(item)}
+    return {_array_of(binding)}
+
+
+def _array_of(binding: Binding | None) -> str | None:
     match binding:
         case ArrayBinding(array):
             return array

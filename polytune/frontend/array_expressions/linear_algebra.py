@@ -133,19 +133,24 @@ def _einsum(call: ArrayCall) -> Operand:
     return contraction(call.frame, call.node, operands, letters, result)
 
 
-@compiles(np.cov, "m")
+@compiles(np.cov, "m", "y", "rowvar", "bias", "ddof")
 def _cov(call: ArrayCall) -> Operand:
-    """Of variables in rows: the products of distances from the means."""
+    """Of variables in rows, or in columns: the products of distances from the means."""
     frame, node = call.frame, call.node
     array = cast_array(frame, node, call.array("m"), "float64")
-    if not isinstance(array, ArrayValue) or array.ndim != 2:
+    if not isinstance(array, ArrayValue) or array.ndim != 2 or call.given("y"):
         raise call.refusal("np.cov of an array that is no matrix", "pass a matrix with a row for each variable")
+    if not call.constant("rowvar", True):
+        array = permuted(frame.kernel, array, (1, 0))
+    lost = call.constant("ddof", 0 if call.constant("bias", False) else 1)
+    if not isinstance(lost, int):
+        raise call.refusal("np.cov with a ddof that is no integer", "pass a constant integer")
     means = computed(frame, node, mean_of(frame, node, Reduced(array, (1,), True), "float64"))
     distances = computed(frame, node, arithmetic(frame, node, "-", array, means))
     assert isinstance(distances, ArrayValue)
     distances = kept(frame, node, distances)
     products = matrix_product(frame, node, distances, permuted(frame.kernel, distances, (1, 0)))
-    freedom = promotion.binary("-", Value(array.shape[1], weak=True), promotion.constant(1))
+    freedom = promotion.binary("-", Value(array.shape[1], weak=True), promotion.constant(lost))
     count = promotion.cast(functions.apply(np.maximum, [freedom, promotion.constant(0)]), "float64")
     return arithmetic(frame, node, "/", products, count)
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Sequence
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.elementwise import computed, strong
+from polytune.frontend.array_expressions.elementwise import computed, elementwise, strong
 from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum, Term
@@ -46,8 +46,22 @@ def product_type(left: ArrayValue, right: ArrayValue) -> str:
     return promotion.join(*kinds).dtype
 
 
-def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum:
-    """``first @ second``: of stacks of matrices too."""
+def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum | ArrayValue | Value:
+    """``first @ second``: of stacks of matrices too.  That of truth values says whether any pair is true."""
+    operands = [computed(frame, node, operand) for operand in (first, second)]
+    dtypes = [operand.dtype for operand in operands if isinstance(operand, ArrayValue)]
+    if len(dtypes) < 2 or "bool" not in dtypes:
+        return _sum_of_products(frame, node, *operands)
+    number = next((dtype for dtype in dtypes if dtype != "bool"), "int64")
+    numbers = [elementwise(frame, node, lambda values: promotion.cast(values[0], number), [each]) for each in operands]
+    product = _sum_of_products(frame, node, *numbers)
+    if dtypes != ["bool", "bool"]:
+        return product
+    counts = computed(frame, node, product)
+    return elementwise(frame, node, lambda values: promotion.compare("!=", values[0], promotion.constant(0)), [counts])
+
+
+def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum:
     left, right = factor(frame, node, first), factor(frame, node, second)
     row, column = left.ndim > 1, right.ndim > 1
     inner = left.shape[-1]

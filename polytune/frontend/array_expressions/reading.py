@@ -142,7 +142,8 @@ def subscripted(
         mask, evaluate = read_index(frame, node, evaluate)
         if mask is not None:
             return selected(frame, node, base, mask)
-        return gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
+        elements = gathered(frame, node, base, items, evaluate, number_reader(evaluate)).value()
+        return elements if elements.shape else elements.at(())  # as of A[A.argmax()]
     part = part_of(frame, node, base, items, number_reader(evaluate))
     return part if part.shape else part.at(())
 

@@ -13,11 +13,13 @@ from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, matched
 from polytune.frontend.array_expressions.grids import meshgrid
 from polytune.frontend.array_expressions.histograms import histogram
+from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
-from polytune.frontend.expression import Expression
+from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
 from polytune.frontend.promotion import Value
+from polytune.frontend.refusals import counted
 
 MOST_PARTS = 64
 """An array of more parts is not unpacked."""
@@ -58,10 +60,29 @@ def several_arrays(
     return TupleBinding(tuple(array_meaning(frame, node, array) for array in found))
 
 
-def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue) -> tuple[Meaning, ...] | None:
-    """Return what an array is unpacked into; None where it is not seen how many parts there are."""
-    count = constant_of(array.shape[0]) if array.shape else None
-    if count is None or count > MOST_PARTS:
+def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: int) -> tuple[Meaning, ...] | None:
+    """Return what an array is unpacked into; None where it has no dimensions, or too many parts.
+
+    How many parts there are is seen in the source, or else is what is ``wanted``, which each call is checked for.
+
+    Raises:
+        UnsupportedSourceError: no call has so many.
+    """
+    if not array.shape:
+        return None
+    count = constant_of(array.shape[0])
+    if count is None:
+        count = wanted
+        text = f"{frame.source.segment(node)} is unpacked into {counted(wanted, 'name')}"
+        require(
+            frame,
+            node,
+            Compare("==", array.shape[0], integer(wanted)),
+            text,
+            (f"{text} and has ", array.shape[0], " parts"),
+            "name as many variables as there are parts along the first dimension",
+        )
+    if count > MOST_PARTS:
         return None
     return tuple(_part(frame, node, array, integer(place)) for place in range(count))
 

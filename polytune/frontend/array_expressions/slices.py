@@ -205,13 +205,24 @@ def _bound(frame: Frame, node: ast.expr, length: Expression, number: Number, *, 
     """A bound of a slice, counted from the front.
 
     A negative constant counts from the end.  Of anything else the sign is proven or checked: it would make a choice
-    of every bound.
+    of every bound.  What is written with a minus, as -k, is checked to count from the end.
     """
     value = affine_number(frame, node, "the bound", number)
     known = constant_of(value)
     if known is not None:
         return value if known >= 0 else add(length, value)
     if always(frame, Compare("<", value, ZERO)):
+        return add(length, value)
+    if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and not at_least(frame, value, ZERO):
+        text = f"the bound {frame.source.segment(node)} of a slice"
+        require(
+            frame,
+            node,
+            Compare("<", value, ZERO),
+            f"{text} does not count from the end",
+            (f"{text} does not count from the end, as it is ", value),
+            "count from the length, as A[: len(A) - k], where k may be 0; for a negative k write A[:k]",
+        )
         return add(length, value)
     if not at_least(frame, value, ZERO):
         # Before the array's first element it means that element, or the place before it, in either reading.

@@ -26,7 +26,7 @@ Conversions are C casts; those of floats that the integer type cannot hold are u
 
 from __future__ import annotations
 
-__all__ = ["FLOAT_CALLS", "FLOAT_TEXT", "INTEGER_TEXT"]
+__all__ = ["C_NAMES", "FLOAT_CALLS", "FLOAT_TEXT", "INTEGER_TEXT"]
 
 FLOAT_CALLS = {
     "sqrt": 1,
@@ -50,6 +50,10 @@ FLOAT_CALLS = {
     "asinh": 1,
     "acosh": 1,
     "atanh": 1,
+    "erf": 1,
+    "erfc": 1,
+    "gamma": 1,
+    "lgamma": 1,
     "floor": 1,
     "ceil": 1,
     "trunc": 1,
@@ -60,6 +64,9 @@ FLOAT_CALLS = {
     "fmod": 2,
 }
 """The functions of the C library, and how many arguments each takes."""
+
+C_NAMES = {"gamma": "tgamma"}
+"""Return what C calls functions that have another name in Python."""
 
 FLOAT_TEXT = r"""
 PT_FUNCTION TYPE pt_power_TYPE(TYPE a, int n)

@@ -23,7 +23,7 @@ lack double precision, and ``pt_atomic_add_f64`` and ``pt_atomic_add_i64`` on th
 
 from __future__ import annotations
 
-from polytune.runtime.devices.arithmetic_text import FLOAT_CALLS, FLOAT_TEXT
+from polytune.runtime.devices.arithmetic_text import C_NAMES, FLOAT_CALLS, FLOAT_TEXT
 
 __all__ = ["float_text"]
 
@@ -34,7 +34,7 @@ def _calls(float_type: str, suffix: str) -> str:
     for name, arity in FLOAT_CALLS.items():
         names = ("x", "y")[:arity]
         passed = ", ".join(f"({float_type})({argument})" for argument in names)
-        lines.append(f"#define pt_{name}_{float_type}({', '.join(names)}) {name}{suffix}({passed})")
+        lines.append(f"#define pt_{name}_{float_type}({', '.join(names)}) {C_NAMES.get(name, name)}{suffix}({passed})")
     return "\n".join(lines) + "\n"
 
 

@@ -148,9 +148,9 @@ _LIBRARY = {
     function: function.__name__
     for function in (
         *(math.tan, math.asin, math.acos, math.atan, math.sinh, math.cosh, math.tanh),
-        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc, np.cbrt),
+        *(math.asinh, math.acosh, math.atanh, math.log1p, math.expm1, math.erf, math.erfc, math.lgamma, np.cbrt),
     )
-}
+} | {math.gamma: "tgamma"}
 """Functions of one float of C's library."""
 
 

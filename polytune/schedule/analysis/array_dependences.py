@@ -29,6 +29,10 @@ from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, unio
 OPERATIONS = 2_000_000
 """isl's budget for one array in each of the first two ways, in its own basic operations (half a second)."""
 
+OPERATIONS_OF_AN_ACCESS = 20_000
+"""Return how many more each reference to the array adds for the dataflow analysis, which looks for the sources of each
+reference among all others: in long programs the other ways take longer, and leave nothing parallel."""
+
 OPERATIONS_WITH_DIVISIONS = 200_000
 """The same for the dataflow analysis of accesses with integer divisions.  Long ones lead isl to sets in which a
 division stands twice, over which its lexicographic maximum crashes (``isl_basic_map_swap_div``, seen in 0.27)."""
@@ -80,8 +84,11 @@ def array_dependences(
     owner = _owners(scop, of_elements)
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
         work = partial(way, accesses, scop, owner, relax_reductions)
-        few = way is _value_based and any(_has_divisions(access.relation) for access in accesses)
-        operations = min(OPERATIONS, OPERATIONS_WITH_DIVISIONS) if few else OPERATIONS
+        operations = OPERATIONS
+        if way is _value_based:
+            few = any(_has_divisions(access.relation) for access in accesses)
+            more = OPERATIONS_OF_AN_ACCESS * len(accesses)
+            operations = min(OPERATIONS, OPERATIONS_WITH_DIVISIONS) if few else OPERATIONS + more
         found = within_budget(scop.context.get_ctx(), operations, work)
         if found is not None:
             return found
@@ -157,7 +164,9 @@ def _value_based(
         for access in writes
         if access.kind is AccessKind.MUST_WRITE and not (relax_reductions and access.reference in owner)
     ]
-    schedule = scop.schedule.pullback_union_pw_multi_aff(_tagger(accesses, scop))
+    # Of the statements that touch the array alone: in long programs these are few.
+    own_schedule = scop.schedule.intersect_domain(_instances(accesses, scop))
+    schedule = own_schedule.pullback_union_pw_multi_aff(_tagger(accesses, scop))
     values = _dataflow(reads, writes, killing, schedule, scop)
     ends = _dataflow(writes, [*reads, *writes], killing, schedule, scop)
     flow, order = values.get_may_dependence(), ends.get_may_dependence()
@@ -185,13 +194,12 @@ def _memory_based(
     B reads, order where B writes.  The value-based dependences are those of the pairs that no certain write of the
     element lies between.
     """
-    earlier = _earlier(accesses, scop)
-
-    def conflicts(source: Access, sink: Access) -> isl.UnionMap:
-        same_element = source.relation.apply_range(sink.relation.reverse())
-        return earlier.intersect(isl.UnionMap.from_map(same_element))
-
-    pairs = [(source, sink, conflicts(source, sink)) for source, sink in _conflicting(accesses)]
+    before = _of_statements(_earlier(accesses, scop))
+    pairs = [
+        (source, sink, isl.UnionMap.from_map(source.relation.apply_range(sink.relation.reverse()).intersect(earlier)))
+        for source, sink in _conflicting(accesses)
+        if (earlier := before.get((source.statement, sink.statement))) is not None
+    ]
     found = _sorted_out(Precision.MEMORY_BASED, pairs, scop, owner, relax_reductions)
     return replace(
         found, flow=coalesced(found.flow), order=coalesced(found.order), reductions=coalesced(found.reductions)
@@ -206,16 +214,16 @@ def _order_based(
     This has no budget, as something must be had, and needs none: the time of an instance is an affine function of its
     iterators, and nothing but times is compared.
     """
-    before = {
-        (part.get_tuple_name(isl.dim_type.in_), part.get_tuple_name(isl.dim_type.out)): isl.UnionMap.from_map(part)
-        for part in maps_of(_earlier(accesses, scop))
-    }
+    before = _of_statements(_earlier(accesses, scop))
     alike = {
         (source.statement, sink.statement, sink.is_write, _of_one_reduction(source, sink, owner)): (source, sink)
         for source, sink in _conflicting(accesses)
         if (source.statement, sink.statement) in before
     }
-    pairs = [(source, sink, before[source.statement, sink.statement]) for source, sink in alike.values()]
+    pairs = [
+        (source, sink, isl.UnionMap.from_map(before[source.statement, sink.statement]))
+        for source, sink in alike.values()
+    ]
     return _sorted_out(Precision.ORDER_BASED, pairs, scop, owner, relax_reductions)
 
 
@@ -238,10 +246,23 @@ def _of_one_reduction(source: Access, sink: Access, owner: Mapping[str, str]) ->
 def _earlier(accesses: Iterable[Access], scop: Scop, order: isl.UnionMap | None = None) -> isl.UnionMap:
     """``{ S[i] -> T[j] : S[i] before T[j] in source order }`` for the statements that make the accesses; the source
     order as a map may be given."""
-    names = {access.statement for access in accesses}
-    instances = domain_of(scop, [statement for statement in scop.statements if statement.name in names])
+    instances = _instances(accesses, scop)
     times = (scop.schedule.get_map() if order is None else order).intersect_domain(instances)
     return times.lex_lt_union_map(times)
+
+
+def _instances(accesses: Iterable[Access], scop: Scop) -> isl.UnionSet:
+    """The instances of the statements that make accesses."""
+    names = {access.statement for access in accesses}
+    return domain_of(scop, [statement for statement in scop.statements if statement.name in names])
+
+
+def _of_statements(relation: isl.UnionMap) -> dict[tuple[str, str], isl.Map]:
+    """The parts of a relation by the statements that they are between."""
+    return {
+        (part.get_tuple_name(isl.dim_type.in_), part.get_tuple_name(isl.dim_type.out)): part
+        for part in maps_of(relation)
+    }
 
 
 def _sorted_out(

@@ -87,7 +87,7 @@ def on_processor(expressions: dict, a: np.ndarray, b: np.ndarray) -> dict[str, n
 
 @pytest.fixture(scope="module")
 def expected():
-    """What the processor gives for every operation, by type."""
+    """Return what the processor gives for every operation, by type."""
     found = {}
     for short, dtype in TYPES.items():
         x, y = Argument("x", dtype), Argument("y", dtype)
@@ -133,6 +133,11 @@ def test_functions_of_the_library(device, short):
     exact = {"sqrt", "floor", "ceil", "trunc", "copysign", "fmod"}
     eps = np.finfo(TYPES[short]).eps
     for name, values in on_device(device, short, FLOAT_CALLS, a, b).items():
+        if name in ("erf", "erfc", "gamma", "lgamma"):
+            few = (a > 1e-3) & (a < 3.9)  # elsewhere Python raises errors
+            wanted = [getattr(math, name)(x) for x in map(float, a[few])]
+            np.testing.assert_allclose(values[few], wanted, rtol=64 * eps, atol=64 * eps, err_msg=name)
+            continue
         wanted = getattr(np, renamed.get(name, name))(*(a, b)[: FLOAT_CALLS[name]])
         if name in exact:
             np.testing.assert_array_equal(values, wanted, err_msg=name)
