@@ -39,13 +39,13 @@ def measure(
     initial = entry.initialise(**entry.sizes(dataset))
     workload, kernel = Workload(initial), entry.kernel
     generated = kernel.generated(*initial)  # the analysis, which is the same whether a kernel is tuned or not
-    default = generated.space.default() if against is None else generated.space.configuration(version=against)
+    tuner = kernel.tuner(*initial)
+    default = tuner.space.default() if against is None else generated.space.configuration(version=against)
     for version in generated.space["version"].values if compiled else ():
         if version != PARTITIONED:
             generated.compile(version)
     if against is not None:
         generated.compile(against)
-    tuner = kernel.tuner(*initial)
     tuned, compiling, always, explored = [], [], [], []
 
     def tuned_call() -> None:

@@ -170,7 +170,7 @@ def hull_data(rng: np.random.Generator, n: int) -> Arguments:
 @case(hull_data, size=100000, small=12, calls=150)
 def convex_hull(points):
     n = len(points)
-    hull = np.empty((2 * n, 2))
+    hull = np.zeros((2 * n, 2))
     k = 0
     for i in range(n):
         while k >= 2:
