@@ -206,6 +206,8 @@ def calibration(
 ) -> None:
     """Measure versions of kernels on one thread, and say how far the model's choices are from the best."""
     program.check_output(output)
+    if measurements is None:
+        program.limit_threads(1)  # before anything imports Numba
     from polytune.runtime.prediction import RATES
     from polytune.runtime.work import Kind
 
@@ -215,7 +217,6 @@ def calibration(
         entries = json.loads(measurements.read_text())["measurements"]
         found = [Measurement(**{**each, "sizes": tuple(each["sizes"])}) for each in entries]
     else:
-        program.limit_threads(1)
         for name, (function, arguments) in kernels_of(kernels or [], polybench=polybench).items():
             try:
                 found += measure(name, function, arguments())

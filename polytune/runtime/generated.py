@@ -50,6 +50,7 @@ _FRACTION = 0.5  # of the time that compiling the first choice takes
 _SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
 _TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
 
+_USUAL_SIZES = (16, 256, 4096)  # of calls, where nobody knows them
 _MOST_KEPT = 1 << 20  # bytes of local arrays of a call that is to be made again
 _MOST_SIZES = 256  # of which it is remembered what is promising for them
 
@@ -249,8 +250,8 @@ class GeneratedKernel:
         return seconds
 
     def warm_up(self, *, every: bool = False) -> list[str]:
-        """Have the versions compiled that first calls run: the first choice, and what is quick to compile; or every
-        version that can be.  The names of those that are ready then.
+        """Have the versions compiled that first calls run: the first choices for small, middling and large sizes, and
+        what is quick to compile; or every version that can be.  The names of those that are ready then.
 
         Raises:
             CompilationError: the first choice cannot be compiled.
@@ -259,7 +260,10 @@ class GeneratedKernel:
         quickest = min(
             self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
         )
-        wanted = [first, *(self._versions if every else [quickest])]
+        sizes = len(self.module.PARAMETERS)
+        choices = [str(self.promising((size,) * sizes)[0]["version"]) for size in _USUAL_SIZES]
+        wanted = [first, *(name for name in choices if name in self._versions)]
+        wanted += self._versions if every else [quickest]
         ready = []
         for name in dict.fromkeys(wanted):
             try:
