@@ -106,12 +106,16 @@ class _LoopPlace:
         return tuple(k for k, names in enumerate(self.loops) if names & used)
 
 
+_Access = tuple[int, int, tuple[int, ...], str]
+
+
 @dataclass
 class _Iteration:
     """The work of an iteration: operations, divisions, calls, conditions on data, and accesses.
 
-    An access is the bytes of an element, the loop along which elements are neighbours (-1 for none), all loops that it
-    varies with, and the array.
+    An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
+    depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
+    along which elements lie next to one another are one.
     """
 
     operations: float = 0.0
@@ -119,7 +123,7 @@ class _Iteration:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
-    accesses: list[tuple[int, int, tuple[int, ...], str]] = field(default_factory=list)
+    accesses: dict[tuple[_Access, tuple[Expression, ...]], _Access] = field(default_factory=dict)
 
 
 class _WorkWriter:
@@ -196,7 +200,7 @@ class _WorkWriter:
                 self.writer.line(f"{node.name} = {_text(node.value)}")
         is_vector = self.is_vectorised(nodes, place)
         chain = self.chained(nodes, place)
-        accesses = ", ".join(repr(access) for access in dict.fromkeys(it.accesses))
+        accesses = ", ".join(map(repr, it.accesses.values()))
         counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
         self.writer.line(
             f"$account.add(({counts}), ({accesses}{',' if accesses else ''}), {is_vector}, {chain}, {place.position})"
@@ -215,7 +219,7 @@ class _WorkWriter:
                     it = _Iteration()
                     for part in body:
                         self.enter_operation(it, part, inside)
-                    accesses = ", ".join(repr(access) for access in dict.fromkeys(it.accesses))
+                    accesses = ", ".join(map(repr, it.accesses.values()))
                     counts = (it.operations, it.divisions, it.calls, it.branches, it.vectors)
                     text = ", ".join(f"{each:g}" for each in counts)
                     self.writer.line(
@@ -314,7 +318,8 @@ class _WorkWriter:
             varying = tuple(range(len(place.loops)))
         elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
             along = of_near[-1]
-        it.accesses.append((np.dtype(element.dtype).itemsize, along, varying, element.array))
+        access = np.dtype(element.dtype).itemsize, along, varying, element.array
+        it.accesses[access, tuple(each for each in element.subscripts if each is not near)] = access
 
     def layout(self, element: Element) -> str:
         kind = self.kinds.get(element.array)
@@ -356,21 +361,20 @@ class _WorkWriter:
         assigns = [
             each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
         ]
+        reads = [part for each in assigns for part in walk(each.value) if isinstance(part, Element)]
         assigned: set[str] = set()
         longest = 0
         for each in assigns:
-            reads = [part for part in walk(each.value) if isinstance(part, Element)]
             varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
-            same = [read for read in reads if read.array == each.target.array]
             if position not in varying:
                 # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
-                carried = [read for read in same if read == each.target and each.target.array not in assigned]
-                if carried and (self.scop.strict or not _is_sum(each)):
+                is_carried = each.target in walk(each.value) and each.target.array not in assigned
+                if is_carried and (self.scop.strict or not _is_sum(each)):
                     longest = max(longest, _depth(each.value))
-            else:
-                carried = [read for read in same if read != each.target and _differs_along(read, each.target, place)]
-                if carried and loop.variable not in place.region.independent:
-                    longest = max(longest, _depth(each.value))
+            elif loop.variable not in place.region.independent:
+                same = [read for read in reads if read.array == each.target.array and read != each.target]
+                if any(_differs_along(read, each.target, place) for read in same):
+                    longest = max(longest, sum(_depth(one.value) for one in assigns))
             assigned.add(each.target.array)
         return longest
 

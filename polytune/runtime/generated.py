@@ -256,7 +256,7 @@ class GeneratedKernel:
         Raises:
             CompilationError: the first choice cannot be compiled.
         """
-        first = self.space.default()["version"]
+        first = str(self.space.default()["version"])
         quickest = min(
             self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
         )

@@ -21,32 +21,33 @@ from polytune.tuner import Configuration, Space
 __all__ = ["RATES", "Prediction"]
 
 RATES: Mapping[Kind, float] = {
-    Kind.VECTOR_OPERATIONS: 0.31,
-    Kind.VECTOR_ACCESSES: 0.32,
-    Kind.GATHERED: 0.36,
-    Kind.VECTOR_DIVISIONS: 1.22,
-    Kind.VECTOR_CALLS: 5.0,
-    Kind.OPERATIONS: 0.10,
-    Kind.ACCESSES: 0.25,
-    Kind.DIVISIONS: 1.58,
-    Kind.CALLS: 3.43,
-    Kind.WAITS: 0.08,
-    Kind.BRANCHES: 0.30,
-    Kind.LOOPS: 0.98,
-    Kind.REGISTERS: 0.29,
-    Kind.LINES_2: 0.024,
-    Kind.LINES_3: 0.68,
-    Kind.LINES_4: 3.0,
-    Kind.APART_2: 0.38,
-    Kind.APART_3: 0.1,
-    Kind.APART_4: 0.5,
-    Kind.TILES: 21.0,
-    Kind.REGIONS: 260.0,
-    Kind.ROWS: 0.93,
+    Kind.VECTOR_OPERATIONS: 0.293,
+    Kind.VECTOR_ACCESSES: 0.33,
+    Kind.GATHERED: 0.213,
+    Kind.VECTOR_DIVISIONS: 0.995,
+    Kind.VECTOR_CALLS: 4.94,
+    Kind.OPERATIONS: 0.0833,
+    Kind.ACCESSES: 0.117,
+    Kind.DIVISIONS: 1.38,
+    Kind.CALLS: 3.19,
+    Kind.WAITS: 0.022,
+    Kind.BRANCHES: 0.17,
+    Kind.LOOPS: 0.359,
+    Kind.REGISTERS: 0.284,
+    Kind.LINES_2: 0.01,
+    Kind.LINES_3: 0.496,
+    Kind.LINES_4: 3,
+    Kind.APART_2: 0.19,
+    Kind.APART_3: 0.0143,
+    Kind.APART_4: 0.0689,
+    Kind.TILES: 9.32,
+    Kind.REGIONS: 62.7,
+    Kind.ROWS: 0.808,
 }
 """Nanoseconds of one thread for each that is counted."""
 
 _TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
+_TASK = 65.0  # nanoseconds for each task, where threads take them in turns
 _CALLS = 300  # for which the time of a compiler pays
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
@@ -167,5 +168,7 @@ class Prediction:
             time = sum(RATES[kind] * count for kind, count in zip(Kind, region.counts, strict=True) if count)
             pieces = region.pieces
             time *= math.ceil(pieces / threads) / pieces if threads > 1 else 1.0
-            nanoseconds += time + (_TEAM * region.counts[Kind.REGIONS] if threads > 1 else 0.0)
+            if threads > 1 and not region.is_serial:
+                time += (_TEAM + _TASK * pieces) * region.counts[Kind.REGIONS]
+            nanoseconds += time
         return nanoseconds / seen * 1e-9

@@ -53,11 +53,13 @@ class RegionAccount:
         counts: by `Kind`.
         pieces: into how many pieces workers share it out that need not wait for one another.
         members: how many loops over tiles it has.
+        is_serial: whether one worker does all of it.
     """
 
     counts: list[float]
     pieces: float
     members: int
+    is_serial: bool
 
 
 @dataclass
@@ -129,7 +131,7 @@ class Account:
             if kind == "wavefront" and shared:
                 diagonals = max(1, sum(counts[:shared]) - shared + 1)
                 waves, pieces = executions * diagonals, pieces / diagonals
-        region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members))
+        region = RegionAccount([0.0] * len(Kind), max(1.0, pieces), len(members), kind == "serial")
         region.counts[Kind.TILES] += executions * tiles
         region.counts[Kind.REGIONS] += waves
         self.regions.append(region)
