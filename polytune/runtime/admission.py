@@ -34,7 +34,7 @@ from numba.extending import intrinsic, register_jitable
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import call_version
 from polytune.runtime.events import await_event, signal
-from polytune.runtime.team import fetch_add, load_acquire, pause
+from polytune.runtime.team import fetch_add, load_acquire, pause, ticks
 
 __all__ = ["CORE", "dismiss", "event", "inside", "lead", "mailbox_length", "serve"]
 
@@ -55,7 +55,9 @@ _TIMES = 17
 _WORD = ir.IntType(64)
 _CORE_SYMBOL = "polytune_core"
 _PAUSES_BEFORE_LEAVING = 200  # about 5 to 10 microseconds
-_PAUSES_BEFORE_SLEEP = 20_000  # from half a millisecond to one
+_FEW_PAUSES = 20_000  # before a helper sleeps: from half a millisecond to one
+_MANY_PAUSES = 300_000  # about ten milliseconds, as runtimes of OpenMP have
+_SHORT_BREAK = 20_000_000  # ticks, so many milliseconds
 
 
 @register_jitable
@@ -212,8 +214,9 @@ def inside(mailbox):
 def serve(mailbox, number):
     """Help whenever a mailbox's admission is open, until the helpers are dismissed.
 
-    When it has been closed for about a millisecond the helper sleeps.  It stays on its core meanwhile: a helper that
-    offers it to others where these are many is never there when it is needed.
+    When it has been closed for about a millisecond the helper sleeps; but for ten, where it was needed again within
+    ten the last time: to wake up takes as long as a short call.  It stays on its core meanwhile: a helper that offers it
+    to others where these are many is never there when it is needed.
 
     Args:
         mailbox: its address.
@@ -221,6 +224,8 @@ def serve(mailbox, number):
     """
     served = -1
     turns = 0
+    most = _FEW_PAUSES
+    idle = ticks()
     while load_acquire(mailbox, _STOPPED) == 0:
         if _is_needed(mailbox, number, served):
             word = load_acquire(mailbox, _ADMISSION)
@@ -231,11 +236,13 @@ def serve(mailbox, number):
                 and _exchange(mailbox, _ADMISSION, word, word + 1)
             ):
                 workers = load_acquire(mailbox, _WORKERS)
+                most = _MANY_PAUSES if ticks() - idle < _SHORT_BREAK else _FEW_PAUSES
                 call_version(load_acquire(mailbox, _FUNCTION), load_acquire(mailbox, _CONTEXT), number, workers)
                 fetch_add(mailbox, _ADMISSION, -1)
                 served = word >> _TIMES
                 turns = 0
-        elif turns < _PAUSES_BEFORE_SLEEP:
+                idle = ticks()
+        elif turns < most:
             pause()
             turns += 1
         else:

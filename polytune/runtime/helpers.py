@@ -1,7 +1,7 @@
 """The threads that help teams, and calls of compiled versions by a team.
 
 The calling thread is a team's first worker.  Its helpers are threads that wait at a mailbox
-(`polytune.runtime.admission`): on their cores for about a millisecond after they were needed, then asleep.  A call
+(`polytune.runtime.admission`): on their cores for one to ten milliseconds after they were needed, then asleep.  A call
 wakes them and begins at once; it ends when the work is done, whoever has done it.  So on a machine with other things to
 do, where a helper may not get a core for many milliseconds, a call takes about as long as on one thread, and not until
 the helper has had its turn.

@@ -223,6 +223,19 @@ def pause(typing_context):
 
 
 @intrinsic
+def ticks(typing_context):
+    """Return the time by a clock of the processor, some two or three thousand millions of them a second; 0 always where
+    it has none that programs may read."""
+
+    def emit(context, builder, sig, args):
+        name = "llvm.readcyclecounter"
+        clock = builder.module.globals.get(name) or ir.Function(builder.module, ir.FunctionType(_WORD, ()), name)
+        return builder.call(clock, [])
+
+    return types.int64(), emit
+
+
+@intrinsic
 def yield_thread(typing_context):
     """Let the operating system run another thread on this core."""
 

@@ -50,7 +50,9 @@ class Team:
             "await_event": self.await_event,
             "pause": self.step,
             "_core": lambda: -1,
-            "_PAUSES_BEFORE_SLEEP": 2,
+            "ticks": lambda: 0,
+            "_FEW_PAUSES": 2,
+            "_MANY_PAUSES": 2,
             "_PAUSES_BEFORE_LEAVING": 2,
         }.items():
             monkeypatch.setattr(admission, name, replacement)
