@@ -215,8 +215,8 @@ def serve(mailbox, number):
     """Help whenever a mailbox's admission is open, until the helpers are dismissed.
 
     When it has been closed for about a millisecond the helper sleeps; but for ten, where it was needed again within
-    ten the last time: to wake up takes as long as a short call.  It stays on its core meanwhile: a helper that offers it
-    to others where these are many is never there when it is needed.
+    ten the last time: to wake up takes as long as a short call.  It stays on its core meanwhile: a helper that offers
+    it to others where these are many is never there when it is needed.
 
     Args:
         mailbox: its address.
