@@ -130,6 +130,7 @@ class _VersionWriter:
     def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int, is_nested: bool):
         self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
         self.is_nested = is_nested
+        self.is_alone = True  # whether one worker does all of a region, so that others need not be waited for
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
         self.expansions = {
@@ -343,6 +344,11 @@ class _VersionWriter:
                 memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
                 memory += [self.part(part, place) for part in (*results, *arguments)]
                 self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
+                if self.is_alone:
+                    with self.writer.indented("if $has_failed($context):"):
+                        if self.program.team:
+                            self.writer.line("$complete($context)")
+                        self.writer.line("return")
 
     def part(self, part: ArrayPart, place: _StatementPlace) -> str:
         """Return where a part of an array is, for a call of the library: its first element, the next one along each of
@@ -397,6 +403,7 @@ class _VersionWriter:
         self.finish("$total")
 
     def body(self, region: RegionCode) -> None:
+        self.is_alone = region.kind == "serial"
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
         self.node(
@@ -409,8 +416,8 @@ class _VersionWriter:
         self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
-        """After a call of the library that has failed nothing more is computed: each worker sees that when the work is
-        done that the call was part of, and what others do then is complete without it."""
+        """After a call of the library that has failed nothing more is computed: who does a region alone ends at the
+        call, and each other worker sees that when the work is done that the call was part of."""
         computed = (part.operations for part in walk_nodes(body) if isinstance(part, Compute))
         calls = (part for each in computed for operation in each for part in walk(operation))
         for call in calls:

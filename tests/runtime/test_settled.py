@@ -436,7 +436,7 @@ def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
 
 
 def test_calls_go_the_short_way_while_nothing_may_be_tried(tmp_path, made, monkeypatch):
-    monkeypatch.setattr(choosing, "_REST_SECONDS", 0.0)
+    monkeypatch.setattr(choosing, "_LONGEST_REST", 16)
     kernel = polytune.Kernel(added, background=False, budget="0.001 %")
     kernel._store = Store(tmp_path / "history.sqlite")
     given = arrays()
