@@ -49,11 +49,13 @@ RATES: Mapping[Kind, float] = {
 _TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
 _TASK = 65.0  # nanoseconds for each task, where threads take them in turns
 _CALLS = 300  # for which the time of a compiler pays
+_NEAR = 1.15  # times as long: what is expected to be no slower than that is as good
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
-_WORTH = 0.95  # of the time before, from which on other sizes than those of the version are taken
+_WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
 _LEAST_ARITHMETIC = 0.6  # of that of the source order, below which an account has missed the loops that count
-_LEAST_OF_REGISTERS = 0.15
+_MOST_ARITHMETIC = 1.3
+_LEAST_OF_REGISTERS, _MOST_OF_REGISTERS = 0.15, 1.6
 
 
 class Prediction:
@@ -106,7 +108,12 @@ class Prediction:
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
         found.sort(key=self._seconds_or_never)
         if found:
-            first = min(found, key=lambda each: _CALLS * self._seconds_or_never(each) + compilation(each))
+            costs = {each: _CALLS * self._seconds_or_never(each) + compilation(each) for each in found}
+            least = min(costs.values())
+            # The module has its versions in the order of what they promise: that decides between near equals.
+            ranks = {name: rank for rank, name in enumerate(self._versions)}
+            near = [each for each in found if costs[each] <= _NEAR * least]
+            first = min(near or found, key=lambda each: ranks[str(each["version"])])
             found.remove(first)
             found.insert(0, first)
         return found
@@ -149,14 +156,16 @@ class Prediction:
         return tuple(count / seen for count in account.counts) if seen else None
 
     def _share_seen(self, account: Account) -> float:
-        """Return which part of the work an account has seen, by the arithmetic of the source order: 1 where that is
+        """Return how much of the work an account has seen, by the arithmetic of the source order: 1 where that is
         most of it; 0 where there is some, and it has seen none."""
         if not account.arithmetic and self._arithmetic:
             return 0.0
         # Loops over vector registers are no loops over elements, and their operations are counted roughly.
         is_rough = any(region.counts[Kind.REGISTERS] for region in account.regions)
         least = (_LEAST_OF_REGISTERS if is_rough else _LEAST_ARITHMETIC) * self._arithmetic
-        return account.arithmetic / self._arithmetic if account.arithmetic < least else 1.0
+        # Members of a band that are combinations of loops range over a box with more points than there are instances.
+        most = self._arithmetic * (_MOST_OF_REGISTERS if is_rough else _MOST_ARITHMETIC)
+        return 1.0 if least <= account.arithmetic <= most else account.arithmetic / self._arithmetic
 
     def _expected(self, version: Version, sizes: Sequence[int], threads: int) -> float:
         account = self._account(version, sizes)
