@@ -230,7 +230,7 @@ def _assign_tuple(
 
 
 def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
-    """What is assigned to what, in order, where tuples stand in tuples."""
+    """Pairs of what is assigned to and what is assigned, in order, where tuples stand in tuples."""
     items = items_of(meaning)
     if not isinstance(target, ast.Tuple | ast.List) or items is None or len(items) != len(target.elts):
         return [(target, meaning)]
