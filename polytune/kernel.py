@@ -242,7 +242,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         """
         types = signature or self.stages().signature
         generated = self._generate(types, current_threads())[1]
-        return generated.warm_up(every=every)
+        return generated.first_choices.warm_up(every=every)
 
     def explain(self) -> str:
         """Return what was found parallel and why not more, and what the tuners have learned, for all types called so

@@ -347,7 +347,7 @@ class CallableKernel(TunableKernel):
         space = generated.space_for(invocation)
         if space is not generated.space:
             return space, ()
-        starts = generated.promising(invocation.parameters)
+        starts = generated.first_choices.promising(invocation.parameters)
         return space.with_default(starts[0]), starts
 
     def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
@@ -383,10 +383,10 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    risk=partial(generated.risk, case.parameters),
-                    preparation=generated.preparation,
-                    compilation=generated.compilation,
-                    opening=None if case.places else generated.opening(space.default(), case.parameters),
+                    risk=partial(generated.first_choices.risk, case.parameters),
+                    preparation=generated.functions.preparation,
+                    compilation=generated.functions.compilation,
+                    opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
                 )
                 self._tuners[case] = tuner
             return tuner

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from polytune.runtime.background.compiler import background
-from polytune.runtime.generated import BoundRun, GeneratedKernel
+from polytune.runtime.bound_run import BoundRun
+from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
 from polytune.runtime.same_arrays import ArrayRecord, can_compare

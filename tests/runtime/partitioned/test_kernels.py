@@ -93,7 +93,7 @@ def choosing(kernel, arguments, monkeypatch, wanted):
 def test_search_begins_with_the_device_alone_and_with_splits(kernel, arguments, device):
     """Splits are tried however slow the device is on its own."""
     generated = kernel.generated(*arguments)
-    shared = [start for start in generated.starts if start["version"] == "partitioned"]
+    shared = [start for start in generated.first_choices.starts if start["version"] == "partitioned"]
     assert [start["platform_0"] for start in shared if start["split"] == 0] == [device.identity]
     splits = [start for start in shared if start["split"] == 1]
     assert len({start["ratio_0"] for start in splits}) == len(splits) >= 2
