@@ -14,7 +14,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, CompilationError, PolytuneError, SpaceError, UnsupportedSourceError
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.runtime import compiled_functions
 from tests.schedule.kernels import matrix
 
@@ -430,7 +430,7 @@ def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatc
     """And each call is right, whichever version runs it."""
     monkeypatch.setenv("POLYTUNE_NATIVE", "0")  # else everything is quick to compile
     kernel = polytune.Kernel(heavy)
-    kernel._store = Store(tmp_path)
+    kernel._store = HistoryStore(tmp_path)
     rng = np.random.default_rng(0)
     u, v = rng.random((23, 31)), rng.random((23, 31))
     wanted = u.copy(), v.copy()

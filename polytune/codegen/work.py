@@ -106,7 +106,7 @@ class _LoopPlace:
         return tuple(k for k, names in enumerate(self.loops) if names & used)
 
 
-_Access = tuple[int, int, tuple[int, ...], str]
+_AccessPattern = tuple[int, int, tuple[int, ...], str]
 
 
 @dataclass
@@ -123,7 +123,7 @@ class _Iteration:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
-    accesses: dict[tuple[_Access, tuple[Expression, ...]], _Access] = field(default_factory=dict)
+    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
 
 
 class _WorkWriter:

@@ -80,7 +80,7 @@ class Summary:
     updated: float | None
 
 
-class Store:
+class HistoryStore:
     """Measurements in an SQLite file that any number of processes and threads read and write.
 
     A damaged file is moved aside and begun anew; where the file cannot be written, the store goes on in memory.
@@ -204,14 +204,14 @@ class Store:
         self._database.close()
 
 
-def default_store() -> Store:
+def default_store() -> HistoryStore:
     """The store of this process in the `default_directory`; always the same one for the same folder."""
     return _store_in(default_directory())
 
 
 @cache
-def _store_in(directory: Path) -> Store:
-    return Store(directory)
+def _store_in(directory: Path) -> HistoryStore:
+    return HistoryStore(directory)
 
 
 def default_directory() -> Path:
@@ -223,7 +223,8 @@ def default_directory() -> Path:
 
 
 def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:
-    """The records in rows; what is not as `Store.record` writes it, because someone has changed the file, is none."""
+    """The records in rows; what is not as `HistoryStore.record` writes it, because someone has changed the file, is
+    none."""
     found = []
     for kernel, shape, machine, text, count, best, median, *rest in rows:
         configuration = _read(text)

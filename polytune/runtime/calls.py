@@ -16,7 +16,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
-from polytune.history.store import Store, default_store
+from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
 from polytune.runtime.generated import GeneratedKernel
@@ -67,7 +67,7 @@ class CallableKernel(TunableKernel):
         name: str,
         signature: inspect.Signature,
         provider: Provider,
-        store: Store | None = None,
+        store: HistoryStore | None = None,
         *,
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,

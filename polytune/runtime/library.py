@@ -43,7 +43,7 @@ def library_error(report: np.ndarray) -> BaseException:
     return _failures.pop(report.__array_interface__["data"][0])
 
 
-class _Memory:
+class _ArrayInterface:
     """Some memory as an array, for ``np.asarray``."""
 
     def __init__(self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
@@ -63,7 +63,7 @@ def _array(words: list[int]) -> np.ndarray:
     del words[: 3 + 2 * ndim]
     if 0 in shape:
         return np.empty(shape, DATA_TYPES[kind])
-    return np.asarray(_Memory(address, DATA_TYPES[kind], shape, strides))
+    return np.asarray(_ArrayInterface(address, DATA_TYPES[kind], shape, strides))
 
 
 def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:

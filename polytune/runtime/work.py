@@ -42,7 +42,7 @@ class Kind(IntEnum):
 
 _LINE = 64
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
-Access = tuple[int, int, tuple[int, ...], str]
+AccountedAccess = tuple[int, int, tuple[int, ...], str]
 
 
 @dataclass
@@ -145,7 +145,7 @@ class Account:
     def add(
         self,
         counts: tuple[float, float, float, float, float],
-        accesses: Sequence[Access],
+        accesses: Sequence[AccountedAccess],
         is_vectorised: int,
         chain: int,
         position: int,
@@ -204,7 +204,7 @@ class Account:
             times *= each
         return times
 
-    def _traffic(self, kept: list[float], accesses: Sequence[Access], last: int) -> None:
+    def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
         """Lines that come from each cache: what is used again comes from the one that holds all that is used in
         between."""
         trips = self._trips

@@ -1,6 +1,6 @@
 """The interface that an online tuner asks of whatever keeps measurements between processes.
 
-`polytune.history.Store` is one; anything with these methods is as good.
+`polytune.history.HistoryStore` is one; anything with these methods is as good.
 """
 
 from __future__ import annotations

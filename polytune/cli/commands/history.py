@@ -17,7 +17,7 @@ from rich.text import Text
 from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
-from polytune.history import Measurement, Store, default_store
+from polytune.history import HistoryStore, Measurement, default_store
 from polytune.history.exchange import merged, read_measurements, write_measurements
 
 
@@ -140,7 +140,7 @@ def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryE
     return found
 
 
-def _forget(store: Store, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
+def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
     """Delete the entries, once a person has said so; how many measurements they had."""
     count = sum(len(entry.measurements) for entry in entries)
     what = _counted(count)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from polytune.runtime.native.kinds import NotNativeError, Value, llvm_kind
+from polytune.runtime.native.kinds import NativeValue, NotNativeError, llvm_kind
 
 __all__ = ["Parts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
 
@@ -37,10 +37,10 @@ class Parts:
         return number
 
 
-def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> Value:
+def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> NativeValue:
     made = Parts(builder, kind)
     made.real, made.imag = real, imaginary
-    return Value(kind, made._getvalue())
+    return NativeValue(kind, made._getvalue())
 
 
 _OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub"}
@@ -48,7 +48,7 @@ _OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub
 
 def arithmetic(
     builder: ir.IRBuilder, operator: ast.operator, kind: types.Complex, first: ir.Value, second: ir.Value
-) -> Value:
+) -> NativeValue:
     """Write the sum, difference or product of two complex numbers of one type.
 
     Raises:
@@ -65,7 +65,7 @@ def arithmetic(
     raise NotNativeError(f"{type(operator).__name__} of {kind}")
 
 
-def negated(builder: ir.IRBuilder, value: Value) -> Value:
+def negated(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``-z``."""
     parts = Parts(builder, value.kind, value.code)
     return _made(builder, value.kind, builder.fneg(parts.real), builder.fneg(parts.imag))
@@ -86,18 +86,18 @@ def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: i
     raise NotNativeError(f"{relation} of {kind}")
 
 
-def part(builder: ir.IRBuilder, value: Value, name: str) -> Value:
+def part(builder: ir.IRBuilder, value: NativeValue, name: str) -> NativeValue:
     """Write ``z.real`` or ``z.imag``."""
-    return Value(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
+    return NativeValue(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
 
 
-def conjugate(builder: ir.IRBuilder, value: Value) -> Value:
+def conjugate(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``z.conjugate()``."""
     parts = Parts(builder, value.kind, value.code)
     return _made(builder, value.kind, parts.real, builder.fneg(parts.imag))
 
 
-def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
+def combined(builder: ir.IRBuilder, real: NativeValue, imaginary: NativeValue) -> NativeValue:
     """Write ``complex(x, y)``; of two float32 it is a complex64, as Numba's.
 
     Raises:
@@ -109,11 +109,11 @@ def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
     return _made(builder, kind, real.code, imaginary.code)
 
 
-def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
+def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``abs(z)``, by C's ``hypot``."""
     kind = value.kind.underlying_float
     parts = Parts(builder, value.kind, value.code)
     number = llvm_kind(kind)
     symbol = "hypotf" if kind == types.float32 else "hypot"
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), symbol)
-    return Value(kind, builder.call(function, [parts.real, parts.imag]))
+    return NativeValue(kind, builder.call(function, [parts.real, parts.imag]))

@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-__all__ = ["BIT", "WORD", "NotNativeError", "Value", "cast", "common_kind", "llvm_kind", "storage_kind", "unified"]
+__all__ = [
+    "BIT",
+    "WORD",
+    "NativeValue",
+    "NotNativeError",
+    "cast",
+    "common_kind",
+    "llvm_kind",
+    "storage_kind",
+    "unified",
+]
 
 BIT, WORD = ir.IntType(1), ir.IntType(64)
 
@@ -16,7 +26,7 @@ class NotNativeError(Exception):
     """A function is not written in the part of Python that is translated here; Numba compiles it."""
 
 
-class Value(NamedTuple):
+class NativeValue(NamedTuple):
     """The value of an expression.
 
     Attributes:
