@@ -257,6 +257,11 @@ class Kernel(CallableKernel, Generic[P, R]):
     ) -> tuple[Any, ...]:
         """Random arguments with the least shapes that the kernel's accesses allow for given parameter values.
 
+        Args:
+            sizes: a value for every parameter that is an extent or an integer argument, by name.
+            rng: where the contents come from; floats are uniform in [0.5, 1.5), integers in 0 .. 9.
+            signature: the types of the arguments; None where annotations or calls so far say what they are.
+
         Raises:
             PolytuneError: a parameter is not given, or the accesses do not bound a shape.
         """

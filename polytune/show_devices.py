@@ -121,7 +121,13 @@ def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view
 
 
 def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode | None:
-    """A region's kernel as the run time has it; None where it has none."""
+    """Return a region's kernel as the run time has it; None where the region does not run on devices.
+
+    Args:
+        number: the region's.
+        part: the region, as it was generated.
+        scop: the kernel that it is a part of.
+    """
     kernel, arguments = part.kernel, part.arguments
     if kernel is None or arguments is None:
         return None

@@ -157,24 +157,45 @@ class HistoryStore:
         return rows[0][0] if rows else None
 
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
-        """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
+        """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last.
+
+        Args:
+            kernel: its name with the digest of what it does; None for all.
+            shape: the sizes of the calls, as text; None for all.
+            machine: where it was measured; None for all.
+        """
         statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
         return _measurements(rows)
 
     def best(self, kernel: str, shape: str, machine: str) -> Measurement | None:
-        """The fastest configuration by its median; None where none has run."""
+        """The fastest configuration by its median; None where none has run.
+
+        Args:
+            kernel: its name with the digest of what it does.
+            shape: the sizes of the calls, as text.
+            machine: where it was measured.
+        """
         statement = schema.SELECT + " and status = 'ok' order by median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
         return next(iter(_measurements(rows)), None)
 
     def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
-        """Keep the state of a search, any JSON document, in place of the one before."""
+        """Keep the state of a search, any JSON document, in place of the one before.
+
+        Args:
+            kernel, shape, machine: what the search is for, as for `record`.
+            state: what ``json.dumps`` can write.
+        """
         values = {"kernel": kernel, "shape": shape, "machine": machine, "state": json.dumps(state)}
         self._database.execute(schema.SAVE_SEARCH, values | {"updated": time.time()})
 
     def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
-        """The state last saved; None where there is none."""
+        """The state last saved; None where there is none.
+
+        Args:
+            kernel, shape, machine: what the search is for, as for `record`.
+        """
         rows = self._database.execute(schema.LOAD_SEARCH, {"kernel": kernel, "shape": shape, "machine": machine})
         return _read(rows[0][0]) if rows else None
 

@@ -44,7 +44,13 @@ class Setting:
 
     @classmethod
     def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
-        """The setting of simulations on a space."""
+        """The setting of simulations on a space.
+
+        Args:
+            recorded: the space with its times.
+            seed: what the random choices come from.
+            options: what else was set, for people to read.
+        """
         ran = recorded.slowdowns[np.isfinite(recorded.slowdowns)]
         quantiles = np.quantile(ran, np.linspace(0, 1, QUANTILES))
         digest = hashlib.sha256(repr((recorded.name, recorded.space.names, recorded.space.levels)).encode())

@@ -100,6 +100,12 @@ def _finite_ranks(values: Sequence[float]) -> list[float]:
 def compare(results: Results, baseline: str, search: str, budget: int) -> Comparison:
     """Compare a search with the baseline; both must have runs with this budget.
 
+    Args:
+        results: with runs of both searches on the space.
+        baseline: the name of the search that the other one is compared with.
+        search: the name of the other one.
+        budget: how many evaluations the runs had.
+
     Raises:
         MissingLibraryError: SciPy is not installed.
     """

@@ -213,6 +213,10 @@ class CallableKernel(TunableKernel):
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
 
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
         Raises:
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.

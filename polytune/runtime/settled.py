@@ -126,7 +126,15 @@ class SettledCalls:
         invocation: Invocation,
         threads: int,
     ) -> None:
-        """Take in a call that has been made the long way; the second time it is kept."""
+        """Take in a call that has been made the long way; the second time it is kept.
+
+        Args:
+            generated: what ran.
+            tuner: of the class of the call.
+            configuration: what the call ran; nothing is kept where it is not the one that the tuner has settled on.
+            invocation: the call, checked.
+            threads: how many it could have.
+        """
         if tuner.steady is not configuration or not generated.can_bind(configuration) or invocation.residences:
             return
         values, places = invocation.values, tuple(generated.array_positions)

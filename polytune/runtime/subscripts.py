@@ -104,13 +104,25 @@ def _find_outside(context, worker, workers, numbers):
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int64(context, worker, workers):
-    """Say, as the work of a team, whether one of many int64 is out of range."""
+    """Say, as the work of a team, whether one of many int64 is out of range.
+
+    Args:
+        context: int64, the address of the words that this module writes, behind a team's state.
+        worker: int64, the number of the worker.
+        workers: int64, how many there are.
+    """
     _find_outside(context, worker, workers, attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found"))
 
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int32(context, worker, workers):
-    """Say, as the work of a team, whether one of many int32 is out of range."""
+    """Say, as the work of a team, whether one of many int32 is out of range.
+
+    Args:
+        context: int64, the address of the words that this module writes, behind a team's state.
+        worker: int64, the number of the worker.
+        workers: int64, how many there are.
+    """
     _find_outside(context, worker, workers, attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found"))
 
 

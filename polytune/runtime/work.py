@@ -85,7 +85,11 @@ class Account:
         return [sum(column) for column in zip(*(region.counts for region in self.regions), strict=True)]
 
     def loop(self, start: int, stop: int, step: int) -> Iterator[int]:
-        """The middle of a loop's range; nothing where it is empty."""
+        """The middle of a loop's range; nothing where it is empty.
+
+        Args:
+            start, stop, step: as a range has them; the step is not 0.
+        """
         trips = max(0, -((start - stop) // step))
         if not trips:
             return

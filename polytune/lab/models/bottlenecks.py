@@ -82,7 +82,10 @@ def bottlenecks(counters: Mapping[str, float], *, cores: int, memory_bound: bool
 def wanted_changes(counters: Mapping[str, float], *, cores: int, memory_bound: bool) -> dict[str, float]:
     """By counter, the direction in which it has to change, from -1 to 1, and how important that is; 0 is left out.
 
-    Args and errors: those of `bottlenecks`.
+    Args:
+        counters: values by name, those of `vocabulary_of` and the number of threads among them.
+        cores: of the device that was profiled (CUDA cores).
+        memory_bound: whether the problem is known to be bound by memory rather than by computation.
     """
     names = vocabulary_of(counters)
     found = bottlenecks(counters, cores=cores, memory_bound=memory_bound)

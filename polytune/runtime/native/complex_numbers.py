@@ -51,6 +51,12 @@ def arithmetic(
 ) -> NativeValue:
     """Write the sum, difference or product of two complex numbers of one type.
 
+    Args:
+        builder: where the code goes.
+        operator: ``+``, ``-`` or ``*``.
+        kind: the type of both numbers and of the result.
+        first, second: the numbers, each a structure of two floats.
+
     Raises:
         NotNativeError: it is another operator.
     """
@@ -74,6 +80,12 @@ def negated(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
 def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: ir.Value, second: ir.Value) -> ir.Value:
     """Write ``==`` or ``!=`` of two complex numbers of one type, as one bit.
 
+    Args:
+        builder: where the code goes.
+        relation: ``==`` or ``!=``.
+        kind: the type of both numbers.
+        first, second: the numbers, each a structure of two floats.
+
     Raises:
         NotNativeError: it is another relation; complex numbers have no order.
     """
@@ -87,7 +99,13 @@ def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: i
 
 
 def part(builder: ir.IRBuilder, value: NativeValue, name: str) -> NativeValue:
-    """Write ``z.real`` or ``z.imag``."""
+    """Write ``z.real`` or ``z.imag``.
+
+    Args:
+        builder: where the code goes.
+        value: a complex number.
+        name: ``real`` or ``imag``.
+    """
     return NativeValue(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
 
 
@@ -99,6 +117,10 @@ def conjugate(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
 
 def combined(builder: ir.IRBuilder, real: NativeValue, imaginary: NativeValue) -> NativeValue:
     """Write ``complex(x, y)``; of two float32 it is a complex64, as Numba's.
+
+    Args:
+        builder: where the code goes.
+        real, imaginary: floats of one type.
 
     Raises:
         NotNativeError: the parts are no floats of one type.

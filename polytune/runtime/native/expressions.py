@@ -133,7 +133,13 @@ class Expressions:
         return cast(self.builder, found.code, found.kind, types.int64)
 
     def store(self, name: str, subscripts: ast.expr, value: NativeValue) -> None:
-        """Store a number to an element of a view."""
+        """Store a number to an element of a view, as one of the type of its elements.
+
+        Args:
+            name: the variable that holds the view.
+            subscripts: one expression, or a tuple of as many as the view has axes.
+            value: a number of any type.
+        """
         view = self._view(name)
         if not isinstance(types.unliteral(value.kind), types.Number | types.Boolean):
             raise NotNativeError(f"{value.kind} stored to {name}")

@@ -61,7 +61,14 @@ def storage_kind(kind: types.Type) -> ir.Type:
 
 
 def cast(builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: types.Type) -> ir.Value:
-    """A number as one of another type, by C's rules, as Numba's conversions are."""
+    """A number as one of another type, by C's rules, as Numba's conversions are.
+
+    Args:
+        builder: where the code goes.
+        value: the number.
+        given: its type.
+        wanted: the type of the result; no complex number becomes a real one.
+    """
     given, wanted = types.unliteral(given), types.unliteral(wanted)
     if given == wanted:
         return value

@@ -105,6 +105,11 @@ CONTEXT: Any = _Context()
 def call_intrinsic(builder: ir.IRBuilder, operation: Intrinsic, arguments: Sequence[NativeValue]) -> NativeValue:
     """The result of an operation that is written for Numba: it names its types and writes its own code.
 
+    Args:
+        builder: where the code goes.
+        operation: what ``numba.extending.intrinsic`` has made.
+        arguments: in order; those with a literal value are taken as literals where the operation prefers them.
+
     Raises:
         NotNativeError: it does not take such arguments.
     """
@@ -255,7 +260,12 @@ def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
 
 
 def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
-    """``base ** exponent`` of floats of one type."""
+    """``base ** exponent`` of floats of one type.
+
+    Args:
+        builder: where the code goes.
+        base, exponent: both float32 or both float64, as the result is.
+    """
     suffix = "f32" if str(base.type) == "float" else "f64"
     kind = ir.FunctionType(base.type, [base.type, base.type])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.pow.{suffix}"), [base, exponent])
@@ -263,7 +273,12 @@ def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value
 
 def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Python's ``//`` and ``%`` of int64, both 0 where the divisor is, as in NumPy; wrapped where the quotient is too
-    large."""
+    large.
+
+    Args:
+        builder: where the code goes.
+        left, right: int64 each.
+    """
     number = left.type
     zero, one = number(0), number(1)
     is_zero = builder.icmp_signed("==", right, zero)

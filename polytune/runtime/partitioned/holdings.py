@@ -104,7 +104,13 @@ class Holdings:
         self._arrays[name] = holding
 
     def upload(self, name: str, host: np.ndarray, boxes: Iterable[Box]) -> None:
-        """Have the device hold boxes of an array."""
+        """Have the device hold boxes of an array.
+
+        Args:
+            name: the array's.
+            host: the array itself, of any strides.
+            boxes: per axis (start, stop, step); what the device holds already is not copied.
+        """
         holding = self.array(name, host)
         for box in boxes:
             if is_empty(box):

@@ -256,6 +256,12 @@ class HierarchicalTuner:
     def remember(self, configuration: Configuration, seconds: float, count: int) -> None:
         """A cost known from earlier, the median of `count` measurements; it will not be measured without need.
 
+        Args:
+            configuration: a member of the space.
+            seconds: its cost.
+            count: how many measurements the cost is the median of; it counts as that many, but as no more than a
+                decision needs.
+
         Raises:
             MeasurementError: as for `tell`.
         """

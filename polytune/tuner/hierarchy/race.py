@@ -284,6 +284,11 @@ def default_if_near(
 
     It was measured first of all, perhaps while the program was still starting or something else was running, and
     nothing that is slower than it may be settled on.
+
+    Args:
+        samples: what was measured so far.
+        best: the fastest configuration by its samples.
+        default: the configuration that a program begins with.
     """
     if default not in samples:
         return ()

@@ -200,7 +200,14 @@ class Walk:
             above.search.close(arm)
 
     def tell(self, path: Path, point: Any, cost: float, *, failed: bool = False) -> None:
-        """The cost of a point of the subspace at the end of a path; infinite where it is infeasible."""
+        """Learn the cost of a point of the subspace at the end of a path.
+
+        Args:
+            path: as the walk has gone it.
+            point: the numeric parameters' values there, as the subspace has proposed them.
+            cost: seconds; infinite where the point is infeasible.
+            failed: whether it was run and failed, and not just ruled out.
+        """
         best = path.subspace.best
         path.subspace.tell(point, cost)
         if not path.arms:

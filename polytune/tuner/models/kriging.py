@@ -129,7 +129,13 @@ class Kriging:
 
 
 def expected_improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -> np.ndarray:
-    """By how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998)."""
+    """By how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998).
+
+    Args:
+        mean: float64, of any shape: the expected values.
+        deviation: float64, of the shape of ``mean``: their standard deviations, above 0.
+        best: the value to fall below.
+    """
     distance = (best - mean) / deviation
     below = 0.5 * np.array([math.erfc(-z / math.sqrt(2)) for z in distance.tolist()])
     density = np.exp(-0.5 * distance * distance) / math.sqrt(2 * math.pi)

@@ -195,6 +195,11 @@ class FiniteSearcher(ABC):
 def check_settings(search: str, low: float, high: float = math.inf, /, **settings: float | None) -> None:
     """Check that the settings given lie within bounds, both included; None stands for a default.
 
+    Args:
+        search: its name, for the message.
+        low, high: the bounds.
+        settings: the values, by the names of the settings.
+
     Raises:
         SearchError: one does not.
     """
