@@ -72,9 +72,14 @@ def write_version(
 
     It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
     the worker that runs it and how many there are.  Generated names are marked.
-    ``part_words`` is the number of words that contexts of the module have for the part of a region.  With ``is_nested``
-    tiles lie in outer tiles, of so many tiles along each member as a context says behind the tile sizes; where it says
-    none, of one.
+
+    Args:
+        writer: where the module is written.
+        program: the version.
+        scop: its kernel.
+        part_words: how many words contexts of the module have for the part of a region.
+        is_nested: whether tiles lie in outer tiles, of so many tiles along each member as a context says behind the
+            tile sizes; where it says none, of one.
     """
     _VersionWriter(writer, program, scop, part_words, is_nested).write()
 

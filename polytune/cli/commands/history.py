@@ -221,6 +221,12 @@ ACTIONS = ("export", "import", "merge")
 def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
     """Do one of the ``ACTIONS``, and say what was done.
 
+    Args:
+        action: one of the ``ACTIONS``.
+        files: those that are read; for export the one that is written.
+        output: the file to write, for merge; else None.
+        as_json: whether what was done is printed as JSON.
+
     Raises:
         typer.BadParameter: the files do not go with it.
         HistoryError: a file cannot be read or written.

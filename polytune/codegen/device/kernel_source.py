@@ -89,7 +89,13 @@ def _written(node: Node) -> set[str]:
 
 
 def kernel_text(kernel: DeviceKernel, scop: Scop, name: str) -> str:
-    """The text of a kernel, without prelude and macros."""
+    """The text of a kernel, without prelude and macros.
+
+    Args:
+        kernel: the region in the loop IR.
+        scop: the kernel of Python that it is a part of.
+        name: what it is called in the text.
+    """
     return _KernelWriter(kernel, scop).write(name)
 
 

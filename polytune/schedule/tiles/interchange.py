@@ -19,6 +19,11 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
     Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
     number of loops around it, that jump in memory when the member advances by one and all else stays; an access that
     moves by at most one element of the dimension that is contiguous, or not at all, does not jump.
+
+    Args:
+        node: a permutable band.
+        scop: the kernel.
+        among: the members that are put in order; None for all.
     """
     members = range(node.band_n_member()) if among is None else among
     costs = {member: _jumps(node, member, scop) for member in members}
@@ -147,8 +152,13 @@ def contiguous_axis(access: Access, scop: Scop) -> int:
 
 
 def jumps(steps: isl.UnionMap, access: isl.Map, axis: int | None = None) -> bool:
-    """Return whether an access moves by more than one element of a dimension, the last one if none is named, in any of
-    some steps ``{ s -> t }``."""
+    """Return whether an access moves by more than one element of a dimension in any of some steps.
+
+    Args:
+        steps: ``{ s -> t }``, from one instance to the next.
+        access: ``{ S[i] -> A[a] }``.
+        axis: the dimension; None for the last one.
+    """
     relation = isl.UnionMap.from_map(access)
     offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
     last = access.dim(isl.dim_type.out) - 1
