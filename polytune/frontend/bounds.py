@@ -90,7 +90,13 @@ def _conditions(scop: Scop, access: Access) -> list[tuple[BoundsCondition, isl.S
 
 def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
     """The name of an argument's extent in bounds conditions: its SCoP parameter's, or one that
-    no name of the kernel is."""
+    no name of the kernel is.
+
+    Args:
+        scop: the kernel.
+        array: the name of an array that is an argument.
+        dimension: counted from the front.
+    """
     for parameter in scop.parameters:
         if parameter.source == Extent(array, dimension):
             return parameter.name

@@ -43,7 +43,12 @@ Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
 
 def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
-    """``for v in range(...)``, and loops that stand for one.
+    """Lower ``for v in range(...)``, and loops that stand for one.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        lower: lowers statements, the body among them.
 
     Raises:
         UnsupportedSourceError: what it goes over cannot be counted, or in steps that are not constant.
@@ -219,7 +224,13 @@ def _iterator_name(frame: Frame, variable: str) -> str:
 
 
 def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
-    """``if`` with an affine condition becomes a guard; one on data becomes part of opaque statements."""
+    """Lower ``if``: one with an affine condition becomes a guard; one on data becomes part of opaque statements.
+
+    Args:
+        frame: where it stands.
+        node: the statement.
+        lower: lowers the statements of the branches.
+    """
     chosen = condition(frame, node.test)
     if chosen.constant is not None:
         lower(frame, node.body if chosen.constant else node.orelse)
@@ -303,7 +314,13 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
 
 
 def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
-    """A ``while`` on variables and elements becomes one opaque statement."""
+    """Lower a ``while`` on variables and elements, which becomes one opaque statement.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        lower: lowers the statements of the body.
+    """
     _make_own(frame, node)
     names = assigned_names(node.body)
     inner = frame.inside(

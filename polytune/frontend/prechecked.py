@@ -40,7 +40,16 @@ def check_before(
     affine: AffineBuilder,
     context: isl.Set,
 ) -> tuple[tuple[Statement, ...], tuple[IndexCheck, ...]]:
-    """The statements, without tests of subscripts that are checked before, and these checks."""
+    """The statements, without tests of subscripts that are checked before, and these checks.
+
+    Args:
+        statements: those of the SCoP, with tests of subscripts that depend on data.
+        arrays: its arrays.
+        reports: the places of these tests.
+        extents: those of the arrays, by name and dimension.
+        affine: what makes sets of expressions.
+        context: what is known of the parameters.
+    """
     written = {access.array for statement in statements for access in statement.accesses if access.is_write}
     fixed = {array.name for array in arrays if array.role is ArrayRole.ARGUMENT and array.name not in written}
     checks: list[IndexCheck] = []

@@ -96,7 +96,12 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
 
 
 def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
-    """Return what an inlined function gives, of which the body has been walked in ``frame``, to a call; None for None.
+    """Return what an inlined function gives to a call; None for None.
+
+    Args:
+        frame: the function, whose body has been walked.
+        caller: where the call stands.
+        node: the call.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.

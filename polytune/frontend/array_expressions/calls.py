@@ -114,7 +114,13 @@ class ArrayCall:
         return value
 
     def axis(self, name: str, ndim: int, default: Any = None) -> int | None:
-        """The number of a dimension, counted from the front; None where none is named."""
+        """The number of a dimension, counted from the front; None where none is named.
+
+        Args:
+            name: the argument's.
+            ndim: how many dimensions the array has.
+            default: what holds where the argument is not given.
+        """
         axis = self.constant(name, default)
         if axis is None:
             return None
@@ -215,6 +221,13 @@ def matched(
     frame: Frame, node: ast.Call, name: str, parameters: tuple[str, ...], receiver: Operand | None
 ) -> dict[str, ast.expr]:
     """The arguments of a call by the names of the parameters.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        name: what is called, for the message.
+        parameters: the names; the last one may be ``*name``, which takes all further positional arguments as a tuple.
+        receiver: the array whose method it is, which is the first parameter; None for a function.
 
     Raises:
         UnsupportedSourceError: there are others than those.

@@ -51,6 +51,14 @@ def gathered(
     As in NumPy, these and single integers are stretched to one shape, the dimensions of which stand in the place of
     theirs if these are neighbours, and else first.
 
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        base: the array that is subscripted.
+        items: the subscripts.
+        evaluate: reads an expression.
+        number: reads an expression that is a number.
+
     Raises:
         UnsupportedSourceError: an item is an array of anything else.
     """
@@ -112,8 +120,15 @@ def _index_array(frame: Frame, node: ast.expr, evaluate: Evaluate) -> ArrayValue
 
 
 def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symbol: str | None) -> None:
-    """``A[index] = value``, or with a ``symbol`` ``A[index] symbol= value``: of several values for one element, the
+    """Lower ``A[index] = value``, or with a symbol ``A[index] symbol= value``: of several values for one element, the
     last one stays.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        target: the elements that are assigned.
+        value: the right side, whose shape is broadcast to that of the target.
+        symbol: the operator of an update; None for a plain assignment.
 
     Raises:
         UnsupportedSourceError: what is subscripted is no array in memory, or the shapes do not fit.

@@ -42,6 +42,12 @@ def is_grid(thing: Any) -> bool:
 def grid_axes(frame: Frame, node: ast.Subscript, grid: Any, number: Number) -> list[ArrayValue]:
     """The coordinates of ``np.mgrid[a:b, c:d]`` along each dimension, or of ``np.ogrid``.
 
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        grid: ``np.mgrid`` or ``np.ogrid``.
+        number: reads an expression that is a number.
+
     Raises:
         UnsupportedSourceError: a subscript is no slice of integers with a constant step.
     """

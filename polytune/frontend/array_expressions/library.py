@@ -67,7 +67,16 @@ def library_call(
 
 
 def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, state: str = "") -> None:
-    """A call that changes an array in place: the function works on a copy, which is then assigned."""
+    """Lower a call that changes an array in place: the function works on a copy, which is then assigned.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: the function's name and its further arguments, as ``numpy.sort * axis=0``.
+        target: the array.
+        state: the name of a state that the call reads and changes, as random generators have; empty where there is
+            none.
+    """
     (changed,) = library_call(frame, node, function, [target], [(target.shape, target.dtype)], state=state)
     store(frame, node, target, changed)
 

@@ -126,6 +126,12 @@ def subscripted(
 ) -> ArrayValue | Value | Selection:
     """A part of an array, or one element of a part.
 
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        evaluate: reads an expression.
+        array: what is subscripted; None where it is still to be read.
+
     Raises:
         UnsupportedSourceError: what is subscripted is no array.
     """
@@ -166,7 +172,13 @@ def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
 
 
 def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand | None:
-    """``A.T``, ``A.size`` and ``A.ndim`` of an array; None where the owner is no array."""
+    """``A.T``, ``A.size``, ``A.ndim``, ``A.real`` and ``A.imag`` of an array; None where the owner is no array.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        evaluate: reads an expression.
+    """
     if not mentions_arrays(frame, node.value):
         return None
     owner = computed(frame, node, evaluate(frame, node.value))
@@ -196,6 +208,13 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
 
 def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_of: ShapeOf) -> Operand | None:
     """A call of a function or method that is compiled for arrays; None for any other.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called; None where that is not known, as of a method.
+        evaluate: reads an expression.
+        shape_of: reads a tuple of integers, such as a shape; None for what is none.
 
     Raises:
         UnsupportedSourceError: its arguments are not compiled.

@@ -238,7 +238,14 @@ def _count(reduced: Reduced, dtype: str) -> Value:
 
 
 def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operand:
-    """Means of elements, as numbers of a type."""
+    """Means of elements, as numbers of a type.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        reduced: the array, with what is reduced of it.
+        dtype: the type of the means.
+    """
     count: Operand = _count(reduced, dtype)
     if reduced.mask is not None:
         count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))

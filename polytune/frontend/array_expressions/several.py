@@ -39,6 +39,13 @@ def several_arrays(
 ) -> TupleBinding | None:
     """The arrays that a call gives; None where its function gives no several ones.
 
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called.
+        evaluate: reads an expression.
+        shape_of: reads a tuple of integers, such as a shape; None for what is none.
+
     Raises:
         UnsupportedSourceError: its arguments are not compiled.
     """
@@ -63,7 +70,13 @@ def several_arrays(
 def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: int) -> tuple[Meaning, ...] | None:
     """Return what an array is unpacked into; None where it has no dimensions, or too many parts.
 
-    How many parts there are is seen in the source, or else is what is ``wanted``, which each call is checked for.
+    How many parts there are is seen in the source, or else is what is wanted, which each call is checked for.
+
+    Args:
+        frame: where it stands.
+        node: the expression that is unpacked.
+        array: its value.
+        wanted: how many names there are for the parts.
 
     Raises:
         UnsupportedSourceError: no call has so many.
