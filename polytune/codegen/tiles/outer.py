@@ -49,15 +49,3 @@ OUTER = LoopTransform(
     after=(REGISTERS,),
     is_for_first=True,
 )
-
-
-def in_outer_tiles(program: Program, tiles: tuple[int, ...], outer: tuple[int, ...]) -> Program:
-    """A program as it is, with its tiles in outer tiles: the same code, with other sizes.
-
-    Args:
-        program: what has one level of tiles.
-        tiles: per tiled member the tile size to start from.
-        outer: per tiled member how many tiles an outer tile has along it to start from.
-    """
-    recipe = program.recipe.then(OUTER)
-    return replace(program, recipe=recipe, tiles=tiles, outer=outer, shares=program.function)

@@ -61,7 +61,7 @@ ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
 
 NEAR = 4
-"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors.NEAR``)."""
+"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors_apart.NEAR``)."""
 
 WORTH = 6
 """How many operations and other accesses there are to be for each one that takes a load for each lane, unless several

@@ -64,7 +64,13 @@ class _OnDevice:
 
 
 class Attempt:
-    """One call, run once; ``release`` it afterwards."""
+    """One call, run once; ``release`` it afterwards.
+
+    Args:
+        partitioned: the version.
+        transfers: finds what pieces read and write.
+        call: its arguments, and the plan that says what runs where.
+    """
 
     def __init__(self, partitioned: Partitioned, transfers: Transfers, call: SharedCall):
         self._partitioned, self._transfers, self._call = partitioned, transfers, call

@@ -77,6 +77,10 @@ class Holding:
 class Holdings:
     """The arrays on one device.
 
+    Args:
+        device, stream: the attributes.
+        pool: where the memory for them is from.
+
     Attributes:
         device: the device.
         stream: where all that happens to them is enqueued.
