@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numba import prange
 
-from tests.frontend.mended import TWO, VECTOR, matrix, vector
+from tests.frontend.values import TWO, VECTOR, matrix, vector
 
 ACCEPTED: list[tuple[Callable[..., Any], Callable[[], tuple[Any, ...]]]] = []
 FACTOR = np.float32(2.0)
