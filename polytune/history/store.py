@@ -142,7 +142,8 @@ class HistoryStore:
         self._database.execute(schema.RECORD, values | {"updated": time.time()})
 
     def add(self, measurement: Measurement) -> bool:
-        """Take in what another history has, unless something newer is known of the configuration; whether it was."""
+        """Take in what another history has, unless something newer is known of the configuration.
+        Return whether it was taken in."""
         values = measurement.to_json()
         values["configuration"] = json.dumps(dict(measurement.configuration), sort_keys=True)
         before = self._updated(values)
@@ -200,7 +201,7 @@ class HistoryStore:
         return _read(rows[0][0]) if rows else None
 
     def clear(self, kernel: str | None = None) -> int:
-        """Forget everything, or everything about one kernel; how many records of configurations that were."""
+        """Forget everything, or everything about one kernel.  Return how many configurations had a record."""
         before = len(self.all(kernel))
         for table in ("measurements", "searches"):
             self._database.execute(schema.DELETE.format(table=table), {"kernel": kernel})

@@ -37,7 +37,7 @@ class CompiledFunctions:
         self._serial: dict[str, Callable[[int], None]] = {}
 
     def compile(self, name: str) -> float:
-        """Have a version ready to run; the seconds that took, 0 where it already was.
+        """Have a version ready to run.  Return the seconds that took, 0 where it already was.
 
         Raises:
             CompilationError: it cannot be compiled.
@@ -49,7 +49,7 @@ class CompiledFunctions:
         return self.compile_function(version.function, version.team)
 
     def compile_function(self, function: Any, team: bool) -> float:
-        """Have a function of a context ready to run; the seconds that took, 0 where it already was.
+        """Have a function of a context ready to run.  Return the seconds that took, 0 where it already was.
 
         Raises:
             CompilationError: it cannot be compiled, or a compiler in the background could not.

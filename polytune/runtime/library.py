@@ -116,7 +116,7 @@ def _read(text: str) -> tuple[Callable[..., Any], bool, list[tuple[str, str]]]:
 
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 def _call(text: bytes, results: int, length: int, address: int) -> int:
-    """Make a call; whether NumPy has raised an exception."""
+    """Make a call.  Return whether NumPy has raised an exception."""
     report = 0
     try:
         words = list((ctypes.c_int64 * length).from_address(address))

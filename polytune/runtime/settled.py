@@ -61,7 +61,7 @@ class _SettledCall:
         self._numbers = [(k, type(values[k]), offsets[k]) for k in scalars if k in offsets]
 
     def make(self, arguments: tuple[Any, ...]) -> Any:
-        """Make the call, unless something is not as it was; what it returns, or `NOT_MADE`."""
+        """Make the call, unless something is not as it was.  Return what it returns, or `NOT_MADE`."""
         if not self._own.acquire(blocking=False):
             return NOT_MADE  # another thread runs it, in the memory that it has
         try:

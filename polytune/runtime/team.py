@@ -82,7 +82,7 @@ _HINT_YIELD = 1
 
 
 def _register_yield() -> bool:
-    """Make the system's "let another thread run" known to compiled code; False where there is none."""
+    """Make the system's "let another thread run" known to compiled code.  Return False where there is none."""
     try:
         if sys.platform == "win32":
             function = ctypes.windll.kernel32.SwitchToThread

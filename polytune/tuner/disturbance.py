@@ -69,7 +69,7 @@ class DriftDetector:
         self._recent: list[float] = []
 
     def observe(self, seconds: float, reference: float) -> bool:
-        """Take in one call; whether the machine has drifted from `reference`, the remembered run time.
+        """Take in one call.  Return whether the machine has drifted from `reference`, the remembered run time.
 
         Sampling costs an append; the median, every sixteenth call, two microseconds.
         """

@@ -141,7 +141,7 @@ def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryE
 
 
 def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
-    """Delete the entries, once a person has said so; how many measurements they had."""
+    """Delete the entries, once a person has said so.  Return how many measurements they had."""
     count = sum(len(entry.measurements) for entry in entries)
     what = _counted(count)
     if not confirmed:

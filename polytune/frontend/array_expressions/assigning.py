@@ -211,7 +211,8 @@ def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operan
 
 
 def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tuple[Expression, Expression]]) -> bool:
-    """Have each call checked for an array of the same shape in each iteration; whether a call can have it."""
+    """Have each call checked for an array of the same shape in each iteration.  Return whether a call can have
+    it."""
     if not all(isinstance(extent, ParameterValue) for pair in pairs for extent in pair):
         return False  # what is computed, as the extent of A[1:], differs for a reason
     text = f"the array {name!r} has another shape after an iteration of the loop"

@@ -311,7 +311,7 @@ def _within(frame: Frame, iterators: Sequence[Iterator], shape: Shape) -> isl.Se
 
 
 def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum, *, adding: bool) -> bool:
-    """Compute sums where they are to be, if nothing that they need is there; whether that was possible."""
+    """Compute sums where they are to be, if nothing that they need is there.  Return whether that was possible."""
     region = target.region
     if region is None or operand.dtype != region.dtype or len(operand.shape) != target.ndim:
         return False

@@ -167,7 +167,7 @@ class BackgroundCompiler:
                 self.activity += not self._under_way
 
     def _has_rest(self) -> bool:
-        """End the thread and the process unless there is something to do by now; whether they have ended."""
+        """End the thread and the process unless there is something to do by now.  Return whether they have ended."""
         with self._lock:
             if self._under_way:
                 return False

@@ -192,7 +192,7 @@ class Standings:
         return self.is_defence
 
     def _begins_race(self, found: Sequence[Configuration], rounds: int, favourite: Configuration | None = None) -> bool:
-        """Let configurations race, the best first; False where there is nothing to doubt."""
+        """Let configurations race, the best first.  Return False where there is nothing to doubt."""
         if not self._is_doubtful(found):
             return False
         self.race, self.is_defence = Race(list(dict.fromkeys(found)), rounds, favourite), False
