@@ -154,8 +154,8 @@ class VerificationError(CompilationError):
 
 
 class UnprovenError(PolytuneError):
-    """Of a version it is not proven that it executes each statement instance once; it is left out, and never reaches
-    the user."""
+    """A version is not proven to execute each statement instance once; it is left out, and the error never reaches the
+    user."""
 
 
 class SpaceError(PolytuneError, ValueError):
@@ -191,7 +191,7 @@ class DeviceError(PolytuneError):
 
 
 class DeviceUnavailableError(DeviceError):
-    """There is no such device, or what it needs is not installed."""
+    """A device is not there, or what it needs is not installed."""
 
 
 class DeviceMemoryError(DeviceError, MemoryError):

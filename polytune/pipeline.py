@@ -149,13 +149,13 @@ class Stages:
     @cached_property
     @_timed()
     def bounds(self) -> tuple[BoundsCondition, ...]:
-        """For which parameters an access leaves its array."""
+        """The parameters for which an access leaves its array."""
         return access_bounds(self.scop)
 
     @cached_property
     @_timed()
     def unassigned(self) -> tuple[UnassignedRead, ...]:
-        """For which parameters a variable is read that nothing has assigned."""
+        """The parameters for which a variable is read that nothing has assigned."""
         return unassigned_reads(self.scop)
 
     @cached_property

@@ -20,6 +20,30 @@ PACKAGES = ("polytune", "polybench")
 CLAUSE_WORDS = frozenset({"How", "That", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"})
 """The words that clauses begin with, and docstrings do not: they begin with a verb or a noun, "Return whether ..."."""
 
+OTHER_WORDS = frozenset(
+    {
+        *(
+            "After",
+            "As",
+            "At",
+            "Before",
+            "Behind",
+            "By",
+            "For",
+            "From",
+            "In",
+            "Of",
+            "On",
+            "Per",
+            "Under",
+            "With",
+            "Without",
+        ),
+        *("It", "Not", "Nothing", "There", "They"),
+    }
+)
+"""The words that begin what is no sentence, or one that says neither what something does nor what it is."""
+
 
 def docstrings(text: str) -> Iterator[tuple[int, str]]:
     """The line and the docstring of a module, and of each class and function in it, that has one."""
@@ -33,7 +57,7 @@ def docstrings(text: str) -> Iterator[tuple[int, str]]:
 def wrong(text: str) -> list[int]:
     """The lines of the docstrings of a module that begin with a clause, or have nothing in them."""
     firsts = ((line, found.split(maxsplit=1)) for line, found in docstrings(text))
-    return sorted(line for line, words in firsts if not words or words[0].strip("`,:.") in CLAUSE_WORDS)
+    return sorted(line for line, words in firsts if not words or words[0].strip("`,:.") in CLAUSE_WORDS | OTHER_WORDS)
 
 
 @pytest.mark.parametrize("package", PACKAGES)
@@ -41,6 +65,21 @@ def test_docstrings_begin_with_a_verb_or_a_noun_phrase(package):
     files = sorted((ROOT / package).rglob("*.py"))
     assert files
     places = [f"{file.relative_to(ROOT)}:{line}" for file in files for line in wrong(file.read_text(encoding="utf-8"))]
+    assert not places
+
+
+def test_nothing_is_returned_that_is_not():
+    """Docstrings that begin with Return are of functions that return something."""
+    places = [
+        f"{file.relative_to(ROOT)}:{node.lineno}"
+        for package in PACKAGES
+        for file in sorted((ROOT / package).rglob("*.py"))
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (ast.get_docstring(node) or "").startswith(("Return ", "Returns "))
+        and node.returns is not None
+        and ast.unparse(node.returns) in ("None", "Iterator[None]", "NoReturn")
+    ]
     assert not places
 
 
@@ -58,8 +97,12 @@ def test_clauses_are_found():
         '    """ """\n'
         "def i():\n"
         "    return 'What is no docstring'\n"
+        "def j():\n"
+        '    """For a reader."""\n'
+        "def k():\n"
+        '    """Forms of it."""\n'
     )
-    assert wrong(text) == [1, 3, 7, 11]
+    assert wrong(text) == [1, 3, 7, 11, 15]
 
 
 # ---- parameters

@@ -448,7 +448,7 @@ class _VersionWriter:
         self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
-        """After a call of the library that has failed nothing more is computed: who does a region alone ends at the
+        """Write what ends the work after a call of the library that has failed: who does a region alone ends at the
         call, and each other worker sees that when the work is done that the call was part of."""
         if _calls_library(body):
             with self.writer.indented("if $has_failed($context):"):

@@ -90,7 +90,7 @@ class _LoopPlace:
     position: int = -1
 
     def inside(self, loop: For | None) -> _LoopPlace:
-        """In a loop of the code, or in one inside of a statement."""
+        """The place inside of a loop of the code, or, without one, of a loop of a statement."""
         if loop is None:
             return _LoopPlace((*self.loops, frozenset()), self.region)
         place = _LoopPlace((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
@@ -164,7 +164,7 @@ class _WorkWriter:
                 assert_never(node)
 
     def share(self, node: Node, place: _LoopPlace) -> None:
-        """Return what is done in some iterations, nobody knows how many."""
+        """Enter what is done in some iterations, nobody knows how many."""
         with self.writer.indented("for $_ in $account.share(0.5):"):
             self.node(node, place)
 
@@ -192,7 +192,7 @@ class _WorkWriter:
         writer.line("$account.leave()")
 
     def straight(self, nodes: Sequence[Node], place: _LoopPlace) -> None:
-        """Return what nodes without loops do in an iteration of the loops around them."""
+        """Enter what nodes without loops do in an iteration of the loops around them."""
         it = _Iteration()
         for node in nodes:
             self.enter_node(it, node, place)
@@ -265,7 +265,7 @@ class _WorkWriter:
                     self.enter_operation(it, child, place, share)
 
     def enter_expression(self, it: _Iteration, node: VectorExpression, place: _LoopPlace, share: float = 1.0) -> None:
-        """Return what computing a value takes; subscripts are left out, which compilers compute from one iteration to
+        """Enter what computing a value takes; subscripts are left out, which compilers compute from one iteration to
         the next."""
         match node:
             case Element():
@@ -431,7 +431,7 @@ def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
 
 
 def _step(subscript: Expression, names: frozenset[str]) -> int | None:
-    """By how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
+    """Return by how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
     match subscript:
         case Iterator(name):
             return int(name in names)

@@ -1,4 +1,5 @@
-"""For which parameters a kernel would access an array out of bounds: what a call is checked for before it writes."""
+"""The parameters for which a kernel would access an array out of bounds: calls are checked for them before anything is
+written."""
 
 from __future__ import annotations
 

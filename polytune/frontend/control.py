@@ -116,7 +116,7 @@ def _begin_iteration(
 
 
 def _keep_variable(frame: Frame, node: ast.For, variable: str, start: Expression, stop: Expression, step: int) -> None:
-    """After a counted loop: its variable has the value of the last iteration, if there was one."""
+    """Give the variable of a counted loop, after it, the value of the last iteration, if there was one."""
     name = frame.unique(variable)
     if name not in frame.kernel.knowledge.in_memory:
         frame.bindings[variable] = Stale()
@@ -337,13 +337,13 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
 
 
 def _make_own(frame: Frame, node: ast.For | ast.While) -> None:
-    """Before a loop: copies of arrays that other arrays take the place of in it, unless each iteration begins so."""
+    """Make, before a loop, copies of arrays that others take the place of in it, unless each iteration begins so."""
     replaced = [name for name in assigned_names(node.body) if not _is_replaced_first(name, node.body)]
     make_own(frame, node, node.body, replaced)
 
 
 def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:
-    """At a loop's start: values that the loop's body assigns may be those of the iteration before.
+    """Forget, at a loop's start, the values that its body assigns: they may be those of the iteration before.
 
     So may arrays be, unless the body gives the name a new one before it does anything else with it.
     """
@@ -373,7 +373,7 @@ def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
 
 
 def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
-    """After a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
+    """Leave a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
     for name in names:
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):

@@ -122,8 +122,8 @@ def _index_of(subscript: Expression) -> Element | None:
 
 
 def _box(access: Access, context: isl.Set) -> tuple[isl.Set, tuple[isl.PwAff, ...], tuple[isl.PwAff, ...]] | None:
-    """For which parameters an access reads anything, and the first and last index along each axis; None where it does
-    not read all between them."""
+    """The parameters for which an access reads anything, and the first and last index along each axis; None where it
+    does not read all between them."""
     read = access.relation.intersect_params(context).range()
     intervals = []
     for axis in range(read.dim(isl.dim_type.set)):

@@ -140,7 +140,7 @@ class Results:
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
-        """For each search and budget the means, the median, and the mean curve; None where a run found nothing."""
+        """The means, the median and the mean curve of each search and budget; None where a run found nothing."""
         rows = []
         for search in self.searches:
             for budget in self.budgets:

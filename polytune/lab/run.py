@@ -55,7 +55,7 @@ class Run:
 
     @property
     def slowdown(self) -> float:
-        """Of the best configuration found; infinite if none ran."""
+        """The slowdown of the best configuration found; infinite if none ran."""
         return min(self.slowdowns, default=math.inf)
 
     @cached_property

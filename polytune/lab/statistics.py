@@ -1,4 +1,4 @@
-"""Is one search better than another: medians, a significance test, and the size of the effect.
+"""Comparisons of searches: medians, a significance test, and the size of the effect.
 
 The procedure is that of J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels:
 the impact of sample sizes", IPDPS workshops 2022, sections II-C and V: the Mann-Whitney U test, because what searches
@@ -156,7 +156,7 @@ def time_per_call(runs: Iterable[Run], untuned: float, calls: np.ndarray) -> np.
 
 
 def calls_to_pay(run: Run, untuned: float) -> float:
-    """From which call on the total time, tuning included, stays below that without tuning; infinite if never.
+    """Return from which call on the total time, tuning included, stays below that without tuning; infinite if never.
 
     Args:
         run: what was evaluated, one evaluation a call.

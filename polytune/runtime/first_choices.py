@@ -56,7 +56,7 @@ class FirstChoices:
 
     @property
     def starts(self) -> tuple[Configuration, ...]:
-        """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops.
+        """The configuration to begin with of each version: its own tile sizes, which suit its innermost loops.
 
         Of the version that is shared, each device alone, and beside the processor at a few ratios: from a device alone
         that is several times slower than the processor no search would come to what both can do together.

@@ -58,7 +58,7 @@ def machine() -> Machine:
 
 
 def vector_registers() -> tuple[int, int]:
-    """For which vector registers to write code: their width in bytes, and how many there are.
+    """Return for which vector registers to write code: their width in bytes, and how many there are.
 
     The width is that of the machine, unless ``POLYTUNE_VECTOR_BYTES`` names another one.
 

@@ -161,7 +161,7 @@ def refused_values(
     resident: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Refused:
-    """By parameter, the values that do not pay for a call, with the reasons.
+    """The values of each parameter that do not pay for a call, with the reasons.
 
     Args:
         module: the generated module, which knows the counts.

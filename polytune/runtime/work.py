@@ -98,7 +98,7 @@ class Account:
         self._trips.pop()
 
     def share(self, part: float) -> Iterator[None]:
-        """Return what is done in a part of the iterations."""
+        """Yield once: what is entered meanwhile is done in a part of the iterations."""
         self._trips.append(part)
         yield None
         self._trips.pop()
@@ -142,7 +142,7 @@ class Account:
         return window
 
     def leave(self) -> None:
-        """Nothing more of the region."""
+        """End the account of a region."""
         for _ in range(self.regions[-1].members):
             self._trips.pop()
 
@@ -154,7 +154,7 @@ class Account:
         chain: int,
         position: int,
     ) -> None:
-        """Return what one iteration of the loops around does.
+        """Enter what one iteration of the loops around does.
 
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.

@@ -230,7 +230,7 @@ class OnlineTuner(Choosing, Learning):
                 ledger.lost_seconds += compile_seconds
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
-        """As `report` for an undisturbed call of what `steady` is, in less time.
+        """Report an undisturbed call of what `steady` is: as `report`, in less time.
 
         While nothing may be tried, one call in several is learned from; the others are counted.
 
@@ -405,7 +405,7 @@ class OnlineTuner(Choosing, Learning):
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
-        """By parameter, the values that are never chosen, with the reason."""
+        """The values of each parameter that are never chosen, with the reason."""
         return self._search.refused
 
     def save(self) -> None:

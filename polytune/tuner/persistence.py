@@ -129,7 +129,7 @@ class Persistence:
             return None  # not as we write it: the records alone are enough to go on
 
     def note(self, configuration: Configuration) -> None:
-        """There is something new about the configuration; it will be written before long."""
+        """Note that there is something new about the configuration; it will be written before long."""
         with self._lock:
             self._unsaved[configuration] = self._unsaved.get(configuration, 0) + 1
         _WRITER.schedule(self)
@@ -140,7 +140,7 @@ class Persistence:
             self.write()
 
     def write(self) -> None:
-        """As `flush`, for whoever sees to it that one thread writes at a time."""
+        """Write as `flush` does, for whoever sees to it that one thread writes at a time."""
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:

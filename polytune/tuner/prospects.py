@@ -87,7 +87,7 @@ class Prospects:
         return known
 
     def disturbance(self, configuration: Configuration, ledger: Ledger) -> float:
-        """By how many seconds all calls may be longer while a configuration is compiled beside them."""
+        """Return by how many seconds all calls may be longer while a configuration is compiled beside them."""
         if self._compilation is None:
             return _DISTURBANCE * self.preparation(configuration, ledger)[0]
         return _DISTURBANCE * self._compilation(configuration)

@@ -39,7 +39,7 @@ class TrialLog:
         self.why = ""
 
     def count(self) -> None:
-        """There was a call."""
+        """Count a call."""
         self._calls += 1
 
     def add(self, configuration: Configuration, seconds: float | None, why: str) -> None:

@@ -67,7 +67,7 @@ class BlockLoops:
         )
 
     def outer_columns(self, rows: Range | None) -> tuple[Expression, Expression]:
-        """From the first column of any row to behind the last one."""
+        """The columns from the first one of any row to behind the last one."""
         own = self.ranges(rows)
         first, last = least(self.columns.start, own), greatest(self.columns.stop, own)
         assert first is not None and last is not None

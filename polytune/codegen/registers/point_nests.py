@@ -58,7 +58,7 @@ class PointNest:
         return [part for child in self.parts for part in walk(child) if isinstance(part, Element)]
 
     def across(self, arrays: frozenset[str]) -> dict[str, int]:
-        """Those of some arrays of which each point uses the part at its own place along one axis, along which they do
+        """The arrays, of some, of which each point uses the part at its own place along one axis, along which they do
         not lie next to one another in memory; and that axis."""
         found = {}
         for array in sorted(arrays):

@@ -134,7 +134,7 @@ def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
 
 
 def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: WindowNames) -> tuple[TiledMember, ...]:
-    """Per member of the band its least value and one more than its greatest, where there is any work.
+    """The least value of each member of the band, and one more than its greatest, where there is any work.
 
     Args:
         domain: the instances of the region.

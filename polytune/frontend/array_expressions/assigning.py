@@ -262,7 +262,7 @@ def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: 
 
 
 def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Collection[str]) -> None:
-    """Before a loop: copies of arrays in place of which their names are given others in it.
+    """Make, before a loop, copies of arrays in place of which their names are given others in it.
 
     So the elements of these can be assigned there, where the name has its array alone.  An array stays as it is where
     the copy could be told from it.

@@ -55,7 +55,7 @@ class DeviceClock:
         return now
 
     def read(self) -> dict[int, tuple[float, float]]:
-        """Per partition the seconds in all, and those of kernels.
+        """The seconds of each partition in all, and those of its kernels.
 
         Raises:
             DeviceError: the device does not tell.

@@ -176,7 +176,7 @@ class Holdings:
                 self.downloaded += _size(holding.host, box)
 
     def commit(self, names: Iterable[str]) -> None:
-        """After the stream has been synchronized: put what was downloaded into the arrays."""
+        """Put what was downloaded into the arrays, after the stream has been synchronized."""
         for name in names:
             holding = self._arrays[name]
             assert holding.shadow is not None

@@ -169,7 +169,7 @@ def _without_conflicts(
 def _value_based(
     accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
 ) -> ArrayDependences:
-    """By isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
+    """The dependences by isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
     reads = [access for access in accesses if not access.is_write]
     writes = [access for access in accesses if access.is_write]
     killing = [

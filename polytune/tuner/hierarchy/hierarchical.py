@@ -373,7 +373,7 @@ class HierarchicalTuner:
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
-        """By parameter, the values that are never asked for, with the reason."""
+        """The values of each parameter that are never asked for, with the reason."""
         return self._refused
 
     def state(self) -> dict[str, Any]:

@@ -189,8 +189,8 @@ class Race:
 
     @property
     def winner(self) -> Configuration | None:
-        """Of those still in the race the one with the smallest median, or the favourite if it may be as fast; before
-        any was measured, the first; None where all have failed."""
+        """The one of those still in the race that has the smallest median, or the favourite if it may be as fast;
+        before any was measured, the first; None where all have failed."""
         fastest = min((each for each in self._samples if each in self._running), key=self._estimate, default=None)
         favourite = self._favourite
         if fastest is None or favourite is None or favourite not in self._running or not self._samples[favourite]:

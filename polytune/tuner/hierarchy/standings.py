@@ -140,7 +140,7 @@ class Standings:
         return min(better, key=self._estimate, default=None)
 
     def reopen(self) -> None:
-        """There is more to measure: the best is to be confirmed once more at the end."""
+        """Note that there is more to measure: the best is to be confirmed once more at the end."""
         self._is_confirmed = False
 
     @property
@@ -209,7 +209,7 @@ class Standings:
         self.is_in_doubt = self.best is not None
 
     def _cheapest(self) -> Configuration | None:
-        """Of what is believed the cheapest; where nothing is, of all that has been measured."""
+        """The cheapest configuration of those that are believed; where none is, of all that have been measured."""
         believed = [each for each, samples in self.samples.items() if len(samples) >= self._needed]
         return min(believed or self.samples, key=self._estimate, default=None)
 

@@ -182,7 +182,7 @@ class Walk:
         return child
 
     def _close(self, arms: Sequence[tuple[NodeSearch, int]]) -> None:
-        """Nothing is left to search beyond the last arm."""
+        """Close the last arm, beyond which nothing is left to search."""
         branch, arm = arms[-1]
         branch.seen.add(arm)
         branch.search.close(arm)

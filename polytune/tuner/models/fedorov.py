@@ -55,7 +55,8 @@ def d_optimal_design(
 
 
 def _exchange_gains(candidates: np.ndarray, design: np.ndarray, dispersion: np.ndarray) -> np.ndarray:
-    """By how much the determinant grows, as a share of itself, for every (row of the design, candidate) exchanged.
+    """Return by how much the determinant grows, as a share of itself, for every (row of the design, candidate)
+    exchanged.
 
     With d(x, y) = x' (X'X)^-1 y, the determinant is multiplied by
     1 + d(new, new) - d(old, old) + d(old, new)^2 - d(old, old) d(new, new).

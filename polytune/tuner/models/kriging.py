@@ -129,7 +129,7 @@ class Kriging:
 
 
 def expected_improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -> np.ndarray:
-    """By how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998).
+    """Return by how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998).
 
     Args:
         mean: float64, of any shape: the expected values.

@@ -91,7 +91,7 @@ class Surrogate:
 
 
 def _twos(space: FiniteSpace) -> list[tuple[int, np.ndarray]]:
-    """For columns of whole numbers, what share of the most factors of two each level has.
+    """The share of the most factors of two that each level has, of columns of whole numbers.
 
     Multiples of large powers of two fit cache lines, memory banks, warps and vectors: 96 may be more like 32 and 160
     than like its neighbours 80 and 112.  Where the factors grow with the numbers, they say nothing new and are left
