@@ -86,7 +86,7 @@ def kernel(
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
             given.
-        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+        background: whether versions that are to be tried are compiled in the background, while calls go on with the
             best that there is.  With False a call that tries a version waits for it.
         seed: what is tried is a function of it and of the times measured.
 

@@ -55,7 +55,7 @@ class CallableKernel(TunableKernel):
     types and sizes chooses; the time of the run is what the tuner learns from.
 
     Attributes:
-        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+        background: whether versions that are to be tried are compiled in the background, while calls go on with the
             best that there is; where False, a call that tries a version waits for it.
         thresholds: from when on a device may pay; None where they are measured.
     """

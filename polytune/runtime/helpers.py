@@ -135,7 +135,7 @@ class HelperPool:
             return
         try:
             helpers = self._idle.pop()
-        except IndexError:  # as many calls are under way as there are pool
+        except IndexError:  # as many calls are under way as the pool has helpers for
             helpers = Helpers(self._helpers)
             self._all.append(helpers)
         try:

@@ -26,7 +26,7 @@ class Machine:
         features: LLVM's names of its instruction set extensions, sorted, each with ``+`` or ``-``.
         cores: how many hardware threads this process may keep busy (affinity and container limits counted).
         vector_bytes: width of the widest vector registers.
-        caches: the data caches, the innermost first; sane guesses where the system does not tell.
+        caches: the data caches, the innermost first; usual values where the system does not tell.
     """
 
     processor: str

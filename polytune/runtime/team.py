@@ -343,7 +343,7 @@ def claim(typing_context, state, worker, workers, base, total):
 
 @intrinsic
 def complete(typing_context, state):
-    """Say that the work of one drawn task is done, and publish what it wrote."""
+    """Say that the work of one claimed task is done, and publish what it wrote."""
     require_words(state)
 
     def emit(context, builder, sig, args):

@@ -38,7 +38,8 @@ _ATTEMPTS = 2
 
 
 class BackgroundCompiler:
-    """Has functions of generated modules compiled by another process; safe to use from several threads.
+    """Has functions of generated modules translated by a thread, or compiled by a process; safe to use from several
+    threads.
 
     Attributes:
         activity: grows by one when compiling begins and when it ends: odd while something is being compiled.

@@ -36,8 +36,8 @@ def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | 
 
     None where there is no such member.  One of two members along which some statements update the same elements, while
     others have new ones for every point, will do too: that is a sweep.  Any order of a permutable band is legal;
-    ``codegen.register_tiles`` keeps in registers what is updated all through the innermost loop.  Of several such
-    members the most contiguous one is innermost, and of the others the most contiguous one is next to it.
+    ``codegen.registers`` keeps in registers what is updated all through the innermost loop.  Of several such members
+    the most contiguous one is innermost, and of the others the most contiguous one is next to it.
     """
     members = range(node.band_n_member())
     moving = {member: _moving(node, member, scop) for member in members}
