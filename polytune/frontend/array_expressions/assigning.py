@@ -6,11 +6,11 @@ import ast
 from collections.abc import Collection, Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
-from polytune.frontend.array_expressions.calls import Evaluate
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
+from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of_several, matched
+from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import change
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue
@@ -92,7 +93,7 @@ def results_of_call(
     node: ast.Call,
     function: Any,
     evaluate: Evaluate,
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
+    shape_of: ShapeOf,
 ) -> Meaning | None:
     """Return what a call of a function gives that returns a tuple of arrays and numbers; None for any other.
 

@@ -16,6 +16,7 @@ import numpy as np
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import normal
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Expression
@@ -25,8 +26,6 @@ from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES
-
-Evaluate = Callable[[Frame, ast.expr], Operand]
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ class ArrayCall:
     receiver: Operand | None
     first: str
     evaluate: Evaluate
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None]
+    shape_of: ShapeOf
     read: dict[str, Operand] = field(default_factory=dict)
 
     def given(self, name: str) -> bool:

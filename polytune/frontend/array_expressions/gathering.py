@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
+from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import broadcast, stretched
 from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
@@ -16,11 +17,8 @@ from polytune.frontend.array_expressions.views import element_at
 from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import INTEGERS, Value
+from polytune.frontend.promotion import INTEGERS
 from polytune.records import dataclass
-
-Evaluate = Callable[[Frame, ast.expr], Operand]
-Number = Callable[[Frame, ast.expr], Value]
 
 
 @dataclass(frozen=True)

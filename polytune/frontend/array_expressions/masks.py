@@ -7,8 +7,9 @@ import ast
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, compiles
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
+from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept

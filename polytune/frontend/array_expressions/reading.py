@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
 )
 from polytune.frontend.array_expressions.calls import (
     ArrayCall,
-    Evaluate,
     handler_of,
     matched,
     method,
@@ -30,6 +28,7 @@ from polytune.frontend.array_expressions.elementwise import computed, elementwis
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import read_index, selected
+from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
@@ -43,8 +42,6 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, is_known
 from polytune.frontend.names import lookup
 from polytune.frontend.promotion import Value
-
-ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
 
 
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
@@ -154,7 +151,7 @@ def subscripted(
     return part if part.shape else part.at(())
 
 
-def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
+def number_reader(evaluate: Evaluate) -> Number:
     """Return what reads subscripts and bounds, which are numbers."""
 
     def number(frame: Frame, node: ast.expr) -> Value:

@@ -10,15 +10,15 @@ import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, constant_of, integer
 from polytune.frontend.array_expressions.calling import array_meaning
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, matched
+from polytune.frontend.array_expressions.calls import ArrayCall, matched
 from polytune.frontend.array_expressions.grids import meshgrid
 from polytune.frontend.array_expressions.histograms import histogram
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
-from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted
 
 MOST_PARTS = 64
@@ -35,7 +35,7 @@ def several_arrays(
     node: ast.Call,
     function: Any,
     evaluate: Evaluate,
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
+    shape_of: ShapeOf,
 ) -> TupleBinding | None:
     """The arrays that a call gives; None where its function gives no several ones.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.array_expressions.affine_arithmetic import (
@@ -18,6 +18,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
+from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
@@ -32,10 +33,8 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, cast
+from polytune.frontend.promotion import cast
 from polytune.frontend.refusals import counted
-
-Number = Callable[[Frame, ast.expr], Value]
 
 
 def subscripts_of(node: ast.Subscript) -> list[ast.expr]:

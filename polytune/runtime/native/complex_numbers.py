@@ -10,10 +10,10 @@ from numba.core import cgutils, types
 
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, llvm_kind
 
-__all__ = ["Parts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
+__all__ = ["ComplexParts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
 
 
-class Parts:
+class ComplexParts:
     """A complex number by its parts, as operations that are written for Numba take it.
 
     Args:
@@ -38,7 +38,7 @@ class Parts:
 
 
 def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> NativeValue:
-    made = Parts(builder, kind)
+    made = ComplexParts(builder, kind)
     made.real, made.imag = real, imaginary
     return NativeValue(kind, made._getvalue())
 
@@ -60,7 +60,7 @@ def arithmetic(
     Raises:
         NotNativeError: it is another operator.
     """
-    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    left, right = ComplexParts(builder, kind, first), ComplexParts(builder, kind, second)
     if type(operator) in _OPERATIONS:
         apply = getattr(builder, _OPERATIONS[type(operator)])
         return _made(builder, kind, apply(left.real, right.real), apply(left.imag, right.imag))
@@ -73,7 +73,7 @@ def arithmetic(
 
 def negated(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``-z``."""
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     return _made(builder, value.kind, builder.fneg(parts.real), builder.fneg(parts.imag))
 
 
@@ -89,7 +89,7 @@ def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: i
     Raises:
         NotNativeError: it is another relation; complex numbers have no order.
     """
-    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    left, right = ComplexParts(builder, kind, first), ComplexParts(builder, kind, second)
     pairs = (left.real, right.real), (left.imag, right.imag)
     if relation == "==":
         return builder.and_(*(builder.fcmp_ordered(relation, *pair) for pair in pairs))
@@ -106,12 +106,12 @@ def part(builder: ir.IRBuilder, value: NativeValue, name: str) -> NativeValue:
         value: a complex number.
         name: ``real`` or ``imag``.
     """
-    return NativeValue(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
+    return NativeValue(value.kind.underlying_float, getattr(ComplexParts(builder, value.kind, value.code), name))
 
 
 def conjugate(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``z.conjugate()``."""
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     return _made(builder, value.kind, parts.real, builder.fneg(parts.imag))
 
 
@@ -134,7 +134,7 @@ def combined(builder: ir.IRBuilder, real: NativeValue, imaginary: NativeValue) -
 def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``abs(z)``, by C's ``hypot``."""
     kind = value.kind.underlying_float
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     number = llvm_kind(kind)
     symbol = "hypotf" if kind == types.float32 else "hypot"
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), symbol)

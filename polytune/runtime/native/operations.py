@@ -80,8 +80,8 @@ class _Context:
 
     def make_complex(
         self, builder: ir.IRBuilder, kind: types.Complex, value: ir.Value | None = None
-    ) -> complex_numbers.Parts:
-        return complex_numbers.Parts(builder, kind, value)
+    ) -> complex_numbers.ComplexParts:
+        return complex_numbers.ComplexParts(builder, kind, value)
 
     def get_abi_sizeof(self, kind: ir.Type) -> int:
         if isinstance(kind, ir.LiteralStructType):
