@@ -75,6 +75,9 @@ class UnsupportedSourceError(PolytuneError):
     Attributes:
         obstacles: all that stands in the way, in the order of the source.
         location, what, reason, remedy: those of the first obstacle.
+
+    Args:
+        others: the obstacles after the first one.
     """
 
     SHOWN = 10

@@ -121,6 +121,9 @@ class Kernel(CallableKernel, Generic[P, R]):
     """A function that runs compiled; ``kernel`` makes it.  It has the function's parameters, and returns what that
     does.
 
+    Args:
+        function, strict, budget, thresholds, background, seed: those of ``kernel``.
+
     Attributes:
         __wrapped__: the function itself.
         is_strict: whether sums keep their source order.

@@ -189,16 +189,58 @@ def undescribed(functions: Iterable[Public], bases: Mapping[str, frozenset[str]]
         if is_command or "overload" in map(last_name, each.node.decorator_list):
             continue
         docstring = ast.get_docstring(each.node)
-        above, more = set[str](), set(each.bases)
-        while more:
-            above |= more
-            more = {base for name in more for base in bases.get(name, ())} - above
-        if docstring is None and any((name, each.node.name) in methods for name in above):
+        if docstring is None and any((name, each.node.name) in methods for name in above(each, bases)):
             continue
         wanted, found = set(parameters(each)), set(described(docstring or ""))
         if found - wanted or (len(wanted) >= MANY and wanted - found):
             places.append(each.place)
     return places
+
+
+def undescribed_constructors(texts: Mapping[str, str]) -> list[str]:
+    """The places of the constructors of public classes that take three parameters or more, not all of them described:
+    by the constructor, or the class or one that it is made of, as parameters or as attributes.
+
+    Args:
+        texts: modules, by their files.
+    """
+    bases = bases_of(texts.values())
+    known: dict[str, set[str]] = {}
+    constructors = []
+    for file, text in texts.items():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                own = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
+                known[node.name] = {
+                    name.lstrip("*")
+                    for each in (node, *own)
+                    for names in re.findall(
+                        r"(?m)^    (\*{0,2}\w+(?:, \*{0,2}\w+)*): \S", ast.get_docstring(each) or ""
+                    )
+                    for name in names.split(", ")
+                }
+                if not node.name.startswith("_"):
+                    constructors += [Public(file, node.name, bases[node.name], each) for each in own]
+    return [
+        each.place
+        for each in constructors
+        if len(parameters(each)) >= MANY
+        and not {*parameters(each)} <= set().union(*(known.get(name, ()) for name in {each.owner, *above(each, bases)}))
+    ]
+
+
+def above(function: Public, bases: Mapping[str, frozenset[str]]) -> set[str]:
+    """The classes that a method's class is made of, at any distance.
+
+    Args:
+        function: the method.
+        bases: by the name of each class those of the classes that it is made of.
+    """
+    found, more = set[str](), set(function.bases)
+    while more:
+        found |= more
+        more = {base for name in more for base in bases.get(name, ())} - found
+    return found
 
 
 def bases_of(texts: Iterable[str]) -> dict[str, frozenset[str]]:
@@ -213,6 +255,7 @@ def test_public_functions_describe_their_parameters():
     functions = [each for file, text in texts.items() for each in public_functions(file, text)]
     assert len(functions) > 1000
     assert not undescribed(functions, bases_of(texts.values()))
+    assert not undescribed_constructors(texts)
 
 
 EXAMPLES = """
@@ -283,6 +326,37 @@ def test_parameters_that_are_not_described_are_found():
     places = undescribed(public_functions("p/a.py", EXAMPLES), bases_of([EXAMPLES]))
     assert [place.split()[1] for place in places] == ["stale", "empty", "Bad.f", "Bad.g"]
     assert not list(public_functions("p/_a.py", EXAMPLES)) and list(public_functions("p/__init__.py", EXAMPLES))
+
+
+def test_parameters_of_constructors_that_are_not_described_are_found():
+    text = """
+class Base:
+    '''One.
+
+    Attributes:
+        a: a number.
+    '''
+
+    def __init__(self, a, b, c):
+        '''
+        Args:
+            b, c: others.
+        '''
+
+class Good(Base):
+    def __init__(self, a, b, c, d):
+        '''
+        Args:
+            d: one more.
+        '''
+
+class Bad(Base):
+    def __init__(self, a, b, c, e): ...
+
+class _Private:
+    def __init__(self, a, b, c): ...
+"""
+    assert [place.split()[1] for place in undescribed_constructors({"p/a.py": text})] == ["Bad.__init__"]
 
 
 @pytest.mark.parametrize(("file", "count"), [("p/commands/check.py", 0), ("p/commands/other.py", 1), ("p/check.py", 1)])
