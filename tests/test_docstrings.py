@@ -7,6 +7,7 @@ own, its class's, those of its file and folders.  Functions inside of functions 
 from __future__ import annotations
 
 import ast
+import functools
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -45,9 +46,15 @@ OTHER_WORDS = frozenset(
 """The words that begin what is no sentence, or one that says neither what something does nor what it is."""
 
 
+@functools.cache
+def parsed(text: str) -> ast.Module:
+    """The syntax of a module, which several tests look at."""
+    return ast.parse(text)
+
+
 def docstrings(text: str) -> Iterator[tuple[int, str]]:
     """The line and the docstring of a module, and of each class and function in it, that has one."""
-    for node in ast.walk(ast.parse(text)):
+    for node in ast.walk(parsed(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
             found = ast.get_docstring(node)
             if found is not None:
@@ -74,7 +81,7 @@ def test_nothing_is_returned_that_is_not():
         f"{file.relative_to(ROOT)}:{node.lineno}"
         for package in PACKAGES
         for file in sorted((ROOT / package).rglob("*.py"))
-        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        for node in ast.walk(parsed(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and (ast.get_docstring(node) or "").startswith(("Return ", "Returns "))
         and node.returns is not None
@@ -140,7 +147,7 @@ def public_functions(file: str, text: str) -> Iterator[Public]:
     """The public functions of a module."""
     if any(part.startswith("_") and not part.startswith("__") for part in Path(file).parts):
         return
-    bodies = [("", frozenset[str](), ast.parse(text).body)]
+    bodies = [("", frozenset[str](), parsed(text).body)]
     for owner, bases, body in bodies:
         for node in body:
             if isinstance(node, Function) and not node.name.startswith("_"):
@@ -208,7 +215,7 @@ def undescribed_constructors(texts: Mapping[str, str]) -> list[str]:
     known: dict[str, set[str]] = {}
     constructors = []
     for file, text in texts.items():
-        for node in ast.walk(ast.parse(text)):
+        for node in ast.walk(parsed(text)):
             if isinstance(node, ast.ClassDef):
                 own = [each for each in node.body if isinstance(each, ast.FunctionDef) and each.name == "__init__"]
                 known[node.name] = {
@@ -245,7 +252,7 @@ def above(function: Public, bases: Mapping[str, frozenset[str]]) -> set[str]:
 
 def bases_of(texts: Iterable[str]) -> dict[str, frozenset[str]]:
     """By the name of each class those of the classes that it is made of."""
-    classes = (node for text in texts for node in ast.walk(ast.parse(text)) if isinstance(node, ast.ClassDef))
+    classes = (node for text in texts for node in ast.walk(parsed(text)) if isinstance(node, ast.ClassDef))
     return {node.name: frozenset(map(last_name, node.bases)) for node in classes}
 
 
