@@ -60,7 +60,7 @@ class Run:
 
     @cached_property
     def curve(self) -> np.ndarray:
-        """The slowdown of the best configuration so far, after each evaluation."""
+        """(evaluations,) float64, the slowdown of the best configuration so far, after each evaluation."""
         return np.minimum.accumulate(np.array(self.slowdowns))
 
     def to_json(self) -> dict[str, Any]:

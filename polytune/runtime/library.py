@@ -39,7 +39,11 @@ _failures: dict[int, BaseException] = {}
 
 
 def library_error(report: np.ndarray) -> BaseException:
-    """The exception that a call of the library has raised, by the array where that was reported."""
+    """The exception that a call of the library has raised, by the array where that was reported.
+
+    Args:
+        report: int64, one element; in memory where the call was told to report its failure.
+    """
     return _failures.pop(report.__array_interface__["data"][0])
 
 

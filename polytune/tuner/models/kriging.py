@@ -104,6 +104,9 @@ class Kriging:
 
         The noise is part of the deviation: where measurements are exact, it is what a point has of its own, which none
         of the others tells of, and so is each unobserved point's chance to be better than its surroundings.
+
+        Args:
+            points: (n, dimensions) float64, in the unit cube.
         """
         covariance = self._covariance(points, self._points, self._log_inverse_lengths)
         explained = ((covariance @ self._inverse) * covariance).sum(axis=1)

@@ -149,7 +149,8 @@ _RADIUS = 3
 
 
 def near_rows(space: FiniteSpace, centre: int, told: Mapping[int, float], *, limit: int) -> np.ndarray:
-    """The configurations not told yet that differ from one in up to three parameters (in large spaces, two).
+    """Indices, int64, of the configurations not told yet that differ from one in up to three parameters (in large
+    spaces, two).
 
     Args:
         space: the space.
@@ -174,7 +175,8 @@ def near_rows(space: FiniteSpace, centre: int, told: Mapping[int, float], *, lim
 def candidate_rows(
     space: FiniteSpace, told: Mapping[int, float], rng: np.random.Generator, *, limit: int, best: int = 8
 ) -> np.ndarray:
-    """Configurations that have not been told: all of them, or up to `limit` of them where there are more.
+    """Indices, int64, of configurations that have not been told: all of them, or up to `limit` of them where there are
+    more.
 
     The choice is half of neighbours of the best configurations told, as far as there are so many, and otherwise
     random.

@@ -184,13 +184,22 @@ class FiniteSpace:
         return self._numbering[0]
 
     def rows_numbered(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The row that has each number, and whether there is one."""
+        """The row that has each number, and whether there is one.
+
+        Args:
+            numbers: int64 of any shape, as `weights` gives them to rows; where none has a number, the first result
+                means nothing.
+        """
         _, known, order = self._numbering
         place = np.minimum(known.searchsorted(numbers), len(known) - 1)
         return place if order is None else order[place], known[place] == numbers
 
     def index_of(self, levels_row: Sequence[int] | np.ndarray) -> int | None:
-        """The number of the configuration with these levels; None if it is not valid."""
+        """The number of the configuration with these levels; None if it is not valid.
+
+        Args:
+            levels_row: (parameters,) integers, a level per parameter.
+        """
         row = levels_row.tolist() if isinstance(levels_row, np.ndarray) else list(levels_row)
         number = sum(map(operator.mul, row, self._python_weights))
         _, known, order = self._numbering
