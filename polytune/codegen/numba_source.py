@@ -443,7 +443,7 @@ class _VersionWriter:
         self.shares_calls = False
 
     def claim(self, region: RegionCode) -> None:
-        """The next task; where tiles descend, from the share that has the worker's tiles then."""
+        """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
         self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 

@@ -260,7 +260,7 @@ def _write_box(writer: SourceWriter, array: str, axes: Sequence[SubscriptRange])
 
 
 def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, SubscriptRange]) -> None:
-    """Loops over rows; a loop whose variable is nothing but a subscript becomes an axis of the box.
+    """Write loops over rows; a loop whose variable is nothing but a subscript becomes an axis of the box.
 
     Args:
         writer: where to.

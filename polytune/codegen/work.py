@@ -212,7 +212,7 @@ class _WorkWriter:
                     self.inner_loops(operation, place)
 
     def inner_loops(self, operation: Operation, place: _LoopPlace) -> None:
-        """The loops inside of a statement, whose bounds may depend on data."""
+        """Enter the loops inside of a statement, whose bounds may depend on data."""
         match operation:
             case Loop(_, _, _, _, body) | While(_, body):
                 with self.writer.indented(f"for $_ in $account.loop(0, {_GUESSED_TRIPS}, 1):"):

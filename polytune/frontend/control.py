@@ -141,7 +141,8 @@ def lower_sequential(
     *,
     known: bool,
 ) -> None:
-    """A ``for`` inside of one statement: its iterations keep their order, and how many there are may depend on data.
+    """Lower a ``for`` inside of one statement: its iterations keep their order, and how many there are may depend on
+    data.
 
     Args:
         frame: where it stands.

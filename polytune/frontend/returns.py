@@ -24,7 +24,7 @@ from polytune.frontend.scop import ArrayRole
 
 
 def lower_return(frame: Frame, node: ast.Return) -> None:
-    """A ``return`` after which nothing follows on its way; what it gives is noted among the frame's exits.
+    """Lower a ``return`` after which nothing follows on its way; what it gives is noted among the frame's exits.
 
     Raises:
         UnsupportedSourceError: what it gives is no number, array or tuple of these.

@@ -305,7 +305,7 @@ class CallableKernel(TunableKernel):
         return tuple(bound.arguments[name] for name in self._names)
 
     def _reconsider(self, name: str) -> None:
-        """A value outside of the kernel, of this name, has changed: compile anew when a call comes."""
+        """Compile anew when a call comes: a value outside of the kernel, of this name, has changed."""
         self._forget()
 
     def _forget(self) -> None:

@@ -112,7 +112,7 @@ def new_state() -> np.ndarray:
 
 
 def _emit_pause(builder: ir.IRBuilder) -> None:
-    """The processor's hint that this is a waiting loop; nothing where the processor has none."""
+    """Write the processor's hint that this is a waiting loop; nothing where the processor has none."""
     machine = platform.machine().lower()
     if machine in ("x86_64", "amd64"):
         function_type = ir.FunctionType(ir.VoidType(), [])

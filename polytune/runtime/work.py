@@ -211,8 +211,8 @@ class Account:
         return times
 
     def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
-        """Lines that come from each cache: what is used again comes from the one that holds all that is used in
-        between."""
+        """Count the lines that come from each cache: what is used again comes from the one that holds all that is used
+        in between."""
         trips = self._trips
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops

@@ -248,7 +248,7 @@ class OnlineTuner(Choosing, Learning):
         self.report(configuration, seconds)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
-        """The configuration could not be compiled, launched or fitted: it is not chosen again.
+        """Take note that a configuration could not be compiled, launched or fitted: it is not chosen again.
 
         Args:
             configuration: what was tried.
@@ -271,7 +271,8 @@ class OnlineTuner(Choosing, Learning):
             self._changed(configuration)
 
     def abandon(self, configuration: Mapping[str, Value]) -> None:
-        """A call ended without a measurement, through no fault of its configuration; it may be chosen again."""
+        """Take note that a call ended without a measurement, through no fault of its configuration; it may be chosen
+        again."""
         configuration = as_configuration(configuration)
         with self._lock:
             self._search.interrupt()

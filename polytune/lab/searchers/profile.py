@@ -83,7 +83,7 @@ class ProfileBased(FiniteSearcher):
         return self._wanted
 
     def tell_profile(self, index: int, counters: Mapping[str, float]) -> None:
-        """The hardware counters of a row.
+        """Take in the hardware counters of a row.
 
         Raises:
             MeasurementError: counters that the analysis needs are missing or not finite.

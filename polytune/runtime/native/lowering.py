@@ -252,7 +252,8 @@ class _FunctionLowering:
         builder.position_at_end(end)
 
     def _for(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        """Iterations are counted from zero, so that LLVM sees how many there are, and no sum can be too large."""
+        """Write a loop whose iterations are counted from zero, so that LLVM sees how many there are, and no sum can be
+        too large."""
         builder, integer = self._builder, self._expressions.integer
         values = [integer(bound) for bound in bounds]
         start, stop, step = (WORD(0), *values, WORD(1)) if len(values) == 1 else (*values, WORD(1))[:3]
@@ -300,7 +301,7 @@ class _FunctionLowering:
         return builder.select(is_none, zero, builder.add(behind, WORD(1)))
 
     def _loop(self, body: Sequence[ast.stmt], following: ir.Block, end: ir.Block) -> None:
-        """The body of a loop, from where the builder stands."""
+        """Write the body of a loop, from where the builder stands."""
         self._loops.append((following, end))
         self._statements(body)
         self._loops.pop()

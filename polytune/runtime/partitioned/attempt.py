@@ -246,7 +246,7 @@ class Attempt:
     # ---- coming home
 
     def _finish(self) -> None:
-        """Everything is where it belongs; what fails here fails before any of it is put in place."""
+        """Bring everything where it belongs; what fails here fails before any of it is put in place."""
         for name, residence in self._call.residences.items():
             if residence.at_home:
                 everything = {name: [whole(residence.host.shape)]}

@@ -51,7 +51,7 @@ class Holding:
         return remainder(box, self.valid)
 
     def add_valid(self, box: Box) -> None:
-        """The device now holds a box."""
+        """Note that the device now holds a box."""
         if box in self.valid or any(contains(held, box) for held in self.valid):
             return
         self.valid = [held for held in self.valid if not contains(box, held)]
@@ -59,12 +59,12 @@ class Holding:
             self.valid.append(box)
 
     def add_dirty(self, box: Box) -> None:
-        """The device alone now holds the newest elements of a box."""
+        """Note that the device alone now holds the newest elements of a box."""
         self.add_valid(box)
         self.dirty.add(box)
 
     def invalidate(self, box: Box) -> None:
-        """The host has new elements in a box."""
+        """Note that the host has new elements in a box."""
         # Where steps are involved the remainder may still overlap: then it is forgotten as a whole.
         pieces = [piece for held in self.valid for piece in remainder(held, [box])]
         self.valid = [piece for piece in pieces if not overlap(piece, box)]
@@ -126,14 +126,14 @@ class Holdings:
             holding.add_valid(box)
 
     def wrote(self, name: str, boxes: Iterable[Box]) -> None:
-        """A kernel writes boxes of an array."""
+        """Note that a kernel writes boxes of an array."""
         holding = self._arrays[name]
         for box in boxes:
             if not is_empty(box):
                 holding.add_dirty(box)
 
     def host_wrote(self, name: str, boxes: Iterable[Box]) -> None:
-        """The host has new elements in boxes of an array, none of which it lacked."""
+        """Note that the host has new elements in boxes of an array, none of which it lacked."""
         holding = self._arrays.get(name)
         if holding is not None:
             for box in boxes:

@@ -197,7 +197,7 @@ class HierarchicalTuner:
     # ---- telling
 
     def tell(self, configuration: Mapping[str, Value], seconds: float) -> None:
-        """One measurement of a configuration, asked for or not.
+        """Take in one measurement of a configuration, asked for or not.
 
         Raises:
             MeasurementError: the cost is not a finite number from zero up, or the configuration is not of the space.
@@ -235,7 +235,7 @@ class HierarchicalTuner:
             self._walk.learn(contender, samples.estimate)
 
     def fail(self, configuration: Mapping[str, Value], reason: str) -> None:
-        """The configuration cannot be run: it is never asked for again.
+        """Take note that a configuration cannot be run: it is never asked for again.
 
         Args:
             configuration: what was tried.
@@ -255,7 +255,7 @@ class HierarchicalTuner:
             self._conclude(self._pending)
 
     def remember(self, configuration: Configuration, seconds: float, count: int) -> None:
-        """A cost known from earlier, the median of `count` measurements; it will not be measured without need.
+        """Take in a cost known from earlier, the median of `count` measurements; it will not be measured without need.
 
         Args:
             configuration: a member of the space.

@@ -129,7 +129,7 @@ class Race:
         return True
 
     def interrupt(self) -> None:
-        """Something else is run for now: the round that is under way begins anew when the race goes on."""
+        """Note that something else is run for now: the round that is under way begins anew when the race goes on."""
         self._is_paused = True
         self._now.clear()
         self._turn = self._calls = 0
@@ -169,7 +169,7 @@ class Race:
         self._now.clear()
 
     def drop(self, configuration: Configuration) -> None:
-        """A contender has failed."""
+        """Leave out a contender that has failed."""
         self._samples.pop(configuration, None)
         self._now.pop(configuration, None)
         if configuration not in self._running:

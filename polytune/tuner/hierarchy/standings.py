@@ -67,7 +67,7 @@ class Standings:
         self._is_confirmed = False  # the best, by a race after everything else was measured
 
     def tell(self, configuration: Configuration, seconds: float) -> None:
-        """A measurement that is no part of the race."""
+        """Take in a measurement that is no part of the race."""
         samples = self.samples.get(configuration)
         if samples is None:
             samples = self.samples[configuration] = Samples()
@@ -109,7 +109,7 @@ class Standings:
         return measured
 
     def drop(self, configuration: Configuration) -> None:
-        """The configuration cannot be run."""
+        """Leave out a configuration that cannot be run."""
         self.samples.pop(configuration, None)
         if configuration == self.best:
             self._replace_best()
@@ -202,8 +202,8 @@ class Standings:
         return self._repeats > 1 and len(set(found)) > 1 and is_noisy([self.samples[each] for each in found])
 
     def _replace_best(self) -> None:
-        """The best one failed or became slower: the cheapest that is believed replaces it, and what looks better now
-        is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
+        """Replace the best one, which has failed or become slower: the cheapest that is believed replaces it, and what
+        looks better now is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
         """
         self.best = self._cheapest()
         self.is_in_doubt = self.best is not None

@@ -89,7 +89,7 @@ class FiniteSearcher(ABC):
         return None
 
     def tell(self, index: int, cost: float) -> None:
-        """The cost of a row; infinite if it is infeasible.
+        """Learn the cost of a row; infinite if it is infeasible.
 
         A row that was not asked for is remembered too; of a row told again, the lower cost is.
 
