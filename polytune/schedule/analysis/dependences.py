@@ -110,11 +110,18 @@ def compute_dependences(
     """The dependences over the source order, one array at a time.
 
     A read depends on the last write before it that must have happened, and on every write that may have happened in
-    between (may-writes never kill).  The false dependences of a write go back to every access since the last
-    certain write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
-    :mod:`polytune.schedule.analysis.array_dependences`.  With ``of_elements`` reductions that are relaxed are those of
-    elements, of which several statements may be updates.  What is ``known`` of the kernel without relaxation is used
-    for the arrays for which that makes no difference.
+    between (may-writes never kill).  The false dependences of a write go back to every access since the last certain
+    write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
+    :mod:`polytune.schedule.analysis.array_dependences`.
+
+    Args:
+        scop: the kernel.
+        relax_reductions: whether the updates of a reduction may come in any order.
+        exact: whether isl looks for the last write; else dependences are memory-based.
+        of_elements: whether reductions that are relaxed are those of elements, of which several statements may be
+            updates.
+        known: what is known of the kernel without relaxation, which is used for the arrays to which that makes no
+            difference; nothing where it is None.
     """
     reducing = {
         reference
