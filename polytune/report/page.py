@@ -17,12 +17,12 @@ from polytune.errors import PolytuneError
 from polytune.files import replace_text
 from polytune.report import sections
 from polytune.report.facts import Reported, Subject, subjects_of
-from polytune.report.markup import Markup, element
+from polytune.report.markup import Markup, element, joined
 from polytune.report.section import Section
 from polytune.runtime.machine import machine
 from polytune.version import __version__
 
-__all__ = ["all_sections", "report_page", "write_report"]
+__all__ = ["all_sections", "document", "report_page", "write_report"]
 
 
 def write_report(kernel: Reported, path: str | os.PathLike[str]) -> Path:
@@ -69,13 +69,24 @@ def report_page(name: str, subjects: Sequence[Subject], *, live: bool = False) -
     Raises:
         MissingLibraryError: Matplotlib is not installed.
     """
+    parts = [_part(subject, f"types-{number}-" if number else "") for number, subject in enumerate(subjects)]
+    return document(name, joined(parts), live=live)
+
+
+def document(name: str, content: Markup, *, live: bool = False) -> str:
+    """A whole document.
+
+    Args:
+        name: what it is about.
+        content: what it shows.
+        live: whether it is to be kept up to date by a server.
+    """
     script, style = _text_of("page.js"), _text_of("page.css")
     digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
     policy = (
         f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:; "
         "connect-src 'self'; base-uri 'none'; form-action 'none'"
     )
-    parts = [_part(subject, f"types-{number}-" if number else "") for number, subject in enumerate(subjects)]
     now = datetime.now().astimezone()
     foot = element(
         "footer",
@@ -95,7 +106,7 @@ def report_page(name: str, subjects: Sequence[Subject], *, live: bool = False) -
     )
     body = element(
         "body",
-        element("main", *parts, foot, id="page"),
+        element("main", content, foot, id="page"),
         element("p", "", id="state", role="status"),
         Markup(f"<script>{script}</script>"),
         data_live=live,
