@@ -19,10 +19,11 @@ RUN := $(VENV)/bin/python
 POLYTUNE := $(RUN) -m polytune
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo report test quick coverage fuzz lint format clean help
+.PHONY: demo docs report test quick coverage fuzz lint format clean help
 
 help:
 	@echo "make demo        tune PolyBench gemm and compare it with NumPy and Numba"
+	@echo "make docs        build the site to build/site; a link that leads nowhere fails"
 	@echo "make report      write the pages of gemm, jacobi-2d and nussinov, tuned for REPORT_SECONDS=5 each, to build/reports"
 	@echo "make test        run the tests"
 	@echo "make quick       run the tests of the frontend, of spaces and of the architecture, and a slice of every other folder"
@@ -34,6 +35,11 @@ help:
 
 demo: $(INSTALLED)
 	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && POLYTUNE_CACHE_DIR=$$cache $(RUN) examples/demo.py
+
+# The first lines of warnings are of the theme's authors, about versions of MkDocs to come.
+docs: $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 
 report: $(INSTALLED)
 	@mkdir -p build/reports

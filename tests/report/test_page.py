@@ -105,7 +105,7 @@ def test_file_that_cannot_be_written(tmp_path):
 
 def test_without_matplotlib_it_is_said_what_to_install(tuned_product, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
-    with pytest.raises(MissingLibraryError, match=r'the report needs matplotlib.*pip install "polytune\[report\]"'):
+    with pytest.raises(MissingLibraryError, match=r"the report needs matplotlib.*pip install .*\[report\]"):
         tuned_product.report(tmp_path / "page.html")
     assert not list(tmp_path.iterdir())
 
