@@ -56,11 +56,27 @@ def dependences_in_words(dependences: Dependences) -> tuple[DependenceInWords, .
         ):
             is_copied = relations is dependences.order and array in dependences.privatisable
             for relation in maps_of(relations[array]) if array in relations else ():
-                if isl.UnionMap.from_map(relation).is_subset(dependences.reductions):
-                    found[_in_words(relation, scop, array, _AGAIN, _UPDATES)] = None
-                else:
-                    found[_in_words(relation, scop, array, verb, _COPIES if is_copied else "always")] = None
+                updates, others = _apart(relation, dependences)
+                for part in updates:
+                    found[_in_words(part, scop, array, _AGAIN, "always" if scop.strict else _UPDATES)] = None
+                for part in others:
+                    found[_in_words(part, scop, array, verb, _COPIES if is_copied else "always")] = None
     return tuple(found)
+
+
+def _apart(relation: isl.Map, dependences: Dependences) -> tuple[list[isl.Map], list[isl.Map]]:
+    """The dependences among updates that may come in any order, and the others; all are others where isl gives up."""
+
+    def parts() -> tuple[list[isl.Map], list[isl.Map]]:
+        whole = isl.UnionMap.from_map(relation)
+        updates, others = whole.intersect(dependences.reductions), whole.subtract(dependences.reductions)
+        return _not_empty(updates), _not_empty(others)
+
+    return within_budget(relation.get_ctx(), OPERATIONS, parts) or ([], [relation])
+
+
+def _not_empty(relations: isl.UnionMap) -> list[isl.Map]:
+    return [each for each in maps_of(relations) if not each.is_empty()]
 
 
 def _in_words(relation: isl.Map, scop: Scop, array: str, verb: str, binds: str) -> DependenceInWords:
@@ -98,14 +114,18 @@ def _distance(names: list[str], ranges: list[Range]) -> str:
     for name, (low, high) in zip(names, ranges, strict=True):
         if (low, high) == (0, 0):
             continue
-        if low == high and low is not None:
-            parts.append(f"{name}{low:+d}")
-        elif low is None and high is None:
+        if low is None and high is None:
             parts.append(f"any {name}")
-        elif high is None:
-            parts.append(f"{name} or more" if low == 0 else f"{name}{low:+d} or more")
-        elif low is None:
-            parts.append(f"{name} or less" if high == 0 else f"{name}{high:+d} or less")
-        else:
-            parts.append(f"{name}{low:+d} to {name}{high:+d}")
+        elif low is not None and high is not None:
+            ends = dict.fromkeys((_moved(name, low), _moved(name, high)))
+            parts.append(" to ".join(ends))
+        elif low is not None:
+            parts.append(f"{_moved(name, low)} or more")
+        elif high is not None:
+            parts.append(f"{_moved(name, high)} or less")
     return ", ".join(parts) or "the same iteration"
+
+
+def _moved(name: str, distance: int) -> str:
+    """A loop variable plus a distance."""
+    return f"{name}{distance:+d}" if distance else name
