@@ -39,6 +39,7 @@ demo: $(INSTALLED)
 # The first lines of warnings are of the theme's authors, about versions of MkDocs to come.
 docs: $(INSTALLED)
 	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@rm -rf build/site
 	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
 
 report: $(INSTALLED)

@@ -44,6 +44,9 @@ RESULTS = (
 )
 """Classes that no public module exports, of which methods of kernels take or return objects."""
 
+REPORTS = ROOT / "build" / "reports"
+"""The reports that ``make report`` has written, if it has: they are part of the site."""
+
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -77,11 +80,26 @@ def on_files(files: Files, config: Any) -> Files:
     classes = "\n\n".join(f"::: {name}" for name in RESULTS)
     words = "Objects of these classes are taken or returned by methods of kernels; nobody has to make one."
     files.append(File.generated(config, "api/results.md", content=f"# Results\n\n{words}\n\n{classes}\n"))
+    _add_reports(files, config)
     named = set(_named(config["nav"]))
     others = sorted(file.src_uri for file in files.documentation_pages() if file.src_uri not in named)
     if others:
         config["nav"].append({"More": others})
     return files
+
+
+def _add_reports(files: Files, config: Any) -> None:
+    """Add the reports that there are, and a page that leads to them."""
+    lines = []
+    for report in sorted(REPORTS.glob("*.html")):
+        files.append(File.generated(config, f"reports/{report.name}", content=report.read_bytes()))
+        lines.append(f"- [{report.stem}](reports/{report.name})")
+    listed = "\n".join(lines) or "There are none in this build: `make report` writes them."
+    words = (
+        "What [`kernel.report`](report.md) writes of kernels of PolyBench, tuned for some seconds on the machine that "
+        "built this site."
+    )
+    files.append(File.generated(config, "gallery.md", content=f"# Gallery of reports\n\n{words}\n\n{listed}\n"))
 
 
 def _named(nav: Any) -> list[str]:
