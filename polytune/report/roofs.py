@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
+from polytune.runtime.machine import machine
 from polytune.runtime.threads import maximum_threads
 
 __all__ = ["Roofs", "roofs"]
 
-_PRODUCT = 1024  # rows and columns of the matrices that are multiplied
-_STREAM_BYTES = 3 << 25  # in the arrays that are streamed: more than caches hold
-_REPEATS = 12
-_SECONDS = 0.5  # after which there are no more repeats
+_PRODUCTS = (192, 256, 512, 1024)  # rows and columns of the matrices that are multiplied
+_LEAST_BYTES, _MOST_BYTES = 1 << 26, 1 << 29  # in the arrays that are streamed
+_SECONDS = 0.15  # for each measurement
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Roofs:
 
     Attributes:
         operations: operations a second in NumPy's product of matrices; None for types that it has no BLAS for.
-        bandwidth: bytes a second between memory and processor, in a sum of two arrays that no cache holds.
+        bandwidth: bytes a second between memory and processor, in a sum of two arrays that are larger than what
+            caches hold for this process.
     """
 
     operations: float | None
@@ -44,10 +45,10 @@ def roofs(dtype: str) -> Roofs:
 
 
 def _shortest(work: Callable[[], Any]) -> float:
-    """Seconds of the fastest of some runs, after one that does not count: others may keep the machine busy."""
+    """Seconds of the fastest of many runs, after one that does not count."""
     work()
     seconds: list[float] = []
-    while len(seconds) < _REPEATS and sum(seconds) < _SECONDS:
+    while not seconds or sum(seconds) < _SECONDS:
         start = time.perf_counter()
         work()
         seconds.append(time.perf_counter() - start)
@@ -56,15 +57,21 @@ def _shortest(work: Callable[[], Any]) -> float:
 
 @cache
 def _product_rate(dtype: str) -> float:
-    left = np.ones((_PRODUCT, _PRODUCT), dtype)
+    """Return the best of products of several sizes: where others keep the machine busy, long ones wait for them."""
+    return max(2 * size**3 / _shortest(_product(size, dtype)) for size in _PRODUCTS)
+
+
+def _product(size: int, dtype: str) -> Callable[[], Any]:
+    left = np.ones((size, size), dtype)
     right, out = left.copy(), left.copy()
-    return 2 * _PRODUCT**3 / _shortest(lambda: np.dot(left, right, out=out))
+    return lambda: np.dot(left, right, out=out)
 
 
 @cache
 def _bandwidth() -> float:
     workers = maximum_threads()
-    added, target = (np.ones(_STREAM_BYTES // 16) for _ in range(2))
+    size = min(max(4 * workers * machine().caches[-1].share, _LEAST_BYTES), _MOST_BYTES)
+    added, target = (np.ones(size // 16) for _ in range(2))
     pieces = list(zip(np.array_split(added, workers), np.array_split(target, workers), strict=True))
     with ThreadPoolExecutor(workers) as pool:
         seconds = _shortest(lambda: list(pool.map(lambda piece: np.add(piece[0], piece[1], out=piece[1]), pieces)))

@@ -11,7 +11,11 @@ import pytest
 
 import polytune
 from polytune.errors import MissingLibraryError, PolytuneError
+from polytune.report.facts import Source, Subject, TunedCase
 from polytune.report.page import all_sections
+from polytune.report.roofs import roofs
+from polytune.signature import Signature
+from polytune.tuner import Budget, Integer, Nominal, OnlineTuner, Space
 from tests.report.subjects import Page, smooth
 
 NAMES = ["overview", "source", "dependences", "versions", "tuning", "landscape", "roofline", "code"]
@@ -118,3 +122,24 @@ def test_settings_of_matplotlib_are_as_before_and_are_not_needed(tuned_product, 
         text = tuned_product.report(tmp_path / "page.html").read_text(encoding="utf-8")
         assert dict(matplotlib.rcParams) == before
     assert "#ff0000" not in text and "<text" in text
+
+
+def test_roofs_are_measured_and_bound_what_is_below():
+    found = roofs("float64")
+    assert found.operations is not None and found.operations > 1e8 and found.bandwidth > 1e8
+    assert found.at(1e-6) == pytest.approx(1e-6 * found.bandwidth) and found.at(1e9) == found.operations
+    integers = roofs("int32")
+    assert integers.operations is None and integers.at(1e9) == 1e9 * integers.bandwidth
+
+
+def test_many_parameters_leave_out_those_that_were_the_same(tmp_path):
+    space = Space([Nominal("version", ("a", "b")), Integer("tile", 1, 64), Nominal("platform", ("cpu",))])
+    tuner = OnlineTuner(space, budget=Budget.unlimited())
+    for _ in range(12):
+        configuration = tuner.choose()
+        tuner.report(configuration, 1e-3 * (1 + (configuration["version"] == "b")) + 1e-6 * configuration["tile"])
+    case = TunedCase("n = 1", (1,), 1, space, tuner.best, tuner.statistics(), tuple(tuner.ranking()), (), ())
+    subject = Subject("kernel", False, "", Signature(()), Source("", 1, ()), None, (case,))
+    made = next(section for section in all_sections() if section.name == "landscape").render(subject)
+    assert made is not None and "platform was cpu wherever it matters." in made
+    assert "an axis for each of version, tile;" in (Page(made).all("svg")[0]["aria-label"] or "")

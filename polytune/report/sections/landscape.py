@@ -18,6 +18,7 @@ from polytune.tuner.spaces.parameters import Parameter
 _LEAST = 3  # configurations
 _DRAWN = 300  # configurations
 _TICKS = 4
+_CROWDED = 8  # axes, the names of which stand aslant
 _NOT_THERE = -0.12
 """Where a configuration is drawn that does not have a parameter."""
 
@@ -94,7 +95,9 @@ def _number_text(number: float, is_whole: bool) -> str:
 
 def _picture(case: TunedCase) -> Markup:
     ranking = case.ranking
-    axes = [axis for parameter in case.space.parameters if (axis := _axis(parameter, ranking)) is not None]
+    every = [axis for parameter in case.space.parameters if (axis := _axis(parameter, ranking)) is not None]
+    axes = [axis for axis in every if len(axis.places) > 1] or every[:1]
+    constant = [axis for axis in every if axis not in axes]
     stride = max(1, -(-len(ranking) // _DRAWN))
     drawn = [(rank, *entry) for rank, entry in enumerate(ranking) if rank % stride == 0]
 
@@ -127,7 +130,11 @@ def _picture(case: TunedCase) -> Markup:
                 )
         is_first_named = isinstance(case.space[axes[0].name], Nominal)
         plot.set_yticks(*zip(*(axes[0].ticks if is_first_named else ((0.0, ""),)), strict=True))
-        plot.set_xticks(range(len(axes)), [axis.name for axis in axes], rotation=0 if canvas.is_wide else 60)
+        plot.set_xticks(
+            range(len(axes)),
+            [axis.name for axis in axes],
+            rotation=0 if canvas.is_wide and len(axes) < _CROWDED else 60,
+        )
         plot.tick_params(length=0)
         plot.tick_params(axis="y", labelsize=9 if canvas.is_wide else 7)
         plot.grid(visible=False)
@@ -146,6 +153,7 @@ def _picture(case: TunedCase) -> Markup:
         f"Each line is a configuration that was measured, {len(ranking)} in all"
         + (f", of which every {stride}th is drawn" if stride > 1 else "")
         + ". The strongest colour is the fastest eighth; a line below an axis has no such parameter."
+        + "".join(f" {axis.name} was {next(iter(axis.places))} wherever it matters." for axis in constant)
     )
     return picture(draw, alternative=alternative, height=max(300, 24 * len(axes[0].ticks) + 60), caption=caption)
 

@@ -58,7 +58,8 @@ def _render(subject: Subject) -> Markup | None:
         )
         + " Operations are those of the source, bytes those of the arrays' elements, "
         "each moved once: what no cache can save. More than 100 % of the roof is possible where versions need fewer "
-        "operations than the source, as with common factors that are taken out."
+        "operations than the source, as with common factors that are taken out, and where something else kept the "
+        "machine busy while the roof was measured."
     )
     parts = [
         element("p", words, class_="muted"),
