@@ -17,7 +17,7 @@ from polytune.runtime.threads import maximum_threads
 __all__ = ["Roofs", "roofs"]
 
 _PRODUCTS = (192, 256, 512, 1024)  # rows and columns of the matrices that are multiplied
-_LEAST_BYTES, _MOST_BYTES = 1 << 26, 1 << 29  # in the arrays that are streamed
+_LEAST_BYTES, _MOST_BYTES = 1 << 26, 1 << 28  # in the arrays that are streamed
 _SECONDS = 0.15  # for each measurement
 
 
