@@ -17,6 +17,9 @@ from polytune.signature import Signature
 from polytune.tuner import Configuration, OnlineTrial, OnlineTuner, Space
 from polytune.tuner.ledger import Statistics
 
+_PICTURED = 3
+"""Of how many classes of calls a page has pictures: with some hundred kilobytes each it stays below two megabytes."""
+
 __all__ = ["Reported", "Source", "Subject", "TunedCase", "configuration_text", "subjects_of"]
 
 
@@ -87,6 +90,7 @@ class Subject:
         source: its lines.
         stages: what the compiler makes of it.
         cases: what was tuned, the most calls first.
+        parts: how many subjects the page has.
     """
 
     name: str
@@ -96,6 +100,12 @@ class Subject:
     source: Source
     stages: Stages
     cases: tuple[TunedCase, ...]
+    parts: int = 1
+
+    @property
+    def main_cases(self) -> tuple[TunedCase, ...]:
+        """The cases of which pictures are drawn: those of the most calls, as many as a page has room for."""
+        return self.cases[: max(1, _PICTURED // self.parts)]
 
     @property
     def best_versions(self) -> tuple[str, ...]:
@@ -128,7 +138,18 @@ def subjects_of(kernel: Reported, known: Mapping[Signature, Stages] | None = Non
         names = [plain(parameter.name) for parameter in stages.scop.parameters]
         cases = [_case(names, case, tuner) for case, tuner in tuners.items() if case.signature == signature]
         cases.sort(key=lambda case: -case.statistics.calls)
-        found.append(Subject(kernel.__name__, kernel.is_strict, description, signature, source, stages, tuple(cases)))
+        found.append(
+            Subject(
+                kernel.__name__,
+                kernel.is_strict,
+                description,
+                signature,
+                source,
+                stages,
+                tuple(cases),
+                len(signatures),
+            )
+        )
     return tuple(found)
 
 

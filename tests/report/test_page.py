@@ -16,7 +16,7 @@ from polytune.report.page import all_sections
 from polytune.report.roofs import roofs
 from polytune.signature import Signature
 from polytune.tuner import Budget, Integer, Nominal, OnlineTuner, Space
-from tests.report.subjects import Page, smooth
+from tests.report.subjects import Page, smooth, told
 
 NAMES = ["overview", "source", "dependences", "versions", "tuning", "landscape", "roofline", "code"]
 
@@ -143,3 +143,16 @@ def test_many_parameters_leave_out_those_that_were_the_same(tmp_path):
     made = next(section for section in all_sections() if section.name == "landscape").render(subject)
     assert made is not None and "platform was cpu wherever it matters." in made
     assert "an axis for each of version, tile;" in (Page(made).all("svg")[0]["aria-label"] or "")
+
+
+def test_page_of_many_sizes_and_types_stays_small(tmp_path):
+    kernel = polytune.kernel(background=False)(smooth.__wrapped__)
+    for dtype, sizes in (("float64", range(100, 130)), ("float32", range(50, 55))):
+        for size in sizes:
+            x = np.ones(size, dtype)
+            told(kernel.tuner(x, x.copy()), 400 if size in (100, 50, 101) else 3)
+    text = kernel.report(tmp_path / "smooth.html").read_text(encoding="utf-8")
+    page = Page(text)
+    assert len(text) < 2_000_000
+    assert "For 29 other sizes" in page.text and "For 4 other sizes" in page.text and "x_0 = 129" in page.text
+    assert len(page.all("figure")) == 2 * 3

@@ -7,7 +7,7 @@ from polytune.report.facts import Subject
 from polytune.report.markup import Markup, element, folded, joined
 from polytune.report.section import Section
 
-_MOST = 300_000  # characters of a text
+_MOST = 750_000  # characters of all texts of a page
 
 _STAGES = (
     ("schedule", "Schedules, as trees"),
@@ -29,9 +29,9 @@ def _render(subject: Subject) -> Markup | None:
 
 def _stage(subject: Subject, name: str, title: str) -> Markup:
     text = without_marks(subject.stages.show(name))
-    shown = text
-    if len(text) > _MOST:
-        shown = text[: text.rfind("\n", 0, _MOST)]
+    shown, most = text, _MOST // len(_STAGES) // subject.parts
+    if len(text) > most:
+        shown = text[: text.rfind("\n", 0, most)]
         kept, whole = shown.count("\n") + 1, text.count("\n") + 1
         title += f", the first {kept} of {whole} lines; polytune inspect --show {name} prints all"
     return folded(f"{title} ({shown.count(chr(10)) + 1} lines)", element("pre", element("code", shown), tabindex=0))

@@ -16,7 +16,7 @@ from polytune.tuner.budget import seconds_text
 from polytune.tuner.spaces.parameters import Parameter
 
 _LEAST = 3  # configurations
-_DRAWN = 300  # configurations
+_DRAWN = 150  # configurations
 _TICKS = 4
 _CROWDED = 8  # axes, the names of which stand aslant
 _NOT_THERE = -0.12
@@ -24,7 +24,7 @@ _NOT_THERE = -0.12
 
 
 def _render(subject: Subject) -> Markup | None:
-    cases = [case for case in subject.cases if len(case.ranking) >= _LEAST]
+    cases = [case for case in subject.main_cases if len(case.ranking) >= _LEAST]
     return joined(_case(case) for case in cases) if cases else None
 
 

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from polytune.report.facts import Subject, TunedCase, configuration_text
-from polytune.report.markup import Markup, definitions, element, joined
+from polytune.report.markup import Markup, definitions, element, folded, joined, table
 from polytune.report.section import Section
 from polytune.tuner.budget import seconds_text
+
+_LISTED, _MOST = 20, 500  # rows
 
 
 def _render(subject: Subject) -> Markup | None:
@@ -25,7 +29,11 @@ def _render(subject: Subject) -> Markup | None:
                 ),
             ]
         )
-    return joined(_case(case) for case in subject.cases)
+    others = subject.cases[len(subject.main_cases) :]
+    parts = [_case(case) for case in subject.main_cases]
+    if others:
+        parts += [element("h3", f"For {len(others)} other sizes"), _brief(others)]
+    return joined(parts)
 
 
 def _case(case: TunedCase) -> Markup:
@@ -43,6 +51,22 @@ def _case(case: TunedCase) -> Markup:
     return joined(
         [heading, definitions(pairs), element("p", "Best: ", element("code", configuration_text(configuration)))]
     )
+
+
+def _brief(cases: Sequence[TunedCase]) -> Markup:
+    """A table of the cases that have no pictures, the last ones folded."""
+    rows = []
+    for case in cases:
+        seconds = None if case.best is None else case.best[1]
+        first = case.statistics.default_seconds
+        gain = f"{first / seconds:.2f} ×" if first and seconds else ""
+        rows.append((case.label, seconds_text(seconds) if seconds else "", gain, case.statistics.calls, _state(case)))
+    headings = ("Sizes", "A call takes", "Faster by tuning", "Calls", "State")
+    shown = table(headings, rows[:_LISTED], numbers=(1, 2, 3))
+    if len(rows) <= _LISTED:
+        return shown
+    rest = table(headings, rows[_LISTED:_MOST], numbers=(1, 2, 3))
+    return joined([shown, folded(f"{len(rows) - _LISTED} more", rest)])
 
 
 def _state(case: TunedCase) -> str:

@@ -16,6 +16,8 @@ from polytune.report.section import Section
 from polytune.runtime.machine import machine
 from polytune.schedule.counting.traffic import least_bytes, operations_of
 
+_MOST = 20  # classes of calls
+
 
 @dataclass(frozen=True)
 class _Point:
@@ -37,7 +39,7 @@ class _Point:
 
 
 def _render(subject: Subject) -> Markup | None:
-    measured = [case for case in subject.cases if case.best is not None and case.best[1] > 0]
+    measured = [case for case in subject.cases if case.best is not None and case.best[1] > 0][:_MOST]
     if not measured:
         return None
     scop = subject.stages.scop

@@ -12,8 +12,8 @@ from polytune.report.section import Section
 from polytune.tuner import OnlineTrial
 from polytune.tuner.budget import seconds_text
 
-_DRAWN = 400  # trials of which each is drawn
-_LISTED = 200  # trials in the table
+_DRAWN = 200  # trials of which each is drawn
+_LISTED = 150  # trials in the table
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ _AGAIN = _Mark("measured again", ".", COLOURS["muted"])
 
 
 def _render(subject: Subject) -> Markup | None:
-    cases = [case for case in subject.cases if case.statistics.calls or case.ranking]
+    cases = [case for case in subject.main_cases if case.statistics.calls or case.ranking]
     return joined(_case(case) for case in cases) if cases else None
 
 

@@ -29,7 +29,7 @@ def _render(subject: Subject) -> Markup | None:
     )
     shown = [words, element("dl", *found, class_="versions")]
     shown += [element("p", without_marks(sentence)) for sentence in subject.stages.given_up]
-    shown += [_measured(case) for case in subject.cases if case.ranking]
+    shown += [_measured(case) for case in subject.main_cases if case.ranking]
     return joined(shown)
 
 
