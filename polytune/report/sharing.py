@@ -18,7 +18,7 @@ Sharing = Mapping[RegionKind, tuple[str, ...]]
 
 
 def sharing_of(stages: Stages) -> dict[ReportedLoop, Sharing]:
-    """By loop of the source, the versions in which its iterations are shared out.
+    """The versions in which the iterations of each loop of the source are shared out.
 
     A version does so where the loop's variable is in a member of a band that workers share; the variables of a
     rewritten kernel are not those of the source, and nothing is said of them.

@@ -44,6 +44,10 @@ def operations_of(scop: Scop, parameters: dict[str, int]) -> int | None:
 
     Of conditions on data both branches count.
 
+    Args:
+        scop: the kernel.
+        parameters: the values of its parameters.
+
     Returns:
         None where it depends on data, as in a loop inside of a statement, or isl does not find out.
     """
@@ -113,6 +117,11 @@ def _counted(expression: Expression) -> Iterator[Expression]:
 def least_bytes(scop: Scop, counts: Counts, parameters: dict[str, int]) -> int | None:
     """Return how many bytes a call moves at least between processor and memory: each element of the arguments that it
     accesses once, and twice where its old value is read and a new one written.
+
+    Args:
+        scop: the kernel.
+        counts: what it accesses.
+        parameters: the values of its parameters.
 
     Returns:
         None where isl does not find out.
