@@ -65,7 +65,10 @@ def public_names(module: str, file: Path) -> list[str]:
             isinstance(each, ast.Name) and each.id == "__all__" for each in node.targets
         ):
             names = [name for name in ast.literal_eval(node.value) if not name.startswith("__")]
-            found = [places[name] for name in sorted(names, key=lambda name: (not name.islower(), name))]
+            found = [
+                places.get(name, f"{module}.{name}")
+                for name in sorted(names, key=lambda name: (not name.islower(), name))
+            ]
             return [name for name in found if module == "polytune.errors" or not name.startswith("polytune.errors.")]
     return [f"{module}.{node.name}" for node in tree.body if isinstance(node, ast.ClassDef) and node.name[0] != "_"]
 

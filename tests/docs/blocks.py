@@ -7,6 +7,8 @@ in a comment of HTML right before it:
     <!-- before: -->      lines of Python that run before the block
     <!-- around: -->      Python in which a line BLOCK stands for the block, at that indentation
     <!-- each line: -->   the same for each of its lines on its own
+
+Of a block of decorators alone each one decorates a kernel, which is called.
 """
 
 from __future__ import annotations
@@ -45,6 +47,18 @@ A, B, C = (rng.random((40, 40)) for _ in range(3))
 """
 """What pages take for known: the kernel of the start page."""
 
+DECORATED = """\
+BLOCK
+def scaled(x):
+    for i in range(len(x)):
+        x[i] *= 2.0
+
+x = np.ones(3)
+scaled(x)
+assert x[0] == 2.0
+"""
+"""What a decorator on its own decorates."""
+
 SHORTER = {r"\bseconds=\d+": "seconds=0.3", r"--seconds \d+": "--seconds 0.3", r"\brange\(1000?\)": "range(3)"}
 """What takes long, and does not show more for it."""
 
@@ -68,15 +82,17 @@ def steps_of(page: str) -> list[Step]:
             continue
         for pattern, short in SHORTER.items():
             code = re.sub(pattern, short, code)
+        if match["how"] == "around":
+            code = _placed(given, code)
+        lines = [line for line in code.splitlines() if line.strip()]
+        if match["how"] == "each line" or all(line.startswith("@") for line in lines):
+            around = given if match["how"] == "each line" else DECORATED
+            code = "\n".join(_placed(around, line) for line in lines)
         if match["how"] == "before":
             code = given + code
-        elif match["how"] == "around":
-            code = _placed(given, code)
-        elif match["how"] == "each line":
-            code = "\n".join(_placed(given, each) for each in code.splitlines() if each.strip())
         if match["kind"] == "sh":
-            lines = (each for each in code.splitlines() if not re.match(r"pip |python -m venv|git clone", each))
-            code = "\n".join(lines)
+            kept = (line for line in lines if not re.match(r"pip |python -m venv|git clone", line))
+            code = "\n".join(kept)
         found.append(Step(line, match["kind"], code))
     return found
 

@@ -80,3 +80,6 @@ def test_what_blocks_need_is_read():
         ("sh", "polytune doctor"),
     ]
     assert blocks_in(page) == 5
+    (step,) = steps_of("<!-- before:\nfactor = 2\n-->\n```python\n@one(factor)\n@two\n```\n")
+    assert step.text.startswith("factor = 2\n@one(factor)\ndef scaled(x):\n")
+    assert step.text.count("def scaled(x):") == 2 and "@one(factor)\n@two" not in step.text
