@@ -11,14 +11,18 @@ from typing import Protocol
 from polytune.frontend.generated_names import plain
 from polytune.pipeline import Stages
 from polytune.runtime.learned import explain_refused
+from polytune.runtime.prediction import Prediction
 from polytune.runtime.threads import maximum_threads
 from polytune.runtime.tunable import Case
+from polytune.runtime.work import Kind
 from polytune.signature import Signature
 from polytune.tuner import Configuration, OnlineTrial, OnlineTuner, Space
 from polytune.tuner.ledger import Statistics
 
 _PICTURED = 3
 """Of how many classes of calls a page has pictures: with some hundred kilobytes each it stays below two megabytes."""
+
+_LINE_BYTES = 64  # in which accounts of the work count what is fetched
 
 __all__ = ["Reported", "Source", "Subject", "TunedCase", "configuration_text", "subjects_of"]
 
@@ -32,6 +36,8 @@ class Reported(Protocol):
 
     @property
     def tuners(self) -> Mapping[Case, OnlineTuner]: ...
+
+    def prediction_of(self, case: Case) -> Prediction: ...
 
     def stages(self, signature: Signature | None = None) -> Stages: ...
 
@@ -65,6 +71,8 @@ class TunedCase:
         ranking: what was measured, with its seconds, the fastest first.
         trials: the calls of this process that ran something other than the best, in the order of time.
         refused: what rules have rejected, a sentence each.
+        traffic: how many bytes the model of times expects the best configuration to fetch from the second cache, from
+            the third, and from memory; None where it does not know.
     """
 
     label: str
@@ -76,6 +84,7 @@ class TunedCase:
     ranking: tuple[tuple[Configuration, float], ...]
     trials: tuple[OnlineTrial, ...]
     refused: tuple[str, ...]
+    traffic: tuple[float, float, float] | None = None
 
 
 @dataclass(frozen=True)
@@ -136,7 +145,7 @@ def subjects_of(kernel: Reported, known: Mapping[Signature, Stages] | None = Non
     for signature in signatures:
         stages = (known or {}).get(signature) or kernel.stages(signature)
         names = [plain(parameter.name) for parameter in stages.scop.parameters]
-        cases = [_case(names, case, tuner) for case, tuner in tuners.items() if case.signature == signature]
+        cases = [_case(kernel, names, case, tuner) for case, tuner in tuners.items() if case.signature == signature]
         cases.sort(key=lambda case: -case.statistics.calls)
         found.append(
             Subject(
@@ -161,19 +170,30 @@ def _source_of(function: FunctionType) -> Source:
     return Source(function.__code__.co_filename, max(first, 1), tuple(line.rstrip("\n") for line in lines))
 
 
-def _case(names: list[str], case: Case, tuner: OnlineTuner) -> TunedCase:
+def _traffic(kernel: Reported, case: Case, configuration: Configuration) -> tuple[float, float, float] | None:
+    counts = kernel.prediction_of(case).counts(configuration)
+    if counts is None:
+        return None
+    levels = ((Kind.LINES_2, Kind.APART_2), (Kind.LINES_3, Kind.APART_3), (Kind.LINES_4, Kind.APART_4))
+    second, third, memory = (_LINE_BYTES * sum(counts[kind] for kind in level) for level in levels)
+    return second, third, memory
+
+
+def _case(kernel: Reported, names: list[str], case: Case, tuner: OnlineTuner) -> TunedCase:
     label = ", ".join(f"{name} = {value}" for name, value in zip(names, case.parameters, strict=True)) or "all sizes"
     label += "".join(f"; {array} on {device}" for array, device in case.places)
     if case.threads != maximum_threads():
         label += f"; on at most {case.threads} thread{'s' if case.threads != 1 else ''}"
+    best = tuner.best
     return TunedCase(
         label=label,
         parameters=case.parameters,
         threads=case.threads,
         space=tuner.space,
-        best=tuner.best,
+        best=best,
         statistics=tuner.statistics(),
         ranking=tuple(tuner.ranking()),
         trials=tuple(tuner.trials()),
         refused=tuple(line.strip() for line in explain_refused(tuner.refused)),
+        traffic=None if best is None else _traffic(kernel, case, best[0]),
     )

@@ -11,12 +11,12 @@ import pytest
 
 import polytune
 from polytune.errors import MissingLibraryError, PolytuneError
-from polytune.report.facts import Source, Subject, TunedCase
+from polytune.report.facts import Source, Subject, TunedCase, subjects_of
 from polytune.report.page import all_sections
 from polytune.report.roofs import roofs
 from polytune.signature import Signature
 from polytune.tuner import Budget, Integer, Nominal, OnlineTuner, Space
-from tests.report.subjects import Page, smooth, told
+from tests.report.subjects import Page, product, smooth, told
 
 NAMES = ["overview", "source", "dependences", "versions", "tuning", "landscape", "roofline", "code"]
 
@@ -41,6 +41,7 @@ def test_page_of_a_tuned_kernel_has_every_section(tuned_product, tmp_path):
     for words in ("faster by tuning", "operations for each byte", "Measured with it"):
         assert words in page.text
     assert seconds > 0
+    assert "From the second cache" in page.text
 
 
 def test_page_needs_nothing_else(tuned_product, tmp_path):
@@ -156,3 +157,15 @@ def test_page_of_many_sizes_and_types_stays_small(tmp_path):
     assert len(text) < 2_000_000
     assert "For 29 other sizes" in page.text and "For 4 other sizes" in page.text and "x_0 = 129" in page.text
     assert len(page.all("figure")) == 2 * 3
+
+
+def test_traffic_that_is_expected_grows_with_the_arrays():
+    kernel = polytune.kernel(background=False)(product.__wrapped__)
+    for n in (100, 2000):
+        told(kernel.tuner(np.zeros((n, n)), np.zeros((n, n)), np.zeros((n, n))), 2)
+    (subject,) = subjects_of(kernel)
+    found = {case.parameters[0]: case.traffic for case in subject.cases}
+    small, large = found[100], found[2000]
+    assert small is not None and large is not None
+    # How much comes from behind the second cache depends on the caches of the machine.
+    assert large[0] > 10 * small[0] and all(mine >= other >= 0 for mine, other in zip(large, small, strict=True))

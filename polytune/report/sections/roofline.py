@@ -68,6 +68,19 @@ def _render(subject: Subject) -> Markup | None:
         _picture(points, limits),
         table(headings, rows, numbers=(1, 2, 3, 4, 5)),
     ]
+    levels = [_traffic_row(point) for point in points if point.case.traffic is not None]
+    if levels:
+        caption = (
+            "What the best configuration fetches in a call, as expected by the model that says which version to begin "
+            "with: by what its loops use again, in the part of each cache that falls to a thread where all are at work."
+        )
+        shown = table(
+            ("Sizes", "From the second cache", "From the third", "From memory"),
+            levels,
+            caption=caption,
+            numbers=(1, 2, 3),
+        )
+        parts.append(shown)
     cache = machine().caches[-1]
     if any(point.bytes <= cache.size for point in points):
         parts.append(
@@ -112,6 +125,11 @@ def _row(point: _Point, limits: Roofs) -> tuple[object, ...]:
         f"{100 * point.rate / roof:.0f} %",
         "memory" if is_memory else "arithmetic",
     )
+
+
+def _traffic_row(point: _Point) -> tuple[object, ...]:
+    assert point.case.traffic is not None
+    return (point.case.label, *(f"{_amount(each)}B" if each else "nothing" for each in point.case.traffic))
 
 
 def _picture(points: Sequence[_Point], limits: Roofs) -> Markup:
