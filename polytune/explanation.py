@@ -72,7 +72,7 @@ def _shared_version(space: Space) -> list[str]:
 
 
 def explain_loops(stages: Stages) -> str:
-    """Per loop of the source, whether its iterations are independent, and what stands in the way if not."""
+    """Say of each loop of the source whether its iterations are independent, and what stands in the way if not."""
     lines = ["loops of the source:"]
     for report in report_loops(stages.dependences):
         lines += _loop_lines(report, stages.scop)
@@ -134,7 +134,7 @@ def _description(program: Program, plan: Plan, first: Program) -> VersionDescrip
 
 
 def explain_versions(stages: Stages) -> str:
-    """Per version, what its workers share out, and what its order and its transforms do."""
+    """Say of each version what its workers share out, and what its order and its transforms do."""
     lines = ["versions:"]
     before = ""
     for each in describe_versions(stages):

@@ -100,6 +100,7 @@ def _picture(case: TunedCase, trials: Sequence[OnlineTrial]) -> Markup:
             axes.axhline(first, color=COLOURS["muted"], linewidth=1, linestyle="--", label="the first choice")
         logarithmic(axes, "y", seconds_text)
         axes.set_xlabel("call of this process")
+        axes.xaxis.get_major_locator().set_params(integer=True)
         if canvas.is_wide:
             axes.set_ylabel("time of the call")
         legend_above(canvas)
