@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Protocol
 
 import islpy as isl
@@ -12,6 +11,7 @@ import islpy as isl
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
 from polytune.pipeline import Stages
+from polytune.records import dataclass
 from polytune.runtime.invocation import Outcome
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU

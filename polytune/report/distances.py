@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
@@ -10,6 +9,7 @@ import islpy as isl
 from polytune.frontend.budget import within_budget
 from polytune.frontend.generated_names import plain
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.unions import maps_of
 

@@ -12,9 +12,10 @@ import itertools
 import re
 import threading
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.report.markup import Markup, element, escaped
 from polytune.tuner.extras import library
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import FunctionType
 from typing import Protocol
 
 from polytune.frontend.generated_names import plain
 from polytune.pipeline import Stages
+from polytune.records import dataclass
 from polytune.runtime.learned import explain_refused
 from polytune.runtime.prediction import Prediction
 from polytune.runtime.threads import maximum_threads

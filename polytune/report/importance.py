@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner import Configuration, Nominal, Space
 
 __all__ = ["Importance", "importance_of"]

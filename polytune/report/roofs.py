@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.machine import machine
 from polytune.runtime.threads import maximum_threads
 

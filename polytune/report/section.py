@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.report.facts import Subject
 from polytune.report.markup import Markup
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.report.drawing import COLOURS, SCALE, Canvas, picture
 from polytune.report.facts import Subject, TunedCase, configuration_text
 from polytune.report.importance import importance_of

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.report.drawing import COLOURS, Canvas, legend_above, logarithmic, picture
 from polytune.report.facts import Subject, TunedCase
 from polytune.report.markup import Markup, element, joined, table

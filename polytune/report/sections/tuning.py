@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.report.drawing import COLOURS, Canvas, legend_above, logarithmic, picture
 from polytune.report.facts import Subject, TunedCase, configuration_text
 from polytune.report.markup import Markup, definitions, element, folded, joined, listed, table
