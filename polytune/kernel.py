@@ -39,6 +39,7 @@ from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tuner import Budget, OnlineTuner, Space
+from polytune.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from polytune.pipeline import Stages
@@ -196,7 +197,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if error.name != "islpy":
                 raise
             raise MissingLibraryError(
-                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install polytune "
+                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
                 "with its dependencies, or import a package that polytune build has written where they are"
             ) from error
 

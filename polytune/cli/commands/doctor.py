@@ -10,7 +10,7 @@ from polytune.cli.console import print_json, progress, results
 from polytune.cli.findings import Finding, State, examine
 from polytune.cli.options import Debug, Json
 
-_STYLES = {State.OK: "green", State.ABSENT: "yellow", State.BROKEN: "bold red"}
+_STYLES = {State.OK: "green", State.ABSENT: "yellow", State.WARNING: "bold yellow", State.BROKEN: "bold red"}
 
 
 def doctor(
