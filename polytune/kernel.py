@@ -38,6 +38,7 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
+from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTuner, Space
 from polytune.version import DISTRIBUTION
 
@@ -106,10 +107,15 @@ def kernel(
     array([0., 2., 4.])
     """
 
+    @shows_frames_of_callers
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
         return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background, seed=seed)
 
-    return decorate if function is None else decorate(function)
+    try:
+        return decorate if function is None else decorate(function)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 class Decorator(Protocol):
@@ -127,6 +133,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         is_strict: whether sums keep their source order.
     """
 
+    @shows_frames_of_callers
     def __init__(
         self,
         function: Callable[..., Any],
@@ -182,6 +189,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             seed=self._seed,
         )
 
+    @shows_frames_of_callers
     def stages(self, signature: Signature | None = None) -> Stages:
         """The compiler's stages for argument types (inferred from the source where not given), see
         ``polytune.pipeline``.
@@ -204,6 +212,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
+    @shows_frames_of_callers
     def module_text(
         self,
         signature: Signature | None = None,
@@ -226,6 +235,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             stages = replace(self.stages(signature), devices=devices)
             return stages.source if places is None else replace(stages, places=places).source
 
+    @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
         """Compile what first calls of arguments of some types run, so that they need not wait for it; it stays in the
         disk cache.
@@ -245,6 +255,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         generated = self._generate(types, current_threads())[1]
         return generated.warm_up(every=every)
 
+    @shows_frames_of_callers
     def explain(self) -> str:
         """Return what was found parallel and why not more, and what the tuners have learned, for all types called so
         far."""
@@ -253,6 +264,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__):
             return explain(self)
 
+    @shows_frames_of_callers
     def example_arguments(
         self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None
     ) -> tuple[Any, ...]:
@@ -339,6 +351,7 @@ class Kernel(CallableKernel, Generic[P, R]):
                 name = self._name_in_history(signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
+    @shows_frames_of_callers
     def name_in_history(self, signature: Signature | None = None) -> str:
         """Return what the kernel is called in the history, for arguments of some types: its name, and a hash of what
         its source says.

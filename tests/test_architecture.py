@@ -18,9 +18,11 @@ SHARED = {
     "polytune",
     "polytune.caches",
     "polytune.conversions",
+    "polytune.environment",
     "polytune.errors",
     "polytune.files",
     "polytune.signature",
+    "polytune.tracebacks",
     "polytune.version",
 }
 """What every folder may import: it imports nothing of the package's folders itself."""
@@ -115,7 +117,7 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "files", "signature", "version"):
+    for name in ("caches", "conversions", "environment", "errors", "files", "signature", "tracebacks", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

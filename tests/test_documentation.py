@@ -18,23 +18,11 @@ PAGES = {
     path.name: path.read_text(encoding="utf-8")
     for path in [*(ROOT / name for name in IN_ROOT), *(ROOT / "docs").glob("*.md")]
 }
-VARIABLES = {
-    name
-    for path in (ROOT / "polytune").glob("**/*.py")
-    for name in re.findall(
-        r"(?:environ\.get\(|getenv\(|environ\[)\s*\"(POLYTUNE_\w+)\"", path.read_text(encoding="utf-8")
-    )
-}
 
 
 @pytest.mark.parametrize("search", SEARCHES)
 def test_every_search_is_named(search):
     assert f"`{search}`" in PAGES["replay.md"]
-
-
-def test_every_variable_of_the_environment_is_named():
-    assert {"POLYTUNE_CACHE_DIR", "POLYTUNE_DEVICES", "POLYTUNE_NVRTC"} <= VARIABLES
-    assert [name for name in VARIABLES if not any(name in text for text in PAGES.values())] == []
 
 
 def test_the_readme_names_every_page():

@@ -91,7 +91,7 @@ def _namesakes() -> tuple[Finding, ...]:
         return ()
     is_ours = any(entry.value == "polytune.cli.main:main" for entry in other.entry_points)
     whose = "this project by its earlier name" if is_ours else "another project, which is not this compiler"
-    summary = other.metadata["Summary"] if "Summary" in other.metadata else "no description"
+    summary = other.metadata.json.get("summary", "no description")
     return (
         Finding(
             "distributions",

@@ -21,12 +21,14 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.rules import Thresholds
 from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget
 from polytune.version import __version__
 
 __all__ = ["EmbeddedKernel", "require_runtime", "text_digest"]
 
 
+@shows_frames_of_callers
 def require_runtime(package: str, version: str, digest: str) -> None:
     """See to it that a package is used with the runtime that it was built for.
 

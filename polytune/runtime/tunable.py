@@ -14,6 +14,7 @@ from polytune.runtime.tuned_files import TunedEntry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
+from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTrial, OnlineTuner
 
 __all__ = ["Case", "TunableKernel"]
@@ -72,6 +73,7 @@ class TunableKernel(ABC):
         with self._lock:
             return dict(self._tuners)
 
+    @shows_frames_of_callers
     def tune(self, *arguments: Any, seconds: float = 10.0, progress: bool | None = None, **keywords: Any) -> Tuned:
         """Tune for calls with such arguments in one go, whatever that costs; what is found is remembered.
 
@@ -117,6 +119,7 @@ class TunableKernel(ABC):
         """
         self._is_frozen = bool(frozen)
 
+    @shows_frames_of_callers
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the best configurations of all calls so far to a file, which `load` reads.
 
@@ -129,6 +132,7 @@ class TunableKernel(ABC):
                 entries.append(TunedEntry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
         write_tuned(path, entries)
 
+    @shows_frames_of_callers
     def load(self, path: str | os.PathLike[str]) -> int:
         """Begin with the configurations in a file that `save` has written, here or on another machine.
 

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
+from polytune.environment import TUNING
 from polytune.errors import PolytuneError
 
 __all__ = ["MODES", "current_mode", "tuning"]
 
 MODES = ("on", "off", "frozen")
 """What calls do: tune; run the first choice; run the best that is known."""
-
-_VARIABLE = "POLYTUNE_TUNING"
 
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 
@@ -59,8 +57,8 @@ def current_mode() -> str:
 
 @functools.cache
 def _mode_of_process() -> str:
-    text = os.environ.get(_VARIABLE, "").strip().lower()
-    return _checked(text, _VARIABLE) if text else "on"
+    text = TUNING.text.lower()
+    return _checked(text, TUNING.name) if text else "on"
 
 
 def _checked(mode: object, where: str) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from polytune.environment import BACKGROUND
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
 from polytune.runtime.entries import has_address, is_kept
@@ -229,7 +230,7 @@ def _stand_behind() -> None:
 
 def is_enabled() -> bool:
     """Return whether the environment allows to compile in the background: ``POLYTUNE_BACKGROUND=0`` forbids it."""
-    return os.environ.get("POLYTUNE_BACKGROUND", "").strip().lower() not in ("0", "off", "no", "false")
+    return not BACKGROUND.is_off
 
 
 def request_for(function: Any, words: int) -> Request | None:

@@ -10,12 +10,12 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from polytune.environment import NVRTC
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import nvcc
 
@@ -161,7 +161,7 @@ def _library(newest: int | None = None) -> _Library | None:
     Raises:
         DeviceCompilationError: ``$POLYTUNE_NVRTC`` names a file that is not NVRTC.
     """
-    named = os.environ.get("POLYTUNE_NVRTC")
+    named = NVRTC.text
     if named:
         try:
             return _Library(named)

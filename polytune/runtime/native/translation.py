@@ -14,6 +14,7 @@ from typing import Any
 import llvmlite
 import numba
 
+from polytune.environment import NATIVE
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.native.kept import is_kept, keep, kept
 from polytune.runtime.native.kinds import NotNativeError
@@ -30,7 +31,7 @@ _FORMAT = "2"
 
 def is_enabled() -> bool:
     """Return whether functions are translated here at all: ``POLYTUNE_NATIVE=0`` leaves all of them to Numba."""
-    return os.environ.get("POLYTUNE_NATIVE", "").strip().lower() not in ("0", "off", "no", "false")
+    return not NATIVE.is_off
 
 
 class _Function:
