@@ -1,5 +1,6 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
+from polytune import tuner
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -34,5 +35,6 @@ __all__ = [
     "__version__",
     "kernel",
     "resident",
+    "tuner",
     "tuning",
 ]

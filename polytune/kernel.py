@@ -136,7 +136,7 @@ class Kernel(CallableKernel, Generic[P, R]):
     @shows_frames_of_callers
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         *,
         strict: bool = False,
         budget: Budget | int | str | None = None,
@@ -169,7 +169,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R: ...
 
-        def run(self, configuration: Mapping[str, Any], /, *arguments: P.args, **keywords: P.kwargs) -> R: ...
+        def run(self, configuration: Mapping[str, object], /, *arguments: P.args, **keywords: P.kwargs) -> R: ...
 
         def space(self, *arguments: P.args, **keywords: P.kwargs) -> Space: ...
 

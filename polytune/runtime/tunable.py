@@ -74,7 +74,9 @@ class TunableKernel(ABC):
             return dict(self._tuners)
 
     @shows_frames_of_callers
-    def tune(self, *arguments: Any, seconds: float = 10.0, progress: bool | None = None, **keywords: Any) -> Tuned:
+    def tune(
+        self, *arguments: object, seconds: float = 10.0, progress: bool | None = None, **keywords: object
+    ) -> Tuned:
         """Tune for calls with such arguments in one go, whatever that costs; what is found is remembered.
 
         The kernel runs on copies of the arrays: the arguments are not changed.  An interrupt (Ctrl-C) ends it, and

@@ -124,7 +124,7 @@ class OnlineTuner(Choosing, Learning):
         self._clock = clock
         self._lock = threading.Lock()
         self._hints = tuple(starts)
-        self.key = None if key is None else Key(*key)
+        self.key: Key | None = None if key is None else Key(*key)
         if store is not None and key is not None:
             self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
