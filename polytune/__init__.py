@@ -15,9 +15,12 @@ from polytune.errors import (
     UnsupportedSourceError,
 )
 from polytune.kernel import Kernel, kernel
+from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning
 from polytune.version import __version__
+
+_configure_logger()
 
 __all__ = [
     "ArgumentError",

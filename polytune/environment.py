@@ -127,6 +127,13 @@ ALPHA = Variable(
     "how many statement instances it has to have for each element that is accessed",
     "tuning.md",
 )
+LOG = Variable(
+    "POLYTUNE_LOG",
+    "`debug`, `info`, `warning`, `error`",
+    "nothing is written",
+    "the level from which on what the logger `polytune` is told is written to standard error; read on import",
+    "logging.md",
+)
 DEBUG = Variable(
     "POLYTUNE_DEBUG",
     "`0`, `1`",

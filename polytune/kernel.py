@@ -5,6 +5,8 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import logging
+import time
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
     from polytune.pipeline import Stages
 
 __all__ = ["Kernel", "kernel"]
+
+_LOGGER = logging.getLogger(__name__)
 
 _MANY_CHANGES = 3
 """After so many changes of what a kernel uses from outside a warning says what they cost."""
@@ -232,8 +236,14 @@ class Kernel(CallableKernel, Generic[P, R]):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            stages = replace(self.stages(signature), devices=devices)
-            return stages.source if places is None else replace(stages, places=places).source
+            start = time.perf_counter()
+            stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            text = stages.source
+            for reason in stages.given_up:
+                _LOGGER.info("%s: gave up %s", self.__name__, reason)
+            took, versions = time.perf_counter() - start, len(stages.programs)
+            _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
+            return text
 
     @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
@@ -348,6 +358,8 @@ class Kernel(CallableKernel, Generic[P, R]):
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
+                else:
+                    _LOGGER.info("%s(%s): its versions are in the disk cache", self.__name__, signature)
                 name = self._name_in_history(signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
@@ -381,6 +393,7 @@ class Kernel(CallableKernel, Generic[P, R]):
                 return
             self._stretched_extents.clear()
             self._changes += 1
+            _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
                 warnings.warn(
                     RecompilationWarning(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import logging
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -34,6 +35,8 @@ from polytune.runtime.prediction import Prediction
 from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.tuner import Configuration, Space
+
+_LOGGER = logging.getLogger(__name__)
 
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
@@ -392,6 +395,7 @@ class GeneratedKernel:
             return 0.0
         failure = background.failure_of(function, _words(team))
         if failure:
+            _LOGGER.info("%s: gave up %s: %s", self.module.NAME, name, failure)
             raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
         entry = entry_of(function, _words(team))
@@ -400,7 +404,9 @@ class GeneratedKernel:
         else:
             self._serial[name] = caller(entry, _words(team))
         self._addresses[name] = entry
-        return time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        _LOGGER.info("%s: %s is ready, after %.3f s", self.module.NAME, name, seconds)
+        return seconds
 
     def run(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run one configuration once.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -18,6 +19,9 @@ from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTrial, OnlineTuner
 
 __all__ = ["Case", "TunableKernel"]
+
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class Case(NamedTuple):
@@ -99,6 +103,7 @@ class TunableKernel(ABC):
         background, self.background = self.background, False  # the calls have no other purpose than to try
         frozen, self._is_frozen = self._is_frozen, False
         tuner.budget = Budget.unlimited()
+        _LOGGER.info("%s: is tuned for up to %g s", self.__name__, seconds)
         try:
             with tuning("on"):
                 calls = tune_for(
@@ -111,6 +116,7 @@ class TunableKernel(ABC):
         if best is None:
             raise PolytuneError(f"{self.__name__}: not one call was measured in {seconds:g} s; give it more time")
         found = Tuned(best[0], best[1], told.default_seconds, told.explored, calls, told.converged)
+        _LOGGER.info("%s: %s", self.__name__, found)
         line.end(f"{self.__name__}: {found}")
         return found
 

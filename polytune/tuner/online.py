@@ -120,7 +120,8 @@ class OnlineTuner(Choosing, Learning):
             )
 
         prospects = Prospects(space, risk, preparation, compilation)
-        super().__init__(space, Budget.of(budget), prospects, search, opening)
+        title = "a tuner" if key is None else f"{key[0].partition(' ')[0]}({key[1]})"
+        super().__init__(space, Budget.of(budget), prospects, search, opening, title)
         self._clock = clock
         self._lock = threading.Lock()
         self._hints = tuple(starts)

@@ -63,12 +63,15 @@ def test_a_function_that_can_be_translated_needs_no_process(
 
 
 def test_a_function_that_cannot_is_left_to_a_process(
-    load, compilers, started: Started, until: Callable[[Callable[[], bool]], None]
+    load, compilers, started: Started, until: Callable[[Callable[[], bool]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     compiler, module = compilers(), load()
+    caplog.set_level("INFO", "polytune")
     assert not compiler.provides([(module.double, 1), (module.impossible, 1)])
     until(lambda: compiler.provides([(module.double, 1), (module.impossible, 1)]))
     assert (started.number, started.names) == (1, ["impossible"])
+    told = [record.getMessage().rpartition(" in ")[0] for record in caplog.records]
+    assert told == ["compiled double beside the application", "compiled impossible beside the application"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads have one priority")
