@@ -34,6 +34,10 @@ class Variable:
         """The value without spaces around it; empty where there is none."""
         return os.environ.get(self.name, "").strip()
 
+    def set(self, value: str) -> None:
+        """Set it for this process and those that it starts."""
+        os.environ[self.name] = value
+
     @property
     def is_set(self) -> bool:
         """Return whether it is set, be it to nothing."""

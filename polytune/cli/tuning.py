@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from polytune.cli.console import progress
+from polytune.cli.console import progress_text
 from polytune.errors import ArgumentError
 from polytune.tuner import Budget
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
+    from polytune.signature import Signature
     from polytune.tuner import Configuration
 
 SHOWN = 5
@@ -74,31 +75,47 @@ class TuningOutcome:
         }
 
 
-def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int) -> Arguments:
+def random_arguments(
+    kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int, signature: Signature | None = None
+) -> Arguments:
     """Arguments of the least shapes that a kernel takes with such sizes.
+
+    Args:
+        kernel: what takes them.
+        sizes: its parameters.
+        seed: the elements are a function of it.
+        signature: the types; those that the kernel's source gives if None.
 
     Raises:
         typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
     """
     try:
-        return Arguments(kernel.example_arguments(sizes, np.random.default_rng(seed)))
+        return Arguments(kernel.example_arguments(sizes, np.random.default_rng(seed), signature))
     except ArgumentError as error:
         raise typer.BadParameter(f"--size: {error}") from error
 
 
-def tune_kernel(kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: TuningLimits) -> TuningOutcome:
+def tune_kernel(
+    kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: TuningLimits, signature: Signature | None = None
+) -> TuningOutcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
+
+    Args:
+        kernel: what is called.
+        sizes: its parameters.
+        limits: when to end.
+        signature: the types of its arguments; those that its source gives if None.
     """
     kernel.background = False  # the calls have no other purpose than to try versions
-    arguments = random_arguments(kernel, sizes, seed=0)
+    arguments = random_arguments(kernel, sizes, 0, signature)
     tuner = kernel.tuner(*arguments.values)
     tuner.budget = Budget.unlimited()
     best: dict[Configuration, None] = {}  # those that were the best known, in that order
     started = time.perf_counter()
     calls = 0
-    with progress.status(f"{kernel.__name__}: compiling") as line:
+    with progress_text(f"{kernel.__name__}: compiling") as line:
         try:
             while calls < limits.calls and time.perf_counter() - started < limits.seconds and not tuner.converged:
                 last = arguments.timed(kernel)
