@@ -40,7 +40,10 @@ class Tuned:
 
     def __str__(self) -> str:
         values = ", ".join(f"{name}={value}" for name, value in self.configuration.items())
-        first = "" if self.default_seconds is None else f", the first choice {seconds_text(self.default_seconds)}"
+        first = ""
+        if self.default_seconds is not None and self.seconds > 0:
+            gain = self.default_seconds / self.seconds
+            first = f", {gain:.2f} times as fast as the first choice, {seconds_text(self.default_seconds)}"
         state = "converged" if self.converged else "not converged"
         return f"{seconds_text(self.seconds)} with {values}{first}; {self.configurations} configurations, {state}"
 
