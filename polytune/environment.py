@@ -6,7 +6,8 @@ The page ``docs/environment.md`` is made from it: ``pytest tests/test_environmen
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+
+from polytune.records import dataclass
 
 _OFF = ("0", "off", "no", "false")
 

@@ -20,6 +20,7 @@ SHARED = {
     "polytune.conversions",
     "polytune.environment",
     "polytune.errors",
+    "polytune.records",
     "polytune.files",
     "polytune.signature",
     "polytune.tracebacks",
@@ -117,7 +118,17 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "environment", "errors", "files", "signature", "tracebacks", "version"):
+    for name in (
+        "caches",
+        "conversions",
+        "environment",
+        "errors",
+        "files",
+        "records",
+        "signature",
+        "tracebacks",
+        "version",
+    ):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

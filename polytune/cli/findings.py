@@ -11,12 +11,12 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 from polytune.version import DISTRIBUTION, __version__
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.spaces.configuration import Configuration
 

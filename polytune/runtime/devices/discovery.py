@@ -8,11 +8,12 @@ used through OpenCL as well.  Processors that offer themselves as OpenCL devices
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from polytune.environment import DEVICES
 from polytune.errors import DeviceError, DeviceUnavailableError
+from polytune.records import dataclass
 from polytune.runtime.devices import backends
 from polytune.runtime.devices.backends import Found
 from polytune.runtime.devices.device import Device, warn_of_device

@@ -12,11 +12,11 @@ import ctypes.util
 import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytune.environment import NVRTC
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 from polytune.runtime.devices import nvcc
 
 __all__ = ["INSTALL", "ForDriver", "compile", "compiler", "options"]
