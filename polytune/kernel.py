@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ov
 
 import numpy as np
 
+from polytune import notebook
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -42,6 +43,8 @@ from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTuner, Space
+from polytune.tuner.budget import seconds_text
+from polytune.tuner.trials import values_text
 from polytune.version import DISTRIBUTION
 
 if TYPE_CHECKING:
@@ -169,6 +172,19 @@ class Kernel(CallableKernel, Generic[P, R]):
     def __repr__(self) -> str:
         return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
 
+    def _repr_html_(self) -> str:
+        parts = [notebook.paragraph(f"polytune kernel {self.__name__}{self.__signature__}", strong=True)]
+        if self.__doc__:
+            parts.append(notebook.text(inspect.cleandoc(self.__doc__)))
+        rows = [
+            (case, seconds_text(best[1]), values_text(best[0]), tuner.statistics().calls, tuner.converged)
+            for case, tuner in self.tuners.items()
+            if (best := tuner.best) is not None
+        ]
+        if rows:
+            parts.append(notebook.table(("calls with", "best time", "configuration", "calls", "converged"), rows))
+        return "".join(parts)
+
     if TYPE_CHECKING:
 
         def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R: ...
@@ -272,7 +288,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         from polytune.explanation import explain
 
         with defects_named(self.__wrapped__):
-            return explain(self)
+            return notebook.ShownText(explain(self))
 
     @shows_frames_of_callers
     def example_arguments(

@@ -22,6 +22,7 @@ SHARED = {
     "polytune.errors",
     "polytune.records",
     "polytune.files",
+    "polytune.notebook",
     "polytune.signature",
     "polytune.tracebacks",
     "polytune.version",

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune import notebook
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.cache_key import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
@@ -115,7 +116,7 @@ class EmbeddedKernel(CallableKernel):
         lines = [f"{self.__name__}({self._wanted})"]
         names = self._module.PARAMETERS
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
-        return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
+        return notebook.ShownText("\n".join(lines if len(lines) > 1 else [*lines, "no call yet"]))
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         wanted = ((name, kind.ones if isinstance(kind, ArrayType) else ()) for name, kind in self._wanted.arguments)

@@ -17,6 +17,7 @@ from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
 from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTrial, OnlineTuner
+from polytune.tuner.trials import trials_html
 
 __all__ = ["Case", "TunableKernel"]
 
@@ -38,6 +39,18 @@ class Case(NamedTuple):
     parameters: tuple[int, ...]
     threads: int
     places: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        sizes = ", ".join(map(str, self.parameters))
+        places = "".join(f"; {array} on {device}" for array, device in self.places)
+        return f"({self.signature}), sizes {sizes or 'none'}{places}, up to {self.threads} threads"
+
+
+class TrialsByCase(dict[Case, list[OnlineTrial]]):
+    """Trials by what the calls have in common, which notebooks show as a table for each."""
+
+    def _repr_html_(self) -> str:
+        return "".join(trials_html(trials, str(case)) for case, trials in self.items())
 
 
 class TunableKernel(ABC):
@@ -165,4 +178,4 @@ class TunableKernel(ABC):
     def trials(self) -> dict[Case, list[OnlineTrial]]:
         """Return what calls of this process have tried other than the best known, in the order of time, by what the
         calls have in common."""
-        return {case: tuner.trials() for case, tuner in self.tuners.items()}
+        return TrialsByCase({case: tuner.trials() for case, tuner in self.tuners.items()})

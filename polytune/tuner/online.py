@@ -25,7 +25,7 @@ from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
-from polytune.tuner.trials import OnlineTrial
+from polytune.tuner.trials import OnlineTrial, Trials
 
 Result = TypeVar("Result")
 
@@ -347,7 +347,7 @@ class OnlineTuner(Choosing, Learning):
     def trials(self) -> list[OnlineTrial]:
         """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
-            return list(self._log)
+            return Trials(self._log)
 
     @property
     def settled(self) -> Configuration | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from polytune import notebook
 from polytune.records import dataclass
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.spaces.configuration import Configuration
 
-__all__ = ["OnlineTrial", "TrialLog", "values_text"]
+__all__ = ["OnlineTrial", "TrialLog", "Trials", "trials_html", "values_text"]
 
 _LOGGER = logging.getLogger(__name__)
 
@@ -37,6 +38,27 @@ class OnlineTrial:
 def values_text(configuration: Configuration) -> str:
     """The values of a configuration, for people."""
     return ", ".join(f"{name}={value}" for name, value in configuration.items())
+
+
+class Trials(list[OnlineTrial]):
+    """Trials in the order of time, which notebooks show as a table."""
+
+    def _repr_html_(self) -> str:
+        return trials_html(self)
+
+
+def trials_html(trials: Iterable[OnlineTrial], caption: str = "") -> str:
+    """A table of trials for notebooks."""
+    rows = [
+        (
+            each.call,
+            "" if each.seconds is None else seconds_text(each.seconds),
+            values_text(each.configuration),
+            each.why,
+        )
+        for each in trials
+    ]
+    return notebook.table(("call", "time", "configuration", "why"), rows, caption)
 
 
 class TrialLog:
