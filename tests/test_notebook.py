@@ -70,7 +70,7 @@ def test_a_kernel_shows_its_documentation_and_what_was_tuned(called) -> None:
     assert "Write twice x to y, where x < 1 & y is anything." in shown.texts
     heads, row = shown.rows
     assert heads[0] == "calls with" and len(row) == len(heads) == 5
-    assert row[0].startswith("(x: float64[::1], y: float64[::1]), sizes 5, 5, up to ") or "sizes 5" in row[0]
+    assert row[0].startswith("(x: float64[::1], y: float64[::1]), sizes ")
     assert "version=" in row[2] and int(row[3]) >= 3
 
 
@@ -157,7 +157,7 @@ def test_progress_in_a_notebook_is_a_bar(monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "IPython.display", module)
     line = ProgressLine(None)
     line.update("gemm: 3 of 10 s", 0.3, now=True)
-    assert read(shown[-1].replace("</progress>", "</progress>")).texts == [" gemm: 3 of 10 s"]
+    assert read(shown[-1]).texts == [" gemm: 3 of 10 s"]
     assert '<progress value="0.300" max="1">' in shown[-1]
     line.end("gemm: <done>")
     assert shown == ["<p>gemm: &lt;done&gt;</p>"]

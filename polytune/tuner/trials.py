@@ -49,16 +49,12 @@ class Trials(list[OnlineTrial]):
 
 def trials_html(trials: Iterable[OnlineTrial], caption: str = "") -> str:
     """A table of trials for notebooks."""
-    rows = [
-        (
-            each.call,
-            "" if each.seconds is None else seconds_text(each.seconds),
-            values_text(each.configuration),
-            each.why,
-        )
-        for each in trials
-    ]
+    rows = [(each.call, _time(each), values_text(each.configuration), each.why) for each in trials]
     return notebook.table(("call", "time", "configuration", "why"), rows, caption)
+
+
+def _time(trial: OnlineTrial) -> str:
+    return "" if trial.seconds is None else seconds_text(trial.seconds)
 
 
 class TrialLog:

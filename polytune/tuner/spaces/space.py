@@ -88,7 +88,7 @@ class Space:
         return "\n".join([*lines, *(f"where {constraint}" for constraint in self.constraints)])
 
     def _described(self) -> Iterator[tuple[str, str, str, str]]:
-        """What there is to say of each parameter: its name, its values, its default, and when it exists."""
+        """Texts about each parameter: its name, its values, its default, and when it exists."""
         for each in self.parameters:
             when = "" if each.when is None else f", when {each.when.describe()}"
             yield each.name, each.describe(), str(each.default), when
