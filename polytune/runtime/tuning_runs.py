@@ -48,6 +48,8 @@ class Tuned:
         if self.default_seconds is not None and self.seconds > 0:
             gain = self.default_seconds / self.seconds
             first = f", {gain:.2f} times as fast as the first choice, {seconds_text(self.default_seconds)}"
+            if self.default_seconds == self.seconds:
+                first = ", the first choice"
         state = "converged" if self.converged else "not converged"
         return f"{seconds_text(self.seconds)} with {values}{first}; {self.configurations} configurations, {state}"
 
