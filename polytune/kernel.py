@@ -7,7 +7,6 @@ import hashlib
 import inspect
 import logging
 import time
-import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -41,7 +40,7 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
-from polytune.tracebacks import shorten, shows_frames_of_callers
+from polytune.tracebacks import shorten, shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Space
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.trials import values_text
@@ -411,13 +410,12 @@ class Kernel(CallableKernel, Generic[P, R]):
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
-                warnings.warn(
+                warn_caller(
                     RecompilationWarning(
                         f"{name!r}, outside of kernel {self.__name__!r}, has changed again; what kernels use from "
                         "outside is a constant in them, and they are compiled again for each value: pass what changes "
                         "as an argument"
-                    ),
-                    stacklevel=4,
+                    )
                 )
             self._forget()
 

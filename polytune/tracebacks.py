@@ -1,4 +1,4 @@
-"""Tracebacks of errors that people are meant to see, with the frames of their programs and not polytune's.
+"""Tracebacks of errors that people are meant to see, and places of warnings: in their programs, not in polytune.
 
 Python adds a frame to a traceback where an exception enters it, not where it is raised again.  So what a function that
 people call drops in an ``except`` clause, before a bare ``raise``, is gone, and the frame of that function with it.
@@ -7,6 +7,9 @@ people call drops in an ``except`` clause, before a bare ``raise``, is gone, and
 from __future__ import annotations
 
 import functools
+import os
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,12 +19,12 @@ from typing import ParamSpec, TypeVar
 from polytune.environment import DEBUG
 from polytune.errors import DefectError, LegalityError, PolytuneError, VerificationError
 
-__all__ = ["shorten", "shows_frames_of_callers", "whole_tracebacks"]
+__all__ = ["shorten", "shows_frames_of_callers", "warn_caller", "whole_tracebacks"]
 
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_PACKAGE = str(Path(__file__).parent)
+_PACKAGE = str(Path(__file__).parent) + os.sep
 
 _whole = 0
 """How many blocks that want whole tracebacks have begun and not ended."""
@@ -67,6 +70,15 @@ def whole_tracebacks() -> Iterator[None]:
         yield
     finally:
         _whole -= 1
+
+
+def warn_caller(warning: Warning) -> None:
+    """Warn, at the line of the program that has called polytune; in a thread of polytune's own, at its last line."""
+    frame: FrameType | None = sys._getframe()
+    level = 0
+    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polytune":
+        frame, level = frame.f_back, level + 1
+    warnings.warn(warning, stacklevel=level + 1 if frame is not None else level)
 
 
 def _is_meant(error: BaseException) -> bool:

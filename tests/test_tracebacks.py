@@ -24,6 +24,7 @@ from polytune.errors import (
     MissingLibraryError,
     PackageError,
     PolytuneError,
+    SearchError,
     SpaceError,
     SubscriptError,
     UnsupportedSourceError,
@@ -207,3 +208,15 @@ def test_what_is_printed_is_short(shell, tmp_path) -> None:
     assert ran.returncode == 1 and "UnsupportedSourceError" in printed and "instead: " in printed
     assert "polytune/runtime" not in printed and "polytune/kernel.py" not in printed
     assert "with x:" in printed and len(printed.splitlines()) < 30
+
+
+def test_files_beside_the_package_are_the_programs(monkeypatch) -> None:
+    """Of a name that begins as that of the package's folder does."""
+    file = f"{ROOT / 'polytune_of_mine.py'}"
+    program = compile("def asked(search):\n    raise SearchError('mine')\n", file, "exec")
+    names: dict[str, Any] = {"SearchError": SearchError}
+    exec(program, names)
+    monkeypatch.setattr(type(filled), "_accept", lambda self, arguments, keywords: names["asked"](self))
+    with caught_files(SearchError) as files:
+        filled(NOTHING, n=3)
+    assert files[-1] == file and not [each for each in files if "/polytune/runtime/" in each]
