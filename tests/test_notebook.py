@@ -132,6 +132,18 @@ def test_trials_are_shown_as_a_table(called) -> None:
     assert shown.rows[0] == rows[0] and any("x: float64[::1]" in text for text in shown.texts)
 
 
+def test_of_many_trials_the_first_and_the_last_are_shown() -> None:
+    tuner = OnlineTuner(Space([Integer("n", 0, 99)]))
+    for n in range(50):
+        tuner.fail(Configuration({"n": n}), "too large")
+    rows = read(tuner.trials()._repr_html_()).rows[1:]
+    assert [row[2] for row in rows] == [
+        *(f"n={n}" for n in range(10)),
+        "and 30 more",
+        *(f"n={n}" for n in range(40, 50)),
+    ]
+
+
 def test_what_tune_has_found_is_shown_as_a_table(called) -> None:
     found = called.tune(np.arange(5.0), np.zeros(5), seconds=0.2, progress=False)
     rows = dict(row for row in read(found._repr_html_()).rows if len(row) == 2)

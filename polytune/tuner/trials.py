@@ -16,6 +16,7 @@ __all__ = ["OnlineTrial", "TrialLog", "Trials", "trials_html", "values_text"]
 _LOGGER = logging.getLogger(__name__)
 
 _MOST_TRIALS = 10_000
+_SHOWN = 10
 
 
 @dataclass(frozen=True)
@@ -48,8 +49,13 @@ class Trials(list[OnlineTrial]):
 
 
 def trials_html(trials: Iterable[OnlineTrial], caption: str = "") -> str:
-    """A table of trials for notebooks."""
-    rows = [(each.call, _time(each), values_text(each.configuration), each.why) for each in trials]
+    """A table of trials for notebooks; of many, the first and the last ones."""
+    rows: list[tuple[object, ...]] = [
+        (each.call, _time(each), values_text(each.configuration), each.why) for each in trials
+    ]
+    left_out = len(rows) - 2 * _SHOWN
+    if left_out > 0:
+        rows[_SHOWN:-_SHOWN] = [("", "", f"and {left_out} more", "")]
     return notebook.table(("call", "time", "configuration", "why"), rows, caption)
 
 
