@@ -6,7 +6,6 @@ They have no colours of their own, so that they suit light and dark pages alike.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from html import escape
 from typing import Any
 
 __all__ = ["ShownText", "paragraph", "progress_bar", "table", "text"]
@@ -14,14 +13,20 @@ __all__ = ["ShownText", "paragraph", "progress_bar", "table", "text"]
 _LEFT = "text-align: left"
 
 
+def _escaped(shown: str) -> str:
+    from html import escape  # which takes a millisecond, and is needed in notebooks alone
+
+    return escape(shown)
+
+
 def text(shown: str) -> str:
     """Text in lines, as it is."""
-    return f'<pre style="{_LEFT}; white-space: pre-wrap">{escape(shown)}</pre>'
+    return f'<pre style="{_LEFT}; white-space: pre-wrap">{_escaped(shown)}</pre>'
 
 
 def paragraph(shown: str, *, strong: bool = False) -> str:
     """One paragraph of text."""
-    return f"<p><b>{escape(shown)}</b></p>" if strong else f"<p>{escape(shown)}</p>"
+    return f"<p><b>{_escaped(shown)}</b></p>" if strong else f"<p>{_escaped(shown)}</p>"
 
 
 def table(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str = "") -> str:
@@ -34,14 +39,14 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[object]], caption: str =
     """
     parts = ["<table>"]
     if caption:
-        parts.append(f'<caption style="{_LEFT}">{escape(caption)}</caption>')
+        parts.append(f'<caption style="{_LEFT}">{_escaped(caption)}</caption>')
     parts.append(_row("th", heads))
     parts += [_row("td", [str(cell) for cell in row]) for row in rows]
     return "".join([*parts, "</table>"])
 
 
 def _row(kind: str, cells: Sequence[str]) -> str:
-    written = "".join(f'<{kind} style="{_LEFT}">{escape(cell)}</{kind}>' for cell in cells)
+    written = "".join(f'<{kind} style="{_LEFT}">{_escaped(cell)}</{kind}>' for cell in cells)
     return f"<tr>{written}</tr>"
 
 
@@ -52,7 +57,7 @@ def progress_bar(done: float, shown: str) -> str:
         done: how much of it is full, from 0 to 1.
         shown: the text.
     """
-    return f'<progress value="{min(max(done, 0.0), 1.0):.3f}" max="1"></progress> {escape(shown)}'
+    return f'<progress value="{min(max(done, 0.0), 1.0):.3f}" max="1"></progress> {_escaped(shown)}'
 
 
 class ShownText(str):
