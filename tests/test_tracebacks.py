@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import FunctionType
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from polytune import pipeline
 from polytune.errors import (
     ArgumentError,
     DefectError,
+    DeviceError,
     HistoryError,
     MissingLibraryError,
     PackageError,
@@ -93,6 +95,9 @@ REFUSED: list[tuple[Callable[[], Any], type[Exception]]] = [
     (lambda: filled.save("/no/such/folder/file"), HistoryError),
     (lambda: filled.example_arguments({}, np.random.default_rng(0)), PolytuneError),
     (set_budget, SpaceError),
+    (lambda: polytune.tuning("now"), PolytuneError),
+    (lambda: polytune.resident(3), ArgumentError),  # type: ignore[arg-type]
+    (lambda: polytune.resident(NOTHING, device="cuda:99").__enter__(), DeviceError),
     (lambda: scattered(NOTHING, np.array([3])), SubscriptError),
     (lambda: polytune.kernel(3), PolytuneError),  # type: ignore[call-overload]
     (lambda: polytune.kernel(budget="a lot")(settled), SpaceError),
@@ -220,3 +225,17 @@ def test_files_beside_the_package_are_the_programs(monkeypatch) -> None:
     with caught_files(SearchError) as files:
         filled(NOTHING, n=3)
     assert files[-1] == file and not [each for each in files if "/polytune/runtime/" in each]
+
+
+def test_every_public_method_of_kernels_shows_the_frames_of_its_callers() -> None:
+    """Those of `polytune.Kernel` that can be refused are decorated so."""
+    cannot_fail = {"freeze", "trials"}
+    methods = {
+        name: method
+        for kind in reversed(polytune.Kernel.__mro__)
+        if kind.__module__.startswith("polytune")
+        for name, method in vars(kind).items()
+        if isinstance(method, FunctionType) and not name.startswith("_")
+    }
+    assert {"run", "tune", "explain"} <= set(methods)
+    assert {name for name, method in methods.items() if not hasattr(method, "__wrapped__")} == cannot_fail

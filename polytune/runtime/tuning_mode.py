@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
 from polytune.environment import TUNING
 from polytune.errors import PolytuneError
+from polytune.tracebacks import shows_frames_of_callers
 
 __all__ = ["MODES", "current_mode", "tuning"]
 
@@ -18,8 +19,8 @@ MODES = ("on", "off", "frozen")
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 
 
-@contextmanager
-def tuning(mode: str) -> Iterator[None]:
+@shows_frames_of_callers
+def tuning(mode: str) -> AbstractContextManager[None]:
     """Say whether calls of kernels within a block are tuned; innermost blocks decide, then ``POLYTUNE_TUNING``.
 
     It holds for calls of this thread, or of this task where tasks share a thread.
@@ -36,7 +37,13 @@ def tuning(mode: str) -> Iterator[None]:
     >>> with polytune.tuning("off"):
     ...     pass  # calls here take no part in tuning
     """
-    token = _mode.set(_checked(mode, "tuning"))
+    return _holding(_checked(mode, "tuning"))
+
+
+@contextmanager
+def _holding(mode: str) -> Iterator[None]:
+    """Have a mode hold for a block."""
+    token = _mode.set(mode)
     try:
         yield
     finally:

@@ -163,8 +163,12 @@ class BackgroundCompiler:
             if not is_urgent:
                 _stand_behind()
             start = time.perf_counter()
-            is_translated = has_address(function)
-            failure = "" if is_translated else self._compile(request, is_urgent)
+            is_translated = False
+            try:
+                is_translated = has_address(function)
+                failure = "" if is_translated else self._compile(request, is_urgent)
+            except Exception as error:  # which costs this function, and no other that is wanted later
+                failure = f"{type(error).__name__}: {error}"
             seconds = time.perf_counter() - start
             if failure:
                 _LOGGER.info("gave up %s beside the application, after %.3f s: %s", request.function, seconds, failure)

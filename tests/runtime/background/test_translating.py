@@ -148,3 +148,29 @@ def test_a_process_that_forks_while_it_translates(tmp_path: Path) -> None:
         env=surroundings,
     )
     assert (ran.stdout, ran.returncode) == ("done\n", 0), ran.stderr
+
+
+def test_what_fails_in_the_thread_costs_one_function(
+    load,
+    compilers,
+    started: Started,
+    until: Callable[[Callable[[], bool]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The thread goes on: what is wanted next is compiled."""
+    compiler, module = compilers(), load()
+    caplog.set_level("INFO", "polytune")
+
+    def has_address(function) -> bool:
+        if function is module.double:
+            raise KeyError("kind")
+        return True
+
+    monkeypatch.setattr(compiler_module, "has_address", has_address)
+    monkeypatch.setattr(compiler, "_has_answered", True)
+    assert not compiler.provides([(module.double, 1), (module.add, 3)])
+    until(lambda: compiler.provides([(module.double, 1), (module.add, 3)]))
+    assert compiler.failure_of(module.double, 1) == "KeyError: 'kind'" and compiler.failure_of(module.add, 3) == ""
+    assert compiler.activity % 2 == 0
+    assert any("gave up double beside the application" in record.getMessage() for record in caplog.records)
