@@ -81,10 +81,10 @@ def random_arguments(
     """Arguments of the least shapes that a kernel takes with such sizes.
 
     Args:
-        kernel: what takes them.
-        sizes: its parameters.
-        seed: the elements are a function of it.
-        signature: the types; those that the kernel's source gives if None.
+        kernel: a kernel whose types of arguments are known.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        seed: what the contents follow from.
+        signature: the types of the arguments; those that the kernel's source gives if None.
 
     Raises:
         typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
@@ -103,10 +103,10 @@ def tune_kernel(
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
 
     Args:
-        kernel: what is called.
-        sizes: its parameters.
-        limits: when to end.
-        signature: the types of its arguments; those that its source gives if None.
+        kernel: a kernel whose types of arguments are known; it no longer compiles in the background afterwards.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        limits: when it ends, if the search has not converged before.
+        signature: the types of the arguments; those that the kernel's source gives if None.
     """
     kernel.background = False  # the calls have no other purpose than to try versions
     arguments = random_arguments(kernel, sizes, 0, signature)

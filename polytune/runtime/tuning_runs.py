@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -148,16 +149,16 @@ def _display() -> Callable[[str], None] | None:
     if "ipykernel" not in sys.modules:
         return None
     try:
-        from IPython.display import HTML, display
+        shell = importlib.import_module("IPython.display")
     except ImportError:
         return None
     shown: list[Any] = []
 
     def show(html: str) -> None:
         if shown:
-            shown[0].update(HTML(html))
+            shown[0].update(shell.HTML(html))
         else:
-            shown.append(display(HTML(html), display_id=True))
+            shown.append(shell.display(shell.HTML(html), display_id=True))
 
     return show
 
@@ -170,7 +171,7 @@ def tune_for(
     line: ProgressLine,
     prepare: Callable[[], Any],
 ) -> int:
-    """Make calls until the time is up or the tuner has converged; how many there were.
+    """Make calls until the time is up or the tuner has converged.  Return how many there were.
 
     An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
 
