@@ -1,6 +1,6 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
-from polytune import tuner
+from polytune import tuner as tuner
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -38,6 +38,5 @@ __all__ = [
     "__version__",
     "kernel",
     "resident",
-    "tuner",
     "tuning",
 ]

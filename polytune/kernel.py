@@ -6,6 +6,7 @@ import functools
 import hashlib
 import inspect
 import logging
+import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -291,6 +292,28 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         with defects_named(self.__wrapped__):
             return notebook.ShownText(explain(self))
+
+    @shows_frames_of_callers
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write a page that shows the kernel: the source with what is parallel and why not more, the dependences, the
+        versions, the tuning as it went, what was measured, the roofline and the generated code.
+
+        The page is one file of HTML that needs no other, nor a network; it is for a browser.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            MissingLibraryError: Matplotlib, of the extra ``report``, is not installed.
+            PolytuneError: the file cannot be written, or the kernel cannot be compiled.
+        """
+        with defects_named(self.__wrapped__):
+            from polytune.report import write_report
+
+            return write_report(self, path)
 
     @shows_frames_of_callers
     def example_arguments(
