@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import os
 import re
 import subprocess
 import sys
@@ -23,8 +24,10 @@ pytestmark = pytest.mark.slow
 
 
 def ran(*command: str) -> str:
+    # Pyright reads no package's types from a folder that an editable installation names.
+    environment = os.environ | {"PYTHONPATH": str(ROOT)}
     return subprocess.run(
-        [sys.executable, "-m", *command], capture_output=True, text=True, timeout=300, cwd=ROOT
+        [sys.executable, "-m", *command], capture_output=True, text=True, timeout=300, cwd=ROOT, env=environment
     ).stdout
 
 
