@@ -24,8 +24,9 @@ from polytune.frontend.prune import (
     without_parameters,
 )
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.frontend.sequential_nests import along_rows
 from polytune.frontend.source import read_source
-from polytune.signature import Signature
+from polytune.signature import ArrayType, Signature
 
 
 def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Scop:
@@ -49,7 +50,8 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
     nodes, reports = check_subscripts(with_values_passed_on(lowered.nodes, kernel), kernel, extents)
-    order = model.build([choose_powers(node, strict=strict) for node in nodes])
+    layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
+    order = model.build([choose_powers(along_rows(node, layouts), strict=strict) for node in nodes])
     if order is None:
         raise source.refusal(
             source.tree,
