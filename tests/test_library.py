@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.codegen.loops import Compute, walk_nodes
 from polytune.errors import ArgumentError, CompilationError, UnsupportedSourceError
 from polytune.explanation import explain
+from polytune.frontend.expression import LibraryCall
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from tests.every_version import SMALL, check_versions, stages_of
 from tests.test_control import in_every_version
@@ -410,3 +412,20 @@ def with_residuals(A, b):
 def test_what_has_no_certain_shape_or_type_is_refused(function, arguments, what: str) -> None:
     with pytest.raises(UnsupportedSourceError, match=what):
         polytune.kernel(function)(*arguments)
+
+
+def least_and_greatest(A, B):
+    for k in np.argsort(A)[:3]:
+        for x in np.sort(B[k]):
+            A[k] += x
+
+
+def test_what_a_loop_goes_over_is_computed_once() -> None:
+    """Before the loop, also where the loop changes what it was computed from."""
+    A, B = numbers(6), numbers(6, 4)
+    programs = stages_of(least_and_greatest, (A, B)).programs
+    source = next(program for program in programs if program.name == "source")
+    calls = [part for part in walk_nodes(source.regions[0].body) if isinstance(part, Compute)]
+    library = [each for call in calls for each in call.operations if isinstance(each, LibraryCall)]
+    assert [call.function.split()[0] for call in library] == ["numpy.argsort", "numpy.sort"]
+    in_every_version(least_and_greatest, A, B)

@@ -53,9 +53,10 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         for iteration in iterations_of_tuple:
             lower(frame, iteration)
         return
-    other = counted(frame, node)
-    if other is not None:
-        node = other
+    over_range = counted(frame, node)
+    if over_range is not None:
+        before, node = over_range
+        lower(frame, before)
     assert isinstance(node.target, ast.Name)
     call = node.iter
     if isinstance(call, ast.Call) and len(call.args) == 3 and not call.keywords:
