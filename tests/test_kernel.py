@@ -177,6 +177,47 @@ def test_refused_call_writes_nothing(why: str) -> None:
     np.testing.assert_array_equal(arguments[0], before[0])
 
 
+def _tested_for_nothing(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        if A[i] <= 1.0:
+            pass
+
+
+def _passed_over(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        if A[i] <= B[i]:
+            continue
+
+
+def _read_for_nothing(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        A[i] * 2.0
+
+
+def _read_through_a_subscript(A, B):
+    A[0] = 5.0
+    for i in range(1):
+        if A[int(B[i]) + 3] <= 1.0:
+            pass
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_tested_for_nothing, _passed_over, _read_for_nothing, _read_through_a_subscript],
+    ids=lambda it: it.__name__,
+)
+def test_what_is_read_for_nothing_must_be_in_range_too(function: Any) -> None:
+    for call in (function, polytune.kernel(function)):
+        with pytest.raises((IndexError, ArgumentError)):
+            call(np.zeros(3), np.zeros(4))
+        A = np.zeros(4)
+        call(A, np.zeros(4))
+        assert A.tolist() == [5.0, 0.0, 0.0, 0.0]
+
+
 def test_views_that_do_not_overlap_are_taken() -> None:
     whole = np.arange(10.0)
     added(whole[::2], whole[1::2])

@@ -237,8 +237,9 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     nodes = tuple(then.nodes), tuple(otherwise.nodes)
     if data is not None:
         text = frame.source.segment(node)
-        if may_change_outcome(data, (*nodes[0], *nodes[1])):
-            # The condition is decided once, before the loops, and they may change what it depends on.
+        if not any(nodes) or may_change_outcome(data, (*nodes[0], *nodes[1])):
+            # The condition is decided once, before the loops, and they may change what it depends on; where nothing
+            # depends on it, what it reads is read all the same, and may be out of range.
             outcome = select(Value(data), constant(1), constant(0))
             stored = store_scalar(frame, node.test, frame.kernel.fresh("outcome"), outcome)
             data = compare("!=", stored, constant(0)).expression
