@@ -12,7 +12,6 @@ import polytune
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse
 from polytune.frontend.expression import Binary, walk
-from polytune.frontend.scop import ArrayRole
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.every_version import check_versions, copied, stages_of, with_vectors
@@ -215,18 +214,6 @@ def test_other_powers_stay_the_library_s() -> None:
     other_fractions(A, wanted)
     polytune.kernel(other_fractions)(A, B)
     np.testing.assert_allclose(B, wanted, rtol=1e-14)
-
-
-def broadcast(A, x):
-    return (A[:, :, None] * (x / (A + 1.0) ** 1.5)[:, None, :]).sum(axis=2)
-
-
-def test_a_power_by_the_library_is_kept_where_it_is_used_again() -> None:
-    """It takes longer to compute than an element takes to load."""
-    A, x = np.random.default_rng(7).random((5, 6)), np.arange(6.0)
-    local = [array for array in stages_of(broadcast, (A, x)).scop.arrays if array.role is ArrayRole.LOCAL]
-    assert [array.ndim for array in local] == [3], "the powers, each used for all rows"
-    np.testing.assert_allclose(polytune.kernel(broadcast)(A, x), broadcast(A, x))
 
 
 def negative(P):

@@ -79,7 +79,7 @@ def loops_of_the_source(A, x):
 
 
 LEFT_OUT: dict[str, tuple[Callable[..., Any], int]] = {
-    "means of columns": (standard_scores, 3),
+    "means of columns": (standard_scores, 4),
     "the mean of all": (of_all_elements, 4),
     "with dimensions kept": (dimensions_kept, 3),
     "in a loop": (in_a_loop, 4),

@@ -18,7 +18,7 @@ from polytune.frontend.promotion import Value
 
 Build = Callable[[list[Value]], Value]
 
-_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign", "sqrt")
+_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign")
 
 
 def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
@@ -117,6 +117,8 @@ def _is_costly(sample: Value) -> bool:
             case Call(function) if function not in _CHEAP:
                 return True
             case Binary("**", _, exponent) if not is_whole(exponent):
+                return True
+            case Binary("/" | "//" | "%"):
                 return True
     return False
 
