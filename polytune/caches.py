@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from polytune.records import dataclass
 
 __all__ = ["Cache", "caches_from_sysfs", "data_caches"]
 

@@ -6,7 +6,8 @@ Every message says what was wrong, where, why, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial, wraps
 from types import FunctionType
 from typing import TypeVar
@@ -26,6 +26,7 @@ from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source

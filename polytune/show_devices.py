@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
@@ -16,6 +16,7 @@ from polytune.errors import PolytuneError
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode

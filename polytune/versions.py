@@ -6,7 +6,7 @@ The orders and transforms that there are come from outside, as tables; nothing h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from polytune.codegen.loops import Program, walk_nodes
@@ -17,6 +17,7 @@ from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of

@@ -19,6 +19,7 @@ SHARED = {
     "polytune.caches",
     "polytune.conversions",
     "polytune.errors",
+    "polytune.records",
     "polytune.files",
     "polytune.signature",
     "polytune.version",
@@ -115,7 +116,7 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "files", "signature", "version"):
+    for name in ("caches", "conversions", "errors", "files", "records", "signature", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

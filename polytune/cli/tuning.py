@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import typer
 
 from polytune.cli.console import progress
 from polytune.errors import ArgumentError
+from polytune.records import dataclass
 from polytune.tuner import Budget
 
 if TYPE_CHECKING:

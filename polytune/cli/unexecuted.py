@@ -13,7 +13,7 @@ import copy
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from polytune.cli.target import import_file, package_of
 from polytune.errors import PolytuneError
+from polytune.records import dataclass
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import assert_never
 
@@ -39,6 +39,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedTuple
 from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
 
 TYPES = {"int32": "int32_t", "int64": "int64_t", "float32": "float", "float64": "double", "bool": "int"}

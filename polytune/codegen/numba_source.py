@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from typing import Any, TypeVar, assert_never
 
 from polytune.codegen.loops import (
@@ -63,6 +62,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 
 
 def write_version(

@@ -6,7 +6,7 @@ device, and two lists of boxes, what has to be there before and what is new afte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
@@ -35,6 +35,7 @@ from polytune.codegen.transform import Target
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.partition import Split, splits_of

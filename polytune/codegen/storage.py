@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
 
 PART, TILES = "part of a region", "tile sizes"

@@ -7,7 +7,6 @@ writes is moved back, since another partition may write the elements beside it a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 import islpy as isl
@@ -32,6 +31,7 @@ from polytune.codegen.tiles.windows import WindowNames, constrain, window_contex
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import AccessKind, Scop
+from polytune.records import dataclass
 from polytune.schedule.regions import Region
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.candidate import Need
 from polytune.schedule.recipe import Recipe, RecipePart
 

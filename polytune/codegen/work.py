@@ -9,7 +9,7 @@ follows the sizes of tiles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, assert_never
 
 import numpy as np
@@ -52,6 +52,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 
 __all__ = ["write_work"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from collections.abc import Iterator as Iteration
-from dataclasses import dataclass
 from typing import TypeVar
 
 import islpy as isl
@@ -36,6 +35,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations
 from polytune.frontend.scop import Access, AccessKind
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

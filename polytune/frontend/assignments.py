@@ -214,9 +214,10 @@ def _assign_tuple(
             "Python would raise an error here",
             "name as many variables as there are values",
         )
-    values: list[Meaning] = list(items)
+    flat = [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
+    targets, values = [element for element, _ in flat], [item for _, item in flat]
     written: set[str] = set()
-    for position, element in enumerate(target.elts):
+    for position, element in enumerate(targets):
         stored = _stored_in(frame, element)
         if stored is not None:  # as in A, B = B, A
             values[position + 1 :] = [_apart(frame, node, later, stored) for later in values[position + 1 :]]
@@ -224,8 +225,16 @@ def _assign_tuple(
             kept = [map_values(later, lambda each: keep(frame, node, each)) for later in values[position + 1 :]]
             values = [*values[: position + 1], *kept]
         written |= _target_names(frame, element)
-    for element, result in zip(target.elts, values, strict=True):
+    for element, result in zip(targets, values, strict=True):
         _assign_meaning(frame, node, element, result)
+
+
+def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
+    """Pairs of what is assigned to and what is assigned, in order, where tuples stand in tuples."""
+    items = items_of(meaning)
+    if not isinstance(target, ast.Tuple | ast.List) or items is None or len(items) != len(target.elts):
+        return [(target, meaning)]
+    return [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
 
 
 def _items(frame: Frame, value: ast.expr, wanted: int) -> tuple[Meaning, ...] | None:
@@ -257,7 +266,6 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
     """Assign what stands at one place of a tuple; what has a name that nothing reads, as ``_``, is left."""
     if isinstance(target, ast.Name) and not isinstance(meaning, ValueBinding) and not _is_read(frame, target.id):
         return
-    items = items_of(meaning)
     match target, meaning:
         case _, ValueBinding(value):
             _assign(frame, node, target, value)
@@ -267,9 +275,6 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
             _assign_arrays(frame, node, [target], view)
         case ast.Name(), _:
             _bind_name(frame, node, target, meaning)
-        case ast.Tuple(targets) | ast.List(targets), _ if items is not None and len(items) == len(targets):
-            for inner, item in zip(targets, items, strict=True):
-                _assign_meaning(frame, node, inner, item)
         case _:
             raise frame.source.refusal(
                 target,
@@ -288,12 +293,14 @@ def _is_read(frame: Frame, name: str) -> bool:
 
 
 def _target_names(frame: Frame, target: ast.expr) -> set[str]:
+    """The array that an element or a part of is assigned, itself or through a view of it, or the variable."""
     while isinstance(target, ast.Subscript):
         target = target.value
     if not isinstance(target, ast.Name):
         return set()
     binding = frame.bindings.get(target.id)
-    return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
+    array = None if binding is None else _array_in(binding)
+    return {frame.unique(target.id) if array is None else array}
 
 
 def _stored_in(frame: Frame, target: ast.expr) -> str | None:
@@ -306,7 +313,7 @@ def _stored_in(frame: Frame, target: ast.expr) -> str | None:
     return _array_in(binding)
 
 
-def _array_in(meaning: Meaning) -> str | None:
+def _array_in(meaning: object) -> str | None:
     match meaning:
         case ArrayBinding(array):
             return array

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
@@ -13,6 +12,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
+from polytune.records import dataclass
 
 OPERATIONS = 400_000
 """isl's budget for one access, in its own basic operations: half a second, and 100 times what PolyBench takes."""

@@ -8,7 +8,7 @@ the kernel has run.  No element outside of an array is ever touched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polytune.errors import SourceLocation
@@ -37,6 +37,7 @@ from polytune.frontend.frame import KernelWalk
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
+from polytune.records import dataclass
 
 Extents = Mapping[tuple[str, int], Expression]
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +26,7 @@ from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
 from polytune.frontend.source import NestedFunction, Source, nodes_inside
+from polytune.records import dataclass
 from polytune.signature import Signature
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
+from polytune.records import dataclass
 from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 INTEGERS = (*SIGNED_TYPES, *UNSIGNED_TYPES)

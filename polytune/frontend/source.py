@@ -7,11 +7,12 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import platformdirs
 from polytune.errors import HistoryError
 from polytune.history import schema
 from polytune.history.database import Database
+from polytune.records import dataclass
 
 FILE_NAME = "history.sqlite"
 STATUSES = ("ok", "failed")

@@ -6,13 +6,13 @@ import hashlib
 import math
 import statistics
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.run import Run
+from polytune.records import dataclass
 
 QUANTILES = 201
 """How many quantiles of the space's slowdowns are kept: enough to draw its distribution without the space."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
+from polytune.records import dataclass
 
 _DIGITS = 7
 """Significant digits of a slowdown that are kept: more than any measurement has, and half the size in a file."""

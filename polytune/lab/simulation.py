@@ -9,12 +9,12 @@ import signal
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 
 from polytune.errors import SearchError
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import NO_SETTINGS, Run, Settings, Task, check_search, make_run
+from polytune.records import dataclass
 
 # Each process is to use one core: the libraries under the model-based searches would start a thread for every core.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")

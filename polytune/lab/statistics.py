@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 from polytune.lab.results import Results
 from polytune.lab.run import Run
 from polytune.lab.score import score
+from polytune.records import dataclass
 from polytune.tuner.extras import library
 
 SIGNIFICANCE = 0.01

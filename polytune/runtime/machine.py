@@ -6,13 +6,13 @@ import functools
 import math
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
 
 from llvmlite import binding
 
 from polytune.caches import Cache, data_caches
 from polytune.errors import PolytuneError
+from polytune.records import dataclass
 
 __all__ = ["Cache", "Machine", "machine", "vector_registers"]
 

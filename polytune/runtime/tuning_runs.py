@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner import Configuration, OnlineTuner
 from polytune.tuner.budget import seconds_text
 

@@ -7,8 +7,10 @@ iterations.  So triangles count by their area, and what few iterations do otherw
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, auto
+
+from polytune.records import dataclass
 
 __all__ = ["Account", "Kind", "RegionAccount"]
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.recipe import RecipePart
 

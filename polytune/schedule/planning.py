@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal

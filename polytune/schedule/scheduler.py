@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.unions import domain_of, maps_of, union_of

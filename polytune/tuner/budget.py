@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.spaces.condition import plain_value
 

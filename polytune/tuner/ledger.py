@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.tuner.amortisation import Amortisation
 from polytune.tuner.spaces.configuration import Configuration
 

@@ -9,9 +9,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["OnlineTrial", "TrialLog"]

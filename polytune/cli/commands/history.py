@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,6 +18,7 @@ from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
 from polytune.history import Measurement, Store, default_store
 from polytune.history.exchange import merged, read_measurements, write_measurements
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

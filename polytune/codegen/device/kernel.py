@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 import islpy as isl
@@ -22,6 +22,7 @@ from polytune.frontend.expression import Assign, Binary, Element, Expression, It
 from polytune.frontend.expression import map_children as map_below
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping
 from polytune.schedule.platforms.promotion import (
     Accumulator,

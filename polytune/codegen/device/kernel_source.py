@@ -9,7 +9,6 @@ nothing, before the loops over a tile's points and over the copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
@@ -20,6 +19,7 @@ from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.platforms.promotion import Window
 
 AXES = "XYZ"

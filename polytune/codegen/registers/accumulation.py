@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
@@ -18,6 +17,7 @@ from polytune.codegen.vectors.lane_access import (
     pays,
 )
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
+from polytune.records import dataclass
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]
 """Whether the elements along a loop variable can be the lanes of a vector."""

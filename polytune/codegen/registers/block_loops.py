@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least
@@ -12,6 +12,7 @@ from polytune.codegen.loops import For, Let, Node, block
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, maximum, minimum, minus
 from polytune.codegen.vectors.expressions import AnyMask, Between
 from polytune.frontend.expression import Compare, Expression, Iterator, Select
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -15,6 +14,7 @@ from polytune.codegen.vectors.expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary
 from polytune.frontend.expression import Iterator as Index
 from polytune.frontend.generated_names import generated
+from polytune.records import dataclass
 
 FIRST, LAST = generated("first_0"), generated("last_0")
 """The common range of the innermost loop, over all points of a block."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
@@ -14,6 +14,7 @@ from polytune.codegen.vectors.chains import is_chain
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
+from polytune.records import dataclass
 
 MOST_UNROLLED = 32
 """Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost

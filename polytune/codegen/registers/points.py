@@ -28,7 +28,7 @@ and the other would load, and a strip holds values that live in one block alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytune.codegen.affine_range import greatest, least, mentions
@@ -42,6 +42,7 @@ from polytune.codegen.vectors.chains import Link, links_of
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
+from polytune.records import dataclass
 
 ACROSS = BlockShape(1, 2)
 """The shape of blocks of points that lie across the rows of arrays: two chains side by side keep the processor busy,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,7 @@ from polytune.frontend.expression import (
     Iterator,
     walk,
 )
+from polytune.records import dataclass
 
 
 def tile_sums(accumulation: Accumulation, target: Target) -> Node:

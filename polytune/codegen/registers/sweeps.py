@@ -21,7 +21,7 @@ be reassociated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ from polytune.codegen.vectors.expressions import (
 )
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, walk
+from polytune.records import dataclass
 
 ROWS = (8, 4, 2, 1)
 """How many rows may be swept at once: of the first number for which there are registers enough."""

@@ -13,11 +13,11 @@ outer tile or an earlier one.  Outer tiles with equal sums of coordinates are as
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polytune.codegen.loops import RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
+from polytune.records import dataclass
 
 CLAIM = "$claim($context, {}, $workers, $base, {})"
 """Claims a task for a worker, of a region of so many."""

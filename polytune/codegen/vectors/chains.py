@@ -7,11 +7,11 @@ nothing, several such loops side by side gain all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, difference, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.frontend.expression import Assign, Element, Iterator, walk
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

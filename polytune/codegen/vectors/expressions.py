@@ -18,9 +18,8 @@ those of a comparison that chooses lanes.  A mask is the name of a variable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polytune.frontend.expression import Compare, Element, Expression
+from polytune.records import dataclass
 
 VECTOR = "vector"
 """The type of what is computed lane by lane."""

@@ -12,7 +12,6 @@ depend on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -45,6 +44,7 @@ from polytune.codegen.vectors.lane_access import (
     pays,
 )
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Select, walk
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

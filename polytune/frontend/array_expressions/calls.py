@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number
+from polytune.records import dataclass
 from polytune.signature import DATA_TYPES
 
 Evaluate = Callable[[Frame, ast.expr], Operand]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
@@ -18,6 +17,7 @@ from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import INTEGERS, Value
+from polytune.records import dataclass
 
 Evaluate = Callable[[Frame, ast.expr], Operand]
 Number = Callable[[Frame, ast.expr], Value]

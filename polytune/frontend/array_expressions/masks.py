@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -16,6 +15,7 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
+from polytune.records import dataclass
 
 
 @compiles(np.where, "condition", "x", "y")

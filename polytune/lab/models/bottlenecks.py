@@ -7,9 +7,9 @@ counters to speed up autotuning convergence on GPUs" (J. Parallel Distrib. Compu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polytune.lab.models.counter_names import GLOBAL_SIZE, Vocabulary, vocabulary_of
+from polytune.records import dataclass
 
 _THREADS_PER_CORE = 5
 _COMPUTE_BOUND = 0.5

@@ -11,13 +11,13 @@ import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceWarning
+from polytune.records import dataclass
 
 __all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream", "warn_of_device"]
 

@@ -13,10 +13,10 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 from polytune.runtime.devices import nvcc
 
 __all__ = ["INSTALL", "ForDriver", "compile", "compiler", "options"]

@@ -8,10 +8,10 @@ import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.threads import maximum_threads
 
 __all__ = ["Staging", "StagingPool", "copy"]

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.errors import DeviceError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, DeviceBuffer
 
 __all__ = ["Rectangle", "box_shape", "check_box", "pieces", "rectangles", "view"]

@@ -23,11 +23,12 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceLostError, LaunchError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.call import CallReport, SharedCall

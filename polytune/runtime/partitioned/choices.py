@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from polytune.records import dataclass
 from polytune.tuner import Integer, Nominal
 from polytune.tuner.spaces.condition import Condition
 

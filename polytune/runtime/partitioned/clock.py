@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Event
 from polytune.runtime.partitioned.call import Share
 from polytune.runtime.partitioned.holdings import Holdings

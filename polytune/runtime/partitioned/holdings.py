@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
 from polytune.runtime.devices.staging import copy
 from polytune.runtime.devices.transfers import box_shape, view

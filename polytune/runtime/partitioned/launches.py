@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import LaunchError
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.device import Device, DeviceBuffer, LoadedKernel
 from polytune.runtime.partitioned.description import DeviceCode

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.description import Part, Transfer
 

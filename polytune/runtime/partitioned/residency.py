@@ -11,12 +11,13 @@ import itertools
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 
 import numpy as np
 
 from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.devices.discovery import device as open_device
 from polytune.runtime.devices.discovery import devices

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part

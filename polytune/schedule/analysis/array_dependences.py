@@ -16,7 +16,7 @@ Only the first knows which value a read sees, so only then may the array be priv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial, reduce
 
@@ -24,6 +24,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, Scop
+from polytune.records import dataclass
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
 OPERATIONS = 2_000_000

@@ -6,10 +6,10 @@ All answers are exact: they are computed from the dependences, not taken from th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import maps_of, sets_of, union_of

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (
     OPERATIONS,
     ArrayDependences,

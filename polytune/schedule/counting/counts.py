@@ -14,13 +14,13 @@ from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
 import islpy as isl
 
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.counting.cardinality import OPERATIONS, Count, cardinality
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 from polytune.schedule.unions import maps_of, sets_of

@@ -7,12 +7,12 @@ the band, whose filters bound the member by a parameter, once per member that is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import islpy as isl
 
 from polytune.errors import LegalityError
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import open_dependences
 from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PARTITIONED

@@ -8,13 +8,14 @@ form groups; a group is copied to shared memory if that saves accesses to device
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping
 from polytune.schedule.regions import MARK
 from polytune.schedule.tiles.interchange import advance, jumps, select_members

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Order
 from polytune.tuner.hierarchy.race import Samples
 from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing_is_left

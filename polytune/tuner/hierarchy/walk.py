@@ -6,12 +6,12 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import SearchError
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Arm, Arms, Order
 from polytune.tuner.hierarchy.branch import FiniteArms, NodeSearch
 from polytune.tuner.hierarchy.subspace import SIMPLEX, Subspace

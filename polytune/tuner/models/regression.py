@@ -8,11 +8,11 @@ evens that out; it is monotone, so that the best prediction stays the best.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner.extras import library
 from polytune.tuner.models.terms import independent_columns
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import plain_value
 from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space

@@ -8,9 +8,9 @@ decides.  A configuration is found by walking from the root along the edges whos
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.graph_picture import to_dot, to_svg
 from polytune.tuner.spaces.node import Edge, Node

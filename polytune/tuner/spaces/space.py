@@ -13,13 +13,13 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value, plain_value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
