@@ -197,6 +197,12 @@ def _read_for_nothing(A, B):
         A[i] * 2.0
 
 
+def _seen_for_nothing(A, B):
+    A[0] = 5.0
+    if A[0] > 1.0:
+        part = A[:] + A[len(B) - 1]  # noqa: F841
+
+
 def _read_through_a_subscript(A, B):
     A[0] = 5.0
     for i in range(1):
@@ -206,7 +212,7 @@ def _read_through_a_subscript(A, B):
 
 @pytest.mark.parametrize(
     "function",
-    [_tested_for_nothing, _passed_over, _read_for_nothing, _read_through_a_subscript],
+    [_tested_for_nothing, _passed_over, _read_for_nothing, _seen_for_nothing, _read_through_a_subscript],
     ids=lambda it: it.__name__,
 )
 def test_what_is_read_for_nothing_must_be_in_range_too(function: Any) -> None:

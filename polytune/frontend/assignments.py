@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from polytune.frontend import promotion
+from polytune.frontend.affine import as_condition
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
 from polytune.frontend.array_expressions.calling import array_meaning
@@ -18,7 +19,7 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
-from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.expression import Assign, Constant, Element, Logical, walk
 from polytune.frontend.expressions import (
     combined,
     evaluate,
@@ -46,7 +47,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
-from polytune.frontend.program import Perform
+from polytune.frontend.program import Guard, Perform
 from polytune.frontend.promotion import Value, convert, kind_of
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
@@ -120,6 +121,8 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
                     _assign(frame, node, target, total)
                     continue
                 _refuse_number(frame, node, target)
+                if isinstance(operand, ArrayValue) and not _is_read(frame, target.id):
+                    _touch(frame, node, operand)
                 assign_name(frame, node, target, operand)
             case ast.Subscript() if is_part(frame, target):
                 assign_part(frame, node, target, operand, evaluate)
@@ -141,6 +144,25 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
                     "an array is assigned to a name, or to a part of an array",
                     "assign it to a name, and what is needed of it from there",
                 )
+
+
+def _touch(frame: Frame, node: ast.stmt, array: ArrayValue) -> None:
+    """Read the first element, where there is one, of an array that nobody reads: its subscripts may be out of range."""
+    tests = [promotion.compare(">=", Value(extent), promotion.constant(1)) for extent in array.shape]
+    open_tests = [test.expression for test in tests if test.constant is None]
+    is_affine = all(frame.kernel.affine.is_condition(test) for test in open_tests)
+    if not is_affine or any(test.constant is not None and not test.constant for test in tests):
+        return
+    inner = frame.inside(conditional=True)
+    first = array.at((Constant(0, "int64"),) * array.ndim)
+    if not _reads_memory(first):
+        return
+    store_scalar(inner, node, frame.kernel.fresh("unused"), first)
+    if open_tests:
+        condition = open_tests[0] if len(open_tests) == 1 else Logical("and", tuple(open_tests))
+        frame.nodes.append(Guard(as_condition(condition), tuple(inner.nodes), (), frame.source.location(node)))
+    else:
+        frame.nodes.extend(inner.nodes)
 
 
 def _refuse_number(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
