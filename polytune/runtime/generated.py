@@ -15,7 +15,8 @@ import numpy as np
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError, SubscriptError
 from polytune.runtime.arguments import check_overlap
 from polytune.runtime.background.compiler import background
-from polytune.runtime.context_memory import ContextMemory, Contexts
+from polytune.runtime.bound_run import BoundRun
+from polytune.runtime.context_memory import Contexts
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
@@ -466,28 +467,55 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, no
-        array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
-        what the kernel asserts."""
-        name, module = configuration["version"], self.module
-        has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
-        return name != PARTITIONED and name in self._addresses and not has_more
+        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, and
+        the module says how its memory begins, as older ones did not."""
+        name = configuration["version"]
+        return name != PARTITIONED and name in self._addresses and hasattr(self.module, "ZEROED")
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
         """A configuration and a checked call, to be run again and again; see `can_bind`.  None where its local arrays
         are too much memory to be kept."""
-        name = configuration["version"]
+        name, module = configuration["version"], self.module
         tiles = [configuration[size] for size in self._sizes[name]]
         scratch = self._scratch(invocation)
-        if sum(array.nbytes for array in scratch) > _MOST_KEPT:
+        addresses = self._contexts.addresses[len(module.ARRAYS) :]
+        returned = [(place, addresses[place]) for place, each in enumerate(module.SCRATCH) if each in module.RETURNED]
+        results = {place for place, _ in returned}
+        if sum(array.nbytes for place, array in enumerate(scratch) if place not in results) > _MOST_KEPT:
             return None
         filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
         version = self._versions[name].function.__name__
         function = self._addresses[name] if workers else self._serial[version]
         returns = self._result is not None or self._verify is not None
-        value = functools.partial(self._value, parameters=invocation.parameters, scratch=scratch) if returns else None
-        return BoundRun(self._contexts, bytes(filled.memory), function, workers, scratch, value)
+        is_tested = bool(module.INDEXES) or self._require is not None
+        return BoundRun(
+            self._contexts,
+            bytes(filled.memory),
+            function,
+            workers,
+            scratch,
+            returned=returned,
+            zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
+            check=functools.partial(self._check_again, parameters=invocation.parameters) if is_tested else None,
+            value=functools.partial(self._value_of, parameters=invocation.parameters) if returns else None,
+        )
+
+    def _check_again(self, values: Sequence[Any], parameters: Sequence[int]) -> None:
+        """Test what may have changed since a call with the same arrays was checked: what the kernel asserts of its
+        arguments, and the numbers in index arrays.
+
+        Raises:
+            Exception: what the kernel itself raises for such arguments.
+            SubscriptError: a number in an index array is out of range.
+        """
+        if self._require is not None:
+            self._require(*values)
+        if self.module.INDEXES:
+            self._check_indexes(tuple(values), tuple(parameters), {})
+
+    def _value_of(self, values: Sequence[Any], scratch: Sequence[np.ndarray], parameters: Sequence[int]) -> Any:
+        return self._value(values, parameters, scratch)
 
     @property
     def array_positions(self) -> Sequence[int]:
@@ -589,50 +617,6 @@ class GeneratedKernel:
             *invocation.values, *[invocation.parameters[k] for k in self._extra]
         )
         return scratch
-
-
-class BoundRun:
-    """A run whose context is known, in memory of its own: one at a time.
-
-    Args:
-        contexts: where contexts are from.
-        content: what the context holds before the run.
-        function: the version, for a team the address of its C entry.
-        workers: how many may work; 0 for a version without a team.
-        scratch: the memory for local arrays, and for scalars, which begin as they are now.
-        value: of the arguments, what the kernel returns; None where it returns nothing.
-    """
-
-    __slots__ = ("_content", "_contexts", "_function", "_scalars", "_scratch", "_workers", "value")
-
-    def __init__(
-        self,
-        contexts: Contexts,
-        content: bytes,
-        function: Any,
-        workers: int,
-        scratch: Sequence[np.ndarray],
-        value: Callable[[Sequence[Any]], Any] | None,
-    ):
-        self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
-        self._scratch = tuple(scratch)
-        self._scalars = [(array.data.cast("B"), array.tobytes()) for array in scratch if array.shape == (1,)]
-        self.value = value
-
-    def context(self) -> ContextMemory:
-        """The context of this thread, filled."""
-        for memory, first in self._scalars:
-            memory[:] = first
-        context = self._contexts.memory()
-        context.memory[:] = self._content
-        return context
-
-    def run(self, context: ContextMemory) -> None:
-        """Run it once."""
-        if self._workers:
-            run_team(self._function, context, self._workers)
-        else:
-            self._function(context.address)
 
 
 def _words(team: bool) -> int:
