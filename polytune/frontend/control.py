@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.affine import as_condition, as_index
-from polytune.frontend.array_expressions.assigning import make_own
+from polytune.frontend.array_expressions.assigning import make_common, make_own
 from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import (
     Binary,
@@ -232,6 +232,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     lower(then, node.body)
     lower(otherwise, node.orelse)
     names = assigned_names([*node.body, *node.orelse])
+    make_common(frame, node, (then, otherwise), names, chosen.expression)
     location = frame.source.location(node)
     affine, data = _split(frame, chosen.expression, bool(node.orelse))
     nodes = tuple(then.nodes), tuple(otherwise.nodes)
