@@ -104,6 +104,42 @@ def test_linear_algebra_is_numpys(dtype: str, layout: Callable[[np.ndarray], np.
                 np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
 
 
+def eigenvalues(A):
+    values, vectors = np.linalg.eigh(A)
+    sign, size = np.linalg.slogdet(A)
+    return np.linalg.eigvalsh(A), values, np.abs(vectors), sign, size, np.linalg.cholesky(A), np.linalg.pinv(A)
+
+
+def mixed(A, b):
+    return np.linalg.solve(A, b.real.copy()), np.linalg.solve(A.real.copy(), b), np.linalg.inv(A).real
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_linear_algebra_of_complex_numbers_is_numpys(dtype: str) -> None:
+    """Results that are real by what they mean, as singular values and norms, are real."""
+    tolerance = 2e-3 if dtype == "complex64" else 1e-9
+    for n in SIZES:
+        turned = numbers(n, n) * 0.01
+        A = (symmetric(n) + 1j * (turned - turned.T)).astype(dtype)
+        b, B = (numbers(n, *more, seed=2) + 1j * numbers(n, *more, seed=3) for more in ((), (3,)))
+        tall = (numbers(n + 3, n, seed=4) + 1j * numbers(n + 3, n, seed=5)).astype(dtype)
+        for function, arguments in (
+            (solved, (A, b.astype(dtype))),
+            (solved, (A, B.astype(dtype))),
+            (solved_in_expressions, (A, b.astype(dtype), B.astype(dtype))),
+            (eigenvalues, (A,)),
+            (of_one_result, (A,)),
+            (norms, (A, b.astype(dtype))),
+            (least_squares, (tall, np.ones(n + 3, dtype))),
+            (mixed, (A, b.astype(dtype))),
+        ):
+            right, found = function(*arguments), kernel_of(function, False)(*arguments)
+            for one, other in zip(_tuple(found), _tuple(right), strict=True):
+                assert np.asarray(one).dtype == np.asarray(other).dtype, function
+                scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
+                np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
+
+
 def _tuple(value: Any) -> tuple[Any, ...]:
     return value if isinstance(value, tuple) else (value,)
 
