@@ -71,7 +71,7 @@ def _shared_version(space: Space) -> list[str]:
 
 
 def explain_loops(stages: Stages) -> str:
-    """Per loop of the source, whether its iterations are independent, and what stands in the way if not."""
+    """Say of each loop of the source whether its iterations are independent, and what stands in the way if not."""
     lines = ["loops of the source:"]
     for report in report_loops(stages.dependences):
         lines += _loop_lines(report, stages.scop)
@@ -94,7 +94,7 @@ def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
 
 
 def explain_versions(stages: Stages) -> str:
-    """Per version, what its workers share out, and what its order and its transforms do."""
+    """Say of each version what its workers share out, and what its order and its transforms do."""
     lines = ["versions:"]
     for plan in stages.plans:
         made = [each for each in stages.programs if each.recipe.of_plan == plan.recipe and not each.outer]

@@ -77,8 +77,8 @@ def _obstacle(dependences: Dependences) -> str:
 
 
 def show_partition(plan: Plan, view: DeviceView) -> str:
-    """Per region the schedule tree that it leads to when as many members are split as may be: the set node's children
-    are the partitions."""
+    """The schedule tree that each region leads to when as many members are split as may be: the set node's children are
+    the partitions."""
     lines = []
     for region in plan.regions:
         if view.region in (None, region.index):
@@ -122,7 +122,13 @@ def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view
 
 
 def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode | None:
-    """A region's kernel as the run time has it; None where it has none."""
+    """Return a region's kernel as the run time has it; None where the region does not run on devices.
+
+    Args:
+        number: the region's.
+        part: the region, as it was generated.
+        scop: the kernel that it is a part of.
+    """
     kernel, arguments = part.kernel, part.arguments
     if kernel is None or arguments is None:
         return None
@@ -140,7 +146,7 @@ def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode 
 
 
 def show_transfers(program: PartitionedProgram, view: DeviceView) -> str:
-    """Per region what a part of it reads and writes, as ranges of the subscripts, ``start:stop:step``."""
+    """The elements that a part of each region reads and writes, as ranges of the subscripts, ``start:stop:step``."""
     writer = SourceWriter()
     for number, part in _chosen(program, view):
         around = f", in each iteration of {', '.join(part.outer)}" if part.outer else ""

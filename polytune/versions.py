@@ -116,7 +116,9 @@ class _Attempts:
         """The dependences without those among the updates of an element."""
         own = candidate.dependences.scop
         if self.relaxed is None or self.relaxed.scop is not own:
-            self.relaxed = compute_dependences(own, relax_reductions=True, of_elements=True)
+            self.relaxed = compute_dependences(
+                own, relax_reductions=True, of_elements=True, known=candidate.dependences
+            )
         return self.relaxed
 
 

@@ -77,6 +77,11 @@ class TuningOutcome:
 def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int) -> Arguments:
     """Arguments of the least shapes that a kernel takes with such sizes.
 
+    Args:
+        kernel: a kernel whose types of arguments are known.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        seed: what the contents follow from.
+
     Raises:
         typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
     """
@@ -90,6 +95,11 @@ def tune_kernel(kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: Tuni
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
+
+    Args:
+        kernel: a kernel whose types of arguments are known; it no longer compiles in the background afterwards.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        limits: when it ends, if the search has not converged before.
     """
     kernel.background = False  # the calls have no other purpose than to try versions
     arguments = random_arguments(kernel, sizes, seed=0)

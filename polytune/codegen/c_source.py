@@ -278,7 +278,7 @@ class _FunctionWriter:
         return [array for array in self.scop.arrays if array.role is ArrayRole.LOCAL]
 
     def declare(self) -> None:
-        """Parameters that are computed, local arrays, and scalars."""
+        """Declare parameters that are computed, local arrays, and scalars."""
         writer, passed = self.writer, {*self.extents.values(), *self.scalars.values()}
         outside = self.place(index=False, names={**self.parameters, **self.scalars})
         for parameter in self.scop.parameters:

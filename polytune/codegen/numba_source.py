@@ -73,9 +73,14 @@ def write_version(
 
     It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
     the worker that runs it and how many there are.  Generated names are marked.
-    ``part_words`` is the number of words that contexts of the module have for the part of a region.  With ``is_nested``
-    tiles lie in outer tiles, of so many tiles along each member as a context says behind the tile sizes; where it says
-    none, of one.
+
+    Args:
+        writer: where the module is written.
+        program: the version.
+        scop: its kernel.
+        part_words: how many words contexts of the module have for the part of a region.
+        is_nested: whether tiles lie in outer tiles, of so many tiles along each member as a context says behind the
+            tile sizes; where it says none, of one.
     """
     _VersionWriter(writer, program, scop, part_words, is_nested).write()
 
@@ -438,12 +443,12 @@ class _VersionWriter:
         self.shares_calls = False
 
     def claim(self, region: RegionCode) -> None:
-        """The next task; where tiles descend, from the share that has the worker's tiles then."""
+        """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
         self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
-        """After a call of the library that has failed nothing more is computed: who does a region alone ends at the
+        """Write what ends the work after a call of the library that has failed: who does a region alone ends at the
         call, and each other worker sees that when the work is done that the call was part of."""
         if _calls_library(body):
             with self.writer.indented("if $has_failed($context):"):

@@ -161,7 +161,13 @@ def _part_program(recipe: Recipe, code: RegionCode, limited: int) -> Program:
 
 
 def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: Scop) -> None:
-    """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs."""
+    """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs.
+
+    Args:
+        writer: where the module is written.
+        program: the version that is shared among platforms.
+        scop: its kernel.
+    """
     parameters = [parameter.name for parameter in scop.parameters]
     with writer.indented(f"def {MARK}steps({', '.join(parameters)}):"):
         writer.line('"""The regions in order, each with the values of the loops around it."""')

@@ -228,7 +228,14 @@ def _matrices(region: Region, plan: Plan) -> frozenset[str]:
 
 
 def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: WindowNames) -> PrivateSum:
-    """The elements of an array that some instances add to, which are all those between the least and the greatest."""
+    """The elements of an array that some instances add to, which are all those between the least and the greatest.
+
+    Args:
+        array: an array that the instances only add to, all by one operator.
+        domain: the instances of a region.
+        scop: what they belong to.
+        names: the names of the parameters that bound a tile.
+    """
     inside = {part.get_tuple_name() for part in sets_of(domain)}
     (operator,) = {
         statement.reduction.operator

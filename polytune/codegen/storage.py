@@ -190,7 +190,12 @@ def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict
     """Return where everything lies in the context of a call, in words behind the team's state; the tile sizes under
     ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
-    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.
+    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.context_memory`` fills it in.
+
+    Args:
+        storage: what the program uses.
+        scop: its kernel.
+        part_words: how many words contexts of the module have for the part of a region.
     """
     positions, position = {}, STATE_WORDS
     for name, kind in array_types(storage, scop).items():

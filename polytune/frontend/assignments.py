@@ -55,7 +55,14 @@ from polytune.frontend.subscripts import read_element
 
 
 def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
-    """``target = target = value``."""
+    """Lower ``target = target = value``.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        targets: what is assigned to, in this order; one or more.
+        value: the right side.
+    """
     shape = read_shape(frame, value)
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
         _assign_tuple(frame, node, targets[0], value, shape)
@@ -369,7 +376,14 @@ def _reads_memory(value: Value) -> bool:
 
 
 def keep(frame: Frame, node: ast.AST, value: Value, name: str = "temporary") -> Value:
-    """Store a value in a new scalar, so that later writes do not change it; one that reads no memory stays as it is."""
+    """Store a value in a new scalar, so that later writes do not change it; one that reads no memory stays as it is.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        value: what is stored.
+        name: what the scalar's name begins with.
+    """
     if not _reads_memory(value):
         return value
     scalar = frame.kernel.fresh(name)
@@ -377,7 +391,14 @@ def keep(frame: Frame, node: ast.AST, value: Value, name: str = "temporary") -> 
 
 
 def store_scalar(frame: Frame, node: ast.AST, scalar: str, value: Value) -> Value:
-    """Assign to a scalar in memory; the scalar as a value."""
+    """Assign to a scalar in memory.  Return the scalar as a value.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        scalar: its name in the SCoP.
+        value: what is assigned; the scalar's type becomes one that holds it.
+    """
     location = frame.source.location(node)
     frame.kernel.widen(scalar, kind_of(value), location)
     target = frame.kernel.scalar(scalar)

@@ -1,4 +1,5 @@
-"""For which parameters a kernel would access an array out of bounds: what a call is checked for before it writes."""
+"""The parameters for which a kernel would access an array out of bounds: calls are checked for them before anything is
+written."""
 
 from __future__ import annotations
 
@@ -90,7 +91,13 @@ def _conditions(scop: Scop, access: Access) -> list[tuple[BoundsCondition, isl.S
 
 def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
     """The name of an argument's extent in bounds conditions: its SCoP parameter's, or one that
-    no name of the kernel is."""
+    no name of the kernel is.
+
+    Args:
+        scop: the kernel.
+        array: the name of an array that is an argument.
+        dimension: counted from the front.
+    """
     for parameter in scop.parameters:
         if parameter.source == Extent(array, dimension):
             return parameter.name

@@ -47,7 +47,13 @@ def check_subscripts(
     nodes: Sequence[Node], kernel: KernelWalk, extents: Extents
 ) -> tuple[tuple[Node, ...], tuple[Report, ...]]:
     """The nodes with their operations under tests where subscripts depend on data, and the places of these tests; the
-    kernel gets a scalar for their reports."""
+    kernel gets a scalar for their reports.
+
+    Args:
+        nodes: the program.
+        kernel: what has been found of it, its arrays above all.
+        extents: those of its arrays, by name and dimension.
+    """
     checker = _Checker(kernel.affine, kernel.locations, extents, Element(REPORT, (), "int64"))
     made = tuple(checker.node(node) for node in nodes)
     if checker.reports or checker.calls_library:

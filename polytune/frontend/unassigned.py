@@ -1,5 +1,5 @@
-"""For which parameters a kernel would read a variable that nothing has assigned: what a call is checked for before it
-writes.
+"""The parameters for which a kernel would read a variable that nothing has assigned: what a call is checked for before
+it writes.
 
 Python raises UnboundLocalError there; compiled code would find some number.
 """

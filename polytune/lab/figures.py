@@ -63,7 +63,7 @@ def _save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
 
 
 def _convergence(axes: Any, results: Results) -> None:
-    """The best slowdown so far by evaluations: the mean over the runs, and between the quartiles a band."""
+    """Draw the best slowdown so far by evaluations: the mean over the runs, and between the quartiles a band."""
     budget = results.budgets[-1]
     for search in results.searches:
         runs = results.of_search(search, budget)
@@ -117,7 +117,7 @@ def _heat_map(
     limits: tuple[float, float] | None,
     digits: str,
 ) -> None:
-    """A row for each search, a column for each budget."""
+    """Draw a row for each search, a column for each budget."""
     searches = list(dict.fromkeys(c.search for c in comparisons))
     budgets = sorted({c.budget for c in comparisons})
     table = np.full((len(searches), len(budgets)), math.nan)

@@ -44,7 +44,13 @@ class Setting:
 
     @classmethod
     def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
-        """The setting of simulations on a space."""
+        """The setting of simulations on a space.
+
+        Args:
+            recorded: the space with its times.
+            seed: what the random choices come from.
+            options: what else was set, for people to read.
+        """
         ran = recorded.slowdowns[np.isfinite(recorded.slowdowns)]
         quantiles = np.quantile(ran, np.linspace(0, 1, QUANTILES))
         digest = hashlib.sha256(repr((recorded.name, recorded.space.names, recorded.space.levels)).encode())
@@ -134,7 +140,7 @@ class Results:
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
-        """For each search and budget the means, the median, and the mean curve; None where a run found nothing."""
+        """The means, the median and the mean curve of each search and budget; None where a run found nothing."""
         rows = []
         for search in self.searches:
             for budget in self.budgets:

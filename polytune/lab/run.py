@@ -55,12 +55,12 @@ class Run:
 
     @property
     def slowdown(self) -> float:
-        """Of the best configuration found; infinite if none ran."""
+        """The slowdown of the best configuration found; infinite if none ran."""
         return min(self.slowdowns, default=math.inf)
 
     @cached_property
     def curve(self) -> np.ndarray:
-        """The slowdown of the best configuration so far, after each evaluation."""
+        """(evaluations,) float64, the slowdown of the best configuration so far, after each evaluation."""
         return np.minimum.accumulate(np.array(self.slowdowns))
 
     def to_json(self) -> dict[str, Any]:

@@ -28,7 +28,14 @@ CUT_OFF = 0.95
 
 
 def score(results: Results, search: str, baseline: str, budget: int) -> float:
-    """The score of a search on one space; NaN where no evaluation counts."""
+    """The score of a search on one space; NaN where no evaluation counts.
+
+    Args:
+        results: with runs of both searches on the space.
+        search: the name of the search.
+        baseline: the name of the search that has the score 0.
+        budget: how many evaluations the runs had.
+    """
     curve = mean_curve(results.of_search(search, budget))
     reference = mean_curve(results.of_search(baseline, budget))
     return score_of_curves(curve, reference, results.setting.median)

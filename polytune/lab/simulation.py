@@ -86,6 +86,13 @@ def make_runs(
 ) -> Iterator[Run]:
     """The runs, each as soon as it is made, in any order.
 
+    Args:
+        recorded: the space.
+        tasks: which search each run makes, and with which budget and repeat.
+        seed: what the random choices of all runs come from.
+        jobs: in how many processes; with 1 in this one, in the order of the tasks.
+        settings: of searches, by their names, where the defaults are not meant.
+
     Raises:
         SearchError: a process was killed; the runs made before are there.
     """

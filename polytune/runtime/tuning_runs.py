@@ -115,7 +115,7 @@ def tune_for(
     line: ProgressLine,
     prepare: Callable[[], Any],
 ) -> int:
-    """Make calls until the time is up or the tuner has converged; how many there were.
+    """Make calls until the time is up or the tuner has converged.  Return how many there were.
 
     An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
 

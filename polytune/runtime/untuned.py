@@ -56,4 +56,4 @@ def _in_order(generated: GeneratedKernel, space: Space, wanted: Iterable[Configu
     """Return what may be run, each made when it is asked for: nearly always the first one can be run."""
     yield from wanted
     yield space.default()
-    yield from generated.starts
+    yield from generated.first_choices.starts

@@ -24,8 +24,8 @@ _PREFIX = "$cluster_"
 
 @dataclass(frozen=True)
 class Clustered:
-    """What a schedule of clusters has to respect; relations are between instances of clusters, and of the statements
-    that are in none.
+    """The dependences that a schedule of clusters has to respect; relations are between instances of clusters, and of
+    the statements that are in none.
 
     Attributes:
         domain: the instances.
@@ -52,7 +52,7 @@ class Clustered:
 
 
 def clustered(dependences: Dependences) -> Clustered | None:
-    """What is left to schedule when neighbours are one; None where no statement has such a neighbour."""
+    """Return what is left to schedule when neighbours are one; None where no statement has such a neighbour."""
     scop = dependences.scop
     clusters = clusters_of(scop, dependences.privatisable)
     if not clusters:

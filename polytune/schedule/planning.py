@@ -368,7 +368,13 @@ def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> froze
 
 
 def in_point_order(schedule: isl.Schedule, region: Region, scop: Scop) -> isl.Schedule:
-    """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one."""
+    """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one.
+
+    Args:
+        schedule: a plan's, with a mark above the band of each region.
+        region: the region, by its number.
+        scop: the kernel.
+    """
     node = below_mark(schedule.get_root(), f"{MARK}{region.index}")
     assert node is not None, "every region has a mark"
     return separate_innermost(reorder_band(node, point_order(node, scop))).get_schedule()

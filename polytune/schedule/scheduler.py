@@ -53,6 +53,11 @@ def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> 
     isl treats live ranges by a local criterion that does not hold in every case; where the exact check finds its
     schedule to be wrong, the schedule is computed again with all false dependences forced.  Before either, one is
     looked for in which neighbours that share their iterations in every order are one.
+
+    Args:
+        scop: the kernel.
+        dependences: what the schedule has to respect.
+        strategy: what isl is to prefer.
     """
     schedule = _clustered_schedule(scop, dependences, strategy)
     if schedule is not None and is_proven_legal(schedule, dependences):
@@ -74,13 +79,21 @@ def compute_schedule(
     sums: bool = False,
     near: isl.UnionMap | None = None,
 ) -> isl.Schedule | None:
-    """A schedule tree from isl's scheduler, of all statement instances or of some, or None if it finds none within the
-    budget.  With ``sums`` the updates of relaxed reductions do not bind coincidence; ``near`` relates instances that do
-    not depend on one another, and are to be close to one another all the same.
+    """A schedule tree from isl's scheduler, or None if it finds none within the budget.
 
     Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
-    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
-    reordered but never interleaved.
+    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be reordered
+    but never interleaved.  isl's criterion for that is a local one: the tree has to be checked.
+
+    Args:
+        scop: the kernel.
+        dependences: what the schedule has to respect.
+        strategy: what isl is to prefer.
+        reorder_live_ranges: whether false dependences of privatisable arrays are conditional; else all of them bind.
+        instances: what is scheduled; None for all statement instances.
+        sums: whether updates of relaxed reductions do not bind coincidence.
+        near: instances ``{ s -> t }`` that do not depend on one another, and are to be close to one another all the
+            same; None for no more than depend on one another.
     """
 
     domain = domain_of(scop) if instances is None else instances

@@ -79,12 +79,12 @@ class Budget:
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:
-        """At most so many trials, whatever they cost."""
+        """A budget of so many trials at the most, whatever they cost."""
         return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf, disturbing=math.inf)
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Budget:
-        """At most so many seconds lost."""
+        """A budget of so many seconds lost at the most."""
         return cls(
             share=1.0,
             trials=0,

@@ -298,6 +298,12 @@ def in_mapped_loops(node: Node, mapped: tuple[str, ...], around: frozenset[str] 
 
     isl leaves out a loop of one iteration whose value is an affine expression; but every statement has to be run by
     the one thread whose point it is, and only by it.
+
+    Args:
+        node: the code of a tile, each statement of which begins with an assignment of the values of the mapped members:
+            its position.
+        mapped: the loop variables of the mapped members, the outermost first.
+        around: those that loops around the node have already.
     """
     match node:
         case Block(children):

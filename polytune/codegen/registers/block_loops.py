@@ -68,7 +68,7 @@ class BlockLoops:
         )
 
     def outer_columns(self, rows: Range | None) -> tuple[Expression, Expression]:
-        """From the first column of any row to behind the last one."""
+        """The columns from the first one of any row to behind the last one."""
         own = self.ranges(rows)
         first, last = least(self.columns.start, own), greatest(self.columns.stop, own)
         assert first is not None and last is not None
@@ -100,10 +100,13 @@ class BlockLoops:
         return block(*parts)
 
     def narrow(self, rows: Range | None, first: Expression, last: Expression, *, begun: bool) -> Node:
-        """Blocks of one vector a row; masks say which lanes are there.  Behind the last row it is repeated, but
+        """Return blocks of one vector a row; masks say which lanes are there.  Behind the last row it is repeated, but
         not stored.
 
-        ``begun`` says that no row starts behind the first column.
+        Args:
+            rows: the first and the last row of a block; None where there are no rows.
+            first, last: from which column on, and before which, any row has something.
+            begun: whether no row starts behind the first column.
         """
         column = Iterator(self.columns.variable)
         names = BlockNames()

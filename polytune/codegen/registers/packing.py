@@ -53,7 +53,8 @@ def pack(
         windows: names of the lower and upper bound of a tile along each member of the band.
         written: the arrays that are written anywhere in the region.
         contiguous: tells how arrays lie in memory.
-        prefix: what the names of the buffers begin with; ``first``: the number of the first one.
+        prefix: what the names of the buffers begin with.
+        first: the number of the first buffer.
     """
     if len(nest) < 3 or assignments_of(nest[-1].body) is None:
         return None

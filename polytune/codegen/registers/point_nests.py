@@ -59,7 +59,7 @@ class PointNest:
         return [part for child in self.parts for part in walk(child) if isinstance(part, Element)]
 
     def across(self, arrays: frozenset[str]) -> dict[str, int]:
-        """Those of some arrays of which each point uses the part at its own place along one axis, along which they do
+        """The arrays, of some, of which each point uses the part at its own place along one axis, along which they do
         not lie next to one another in memory; and that axis."""
         found = {}
         for array in sorted(arrays):
@@ -108,8 +108,8 @@ def point_nest_of(
     elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
     if any(element.array in shared for element in elements):
         return None
-    judge = Judge(columns.variable, own, dtype)
-    if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
+    rules = LaneRules(columns.variable, own, dtype)
+    if not all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known):
         return None
     nest = PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
     # Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
@@ -199,8 +199,8 @@ def assignments_below(node: Node) -> Iteration[Assign | None]:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """The work that can be computed for consecutive columns as a vector."""
+class LaneRules:
+    """The rules of what can be computed for consecutive columns as a vector."""
 
     column: str
     own: frozenset[str]

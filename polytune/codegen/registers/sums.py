@@ -136,7 +136,7 @@ class _Sums:
         return If(Compare("<", low, high), work) if scales else work
 
     def step(self, sums: Mapping[tuple[int, int, int], Variable], mask: str | None) -> Node:
-        """So many iterations of the innermost loop as there are lanes, or those of a mask."""
+        """The work of as many iterations of the innermost loop as there are lanes, or of those of a mask."""
         self.loads = {}
         names = BlockNames()
         updates: list[Node] = []

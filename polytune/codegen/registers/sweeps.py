@@ -114,7 +114,11 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
 def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:
     """Return what an update adds to an element of its row that nothing else uses; None where it does something else.
 
-    ``updates`` are those that update one element in all columns.
+    Args:
+        update: one of the assignments in the nest.
+        updates: those that update one element in all columns.
+        columns: the innermost loop.
+        rows: the loop around it.
     """
     if [each.target for each in updates].count(update.target) > 1 or not coordinate(update.target, rows.variable):
         return None

@@ -84,6 +84,11 @@ def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
 
     Tiles start from sizes that suit it: two buffers of what a tile copies, 256 by 96 numbers, stay in the second cache,
     and there are many rows for which that is done, in whole blocks.
+
+    Args:
+        program: a version that accumulates.
+        scop: its kernel.
+        target: the processor, of whose vector registers blocks are made.
     """
     packed = tile_registers(program, scop, target, accumulations=True, packing=True)
     if packed is None:

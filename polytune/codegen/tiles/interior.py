@@ -2,7 +2,7 @@
 
 In a factorisation most tiles only update ``A[i, j] -= A[i, k] * A[k, j]``; what is done once per row or pivot is in the
 tiles along the diagonals.  Code for both has conditions and several loops inside one another; code for the former has
-three plain loops, of which ``register_tiles`` makes blocks.
+three plain loops, of which ``polytune.codegen.registers.tiles`` makes blocks.
 """
 
 from __future__ import annotations

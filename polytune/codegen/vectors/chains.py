@@ -50,7 +50,13 @@ def is_chain(assignments: Sequence[Assign], variable: str, own: frozenset[str]) 
 
 
 def links_of(assignments: Sequence[Assign], variable: str, own: frozenset[str]) -> tuple[Link, ...]:
-    """The elements that lead from each iteration of a loop to the next one; see ``is_chain``."""
+    """The elements that lead from each iteration of a loop to the next one; see ``is_chain``.
+
+    Args:
+        assignments: what an iteration does.
+        variable: the loop's.
+        own: scalars that are variables of the code around the loop.
+    """
     elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
     targets = [assignment.target for assignment in assignments]
     found = []

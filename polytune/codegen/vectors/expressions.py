@@ -33,7 +33,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Apart:
-    """By how much the subscript of an axis grows from lane to lane."""
+    """The distance of lanes: by how much the subscript of an axis grows from one to the next."""
 
     axis: int
     step: int

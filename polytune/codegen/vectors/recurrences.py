@@ -87,7 +87,13 @@ class Recurrence:
 
 
 def scan_program(program: Program, scop: Scop, target: Target) -> Program:
-    """The program with its linear recurrences as scans."""
+    """The program with its linear recurrences as scans.
+
+    Args:
+        program: a version.
+        scop: its kernel.
+        target: the processor, which says how many lanes a vector has.
+    """
     names = BlockNames()
     regions = tuple(_scan_region(region, scop, target, names) for region in program.regions)
     return replace(program, regions=regions)

@@ -118,7 +118,13 @@ class Vectors(Enum):
 
 
 def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN) -> Node:
-    """The loop by a vector at a time."""
+    """Return the loop by a vector at a time.
+
+    Args:
+        row: the loop, which carries no dependence.
+        target: the processor, which says how many lanes a vector has.
+        vectors: where they begin.
+    """
     lanes, columns = target.lanes(row.dtype), row.columns
     names = BlockNames()
     fixed: dict[Expression, Let] = {}

@@ -45,7 +45,13 @@ MOST_STREAMS = 16
 
 
 def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:
-    """Return the program with iterations unrolled, and vectors along rows."""
+    """Return the program with iterations unrolled, and vectors along rows.
+
+    Args:
+        program: a version.
+        scop: its kernel.
+        target: the processor, which says how many lanes a vector has.
+    """
     regions = tuple(_in_region(region, scop, target) for region in program.regions)
     return replace(program, regions=regions)
 

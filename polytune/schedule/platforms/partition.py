@@ -124,6 +124,12 @@ def partition(plan: Plan, region: Region, splits: Sequence[Split]) -> isl.Schedu
     of the members B_d of the splits, and all their combinations.  They are the children of a set node: in any order, at
     the same time, on different platforms.
 
+    Args:
+        plan: a plan that is proven legal.
+        region: the region of the plan that is split.
+        splits: what `splits_of` has found for it, or the first of these; as many parameters ``R0, R1, ...`` come into
+            the schedule.
+
     Raises:
         LegalityError: a dependence leads from one part to another, other than by a reduction that is combined.
     """

@@ -49,7 +49,7 @@ class SpaceGraph:
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """Per node the number of edges on the longest way to it."""
+        """The number of edges on the longest way to each node."""
         ranks = [0] * len(self.nodes)
         for edge in sorted(self.edges, key=lambda edge: edge.child):
             ranks[edge.child] = max(ranks[edge.child], ranks[edge.parent] + 1)

@@ -295,10 +295,6 @@ class Space:
         configuration = self._fill(values)
         return configuration if self.satisfies_constraints(configuration) else None
 
-    def structural_values(self, configuration: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-        """The configuration's nominal part: what names its subspace."""
-        return tuple((p.name, configuration[p.name]) for p in self.structural if p.name in configuration)
-
     def size(self) -> int | float:
         """The number of configurations, exactly; infinite if a `Ratio` parameter can be active.
 
