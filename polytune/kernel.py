@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -254,6 +255,27 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         with defects_named(self.__wrapped__):
             return explain(self)
+
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write a page that shows the kernel: the source with what is parallel and why not more, the dependences, the
+        versions, the tuning as it went, what was measured, the roofline and the generated code.
+
+        The page is one file of HTML that needs no other, nor a network; it is for a browser.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            MissingLibraryError: Matplotlib, of the extra ``report``, is not installed.
+            PolytuneError: the file cannot be written, or the kernel cannot be compiled.
+        """
+        with defects_named(self.__wrapped__):
+            from polytune.report import write_report
+
+            return write_report(self, path)
 
     def example_arguments(
         self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None

@@ -109,6 +109,16 @@ def test_only_commands_import_the_lab():
     assert importing == {"lab", "cli"}
 
 
+def test_only_the_kernel_and_commands_import_reports():
+    """They are for people: nothing that compiles, runs or tunes needs them."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.report") for module in imports(file))
+    }
+    assert importing == {"report", "kernel.py", "cli"}
+
+
 @pytest.mark.parametrize("folder", ["tuner", "lab"])
 def test_tuner_and_lab_need_only_numpy(folder):
     foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}

@@ -24,6 +24,7 @@ from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
+from polytune.runtime.prediction import Prediction
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
@@ -235,6 +236,10 @@ class CallableKernel(TunableKernel):
     def space_of(self, signature: Signature) -> Space:
         """Every tunable choice for arguments of these types."""
         return self._generate(signature, current_threads())[1].space
+
+    def prediction_of(self, case: Case) -> Prediction:
+        """The model of the versions' times for a class of calls, which knows what each has to do."""
+        return self._generate(case.signature, case.threads)[1].first_choices.prediction(case.parameters)
 
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
