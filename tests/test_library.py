@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import polytune
+from polytune.codegen.loops import Compute, walk_nodes
 from polytune.errors import ArgumentError, CompilationError, UnsupportedSourceError
 from polytune.explanation import explain
+from polytune.frontend.expression import LibraryCall
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from tests.every_version import SMALL, check_versions, stages_of
 from tests.test_control import in_every_version
@@ -98,6 +100,42 @@ def test_linear_algebra_is_numpys(dtype: str, layout: Callable[[np.ndarray], np.
             found = kernel_of(function, False)(*arguments)
             for one, other in zip(_tuple(found), _tuple(right), strict=True):
                 assert np.asarray(one).dtype == np.asarray(other).dtype
+                scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
+                np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
+
+
+def eigenvalues(A):
+    values, vectors = np.linalg.eigh(A)
+    sign, size = np.linalg.slogdet(A)
+    return np.linalg.eigvalsh(A), values, np.abs(vectors), sign, size, np.linalg.cholesky(A), np.linalg.pinv(A)
+
+
+def mixed(A, b):
+    return np.linalg.solve(A, b.real.copy()), np.linalg.solve(A.real.copy(), b), np.linalg.inv(A).real
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_linear_algebra_of_complex_numbers_is_numpys(dtype: str) -> None:
+    """Results that are real by what they mean, as singular values and norms, are real."""
+    tolerance = 2e-3 if dtype == "complex64" else 1e-9
+    for n in SIZES:
+        turned = numbers(n, n) * 0.01
+        A = (symmetric(n) + 1j * (turned - turned.T)).astype(dtype)
+        b, B = (numbers(n, *more, seed=2) + 1j * numbers(n, *more, seed=3) for more in ((), (3,)))
+        tall = (numbers(n + 3, n, seed=4) + 1j * numbers(n + 3, n, seed=5)).astype(dtype)
+        for function, arguments in (
+            (solved, (A, b.astype(dtype))),
+            (solved, (A, B.astype(dtype))),
+            (solved_in_expressions, (A, b.astype(dtype), B.astype(dtype))),
+            (eigenvalues, (A,)),
+            (of_one_result, (A,)),
+            (norms, (A, b.astype(dtype))),
+            (least_squares, (tall, np.ones(n + 3, dtype))),
+            (mixed, (A, b.astype(dtype))),
+        ):
+            right, found = function(*arguments), kernel_of(function, False)(*arguments)
+            for one, other in zip(_tuple(found), _tuple(right), strict=True):
+                assert np.asarray(one).dtype == np.asarray(other).dtype, function
                 scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
                 np.testing.assert_allclose(one, other, rtol=tolerance, atol=tolerance * scale)
 
@@ -433,3 +471,20 @@ def with_residuals(A, b):
 def test_what_has_no_certain_shape_or_type_is_refused(function, arguments, what: str) -> None:
     with pytest.raises(UnsupportedSourceError, match=what):
         polytune.kernel(function)(*arguments)
+
+
+def least_and_greatest(A, B):
+    for k in np.argsort(A)[:3]:
+        for x in np.sort(B[k]):
+            A[k] += x
+
+
+def test_what_a_loop_goes_over_is_computed_once() -> None:
+    """Before the loop, also where the loop changes what it was computed from."""
+    A, B = numbers(6), numbers(6, 4)
+    programs = stages_of(least_and_greatest, (A, B)).programs
+    source = next(program for program in programs if program.name == "source")
+    calls = [part for part in walk_nodes(source.regions[0].body) if isinstance(part, Compute)]
+    library = [each for call in calls for each in call.operations if isinstance(each, LibraryCall)]
+    assert [call.function.split()[0] for call in library] == ["numpy.argsort", "numpy.sort"]
+    in_every_version(least_and_greatest, A, B)

@@ -11,6 +11,7 @@ import pytest
 import polytune
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse
+from polytune.frontend.expression import Binary, walk
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
 from tests.every_version import check_versions, copied, stages_of, with_vectors
@@ -41,7 +42,14 @@ def summed(A, B):
 def fractional(A, B):
     for i in range(A.shape[0]):
         for j in range(A.shape[1]):
-            B[i, j] = A[i, j] ** 0.5 + A[i, j] ** 2.5 + 2.0 ** A[i, j] + A[i, j] ** A[j, i] + A[i, j] ** np.inf
+            B[i, j] = A[i, j] ** 0.25 + A[i, j] ** 2.7 + 2.0 ** A[i, j] + A[i, j] ** A[j, i] + A[i, j] ** np.inf
+
+
+def roots_of_squares(A, B):
+    for i in range(A.shape[0]):
+        for j in range(A.shape[1]):
+            B[i, j] = (2.0 * j) ** 2 + (A[i, j] * 0.0 + 4.0) ** 1.5 + (A[i, j] * 0.0 + 0.25) ** -2.5
+            B[i, j] += 16.0 ** 0.5  # fmt: skip
 
 
 def by_loop_variable(A, B):
@@ -70,7 +78,7 @@ def powers_of(stages: Stages) -> int:
 
 @pytest.mark.parametrize("strict", [False, True])
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("function", [small, large, fractional, by_loop_variable])
+@pytest.mark.parametrize("function", [small, large, fractional, roots_of_squares, by_loop_variable])
 def test_every_version_has_powers(function: Any, dtype: str, strict: bool) -> None:
     given = arguments(dtype)
     stages = stages_of(function, given, strict=strict)
@@ -150,6 +158,62 @@ def test_special_values_have_the_powers_of_python() -> None:
     polytune.kernel(sixty_fourth)(A, *outputs)
     for expected, found in zip(wanted, outputs, strict=True):
         np.testing.assert_array_equal(found, expected)
+
+
+HALVES = (0.5, -0.5, 1.5, -1.5, 2.5, -3.5, 7.5)
+
+
+def halves_of_odd_numbers(A, B):
+    for i in range(len(A)):
+        B[0, i] = A[i] ** 0.5
+        B[1, i] = A[i] ** -0.5
+        B[2, i] = A[i] ** 1.5
+        B[3, i] = A[i] ** -1.5
+        B[4, i] = A[i] ** 2.5
+        B[5, i] = A[i] ** -3.5
+        B[6, i] = A[i] ** 7.5
+
+
+def calls_of_the_library(stages: Stages) -> int:
+    """How many powers the source order computes by C's library."""
+    operations = [operation for statement in stages.scop.statements for operation in statement.operations]
+    return sum(isinstance(part, Binary) and part.operator == "**" for each in operations for part in walk(each))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_halves_of_odd_exponents_become_products_with_a_root(dtype: str) -> None:
+    """As exact as products are, and for special values what C's library has."""
+    rng = np.random.default_rng(4)
+    special = [0.0, -0.0, np.inf, -np.inf, np.nan, -1.0, -0.5]
+    A = np.concatenate((rng.random(200) * 4.0, special)).astype(dtype)
+    B = np.zeros((len(HALVES), len(A)), dtype)
+    assert calls_of_the_library(stages_of(halves_of_odd_numbers, (A, B))) == 0
+    polytune.kernel(halves_of_odd_numbers)(A, B)
+    with np.errstate(all="ignore"):
+        wanted = np.array([np.power(A, np.asarray(half, dtype)) for half in HALVES])
+        # NumPy has a square root in place of some of these; the library's power of the infinity below 0 is positive.
+        below = wanted[:, list(A).index(-np.inf)]
+    below[:] = [0.0 if half < 0 else np.inf for half in HALVES]
+    np.testing.assert_allclose(B, wanted, rtol=12 * np.finfo(dtype).eps)
+    zeros = A == 0.0
+    np.testing.assert_array_equal(np.signbit(B[:, zeros]), False)
+
+
+def other_fractions(A, B):
+    for i in range(len(A)):
+        B[i] = A[i] ** 0.25 + A[i] ** 9.5 + (A[i] * A[i] + A[i] * 2.0 - A[i] * 3.0) ** 1.5
+
+
+def test_other_powers_stay_the_library_s() -> None:
+    """Of exponents that are no half of an odd number, or large, and of bases that would be computed several times."""
+    A = np.random.default_rng(6).random(30) + 2.0
+    B = np.zeros_like(A)
+    assert calls_of_the_library(stages_of(other_fractions, (A, B))) == 3
+    assert calls_of_the_library(stages_of(halves_of_odd_numbers, (A, np.zeros((7, 30))), strict=True)) == 0
+    wanted = B.copy()
+    other_fractions(A, wanted)
+    polytune.kernel(other_fractions)(A, B)
+    np.testing.assert_allclose(B, wanted, rtol=1e-14)
 
 
 def negative(P):

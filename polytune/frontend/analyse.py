@@ -23,9 +23,11 @@ from polytune.frontend.prune import (
     simplified,
     without_parameters,
 )
+from polytune.frontend.repeated import without_repetitions
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.frontend.sequential_nests import along_rows
 from polytune.frontend.source import read_source
-from polytune.signature import Signature
+from polytune.signature import ArrayType, Signature
 
 
 def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Scop:
@@ -48,8 +50,10 @@ def analyse(function: Any, signature: Signature, *, strict: bool = False) -> Sco
     kernel = lowered.kernel
     extents = {place: as_index(extent.expression) for place, extent in kernel.extents.items()}
     model = ModelBuilder(kernel.affine, kernel.locations, extents, _statement_prefix(kernel))
-    nodes, reports = check_subscripts(with_values_passed_on(lowered.nodes, kernel), kernel, extents)
-    order = model.build([choose_powers(node, strict=strict) for node in nodes])
+    nodes = with_values_passed_on(without_repetitions(lowered.nodes, kernel), kernel)
+    nodes, reports = check_subscripts(nodes, kernel, extents)
+    layouts = {name: kind.layout for name, kind in signature.arguments if isinstance(kind, ArrayType)}
+    order = model.build([choose_powers(along_rows(node, layouts), strict=strict) for node in nodes])
     if order is None:
         raise source.refusal(
             source.tree,

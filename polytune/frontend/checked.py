@@ -37,6 +37,7 @@ from polytune.frontend.frame import KernelWalk
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
+from polytune.frontend.subscript_ranges import range_violations
 from polytune.records import dataclass
 
 Extents = Mapping[tuple[str, int], Expression]
@@ -171,7 +172,7 @@ class _Checker:
             index = counted_from_either_end(subscript)
             if index is not None:
                 subscript, least = index, Unary("-", extent, "int64")
-            found += [Compare("<", subscript, least), Compare(">=", subscript, extent)]
+            found += range_violations(subscript, least, extent)
         return self.any_of(found)
 
     @staticmethod

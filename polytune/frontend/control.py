@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from polytune.frontend.affine import as_condition, as_index
-from polytune.frontend.array_expressions.assigning import make_own
+from polytune.frontend.array_expressions.assigning import make_common, make_own
 from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import (
     Binary,
@@ -58,9 +58,10 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
         for iteration in iterations_of_tuple:
             lower(frame, iteration)
         return
-    other = counted(frame, node)
-    if other is not None:
-        node = other
+    over_range = counted(frame, node)
+    if over_range is not None:
+        before, node = over_range
+        lower(frame, before)
     assert isinstance(node.target, ast.Name)
     call = node.iter
     if isinstance(call, ast.Call) and len(call.args) == 3 and not call.keywords:
@@ -243,6 +244,7 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     lower(then, node.body)
     lower(otherwise, node.orelse)
     names = assigned_names([*node.body, *node.orelse])
+    make_common(frame, node, (then, otherwise), names, chosen.expression)
     location = frame.source.location(node)
     affine, data = _split(frame, chosen.expression, bool(node.orelse))
     nodes = tuple(then.nodes), tuple(otherwise.nodes)

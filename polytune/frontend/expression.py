@@ -42,7 +42,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator as Iteration
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from polytune.records import dataclass
@@ -247,19 +247,30 @@ class LibraryCall:
 Operation = Assign | Branch | While | Loop | Break | Continue | Checked | LibraryCall
 
 
+class _FieldNames(dict[type, tuple[str, ...] | None]):
+    """The names of the fields of classes, which `dataclasses.fields` looks for each time; None for other classes."""
+
+    def __missing__(self, kind: type) -> tuple[str, ...] | None:
+        self[kind] = tuple(field.name for field in fields(kind)) if is_dataclass(kind) else None
+        return self[kind]
+
+
+_FIELD_NAMES = _FieldNames()
+
+
 def map_children(node: Any, change: Callable[[Any], Any]) -> Any:
     """The node with ``change`` applied to each expression or operation directly below it."""
     new: dict[str, Any] = {}
-    for field in fields(node):
-        value = getattr(node, field.name)
+    for name in _FIELD_NAMES[type(node)] or ():
+        value = getattr(node, name)
         if isinstance(value, tuple):
             changed: Any = tuple(change(item) for item in value)
-        elif hasattr(value, "__dataclass_fields__"):
+        elif _FIELD_NAMES[type(value)] is not None:
             changed = change(value)
         else:
             continue
         if changed != value:
-            new[field.name] = changed
+            new[name] = changed
     return replace(node, **new) if new else node
 
 
@@ -283,9 +294,16 @@ def children(expression: Expression) -> Iteration[Expression]:
 
 def walk(node: Any) -> Iteration[Any]:
     """The node and everything below it, in source order."""
-    yield node
-    for field in fields(node):
-        value = getattr(node, field.name)
-        for child in value if isinstance(value, tuple) else (value,):
-            if hasattr(child, "__dataclass_fields__"):
-                yield from walk(child)
+    rest = [node]
+    while rest:
+        node = rest.pop()
+        yield node
+        below: list[Any] = []
+        for name in _FIELD_NAMES[type(node)] or ():
+            value = getattr(node, name)
+            if type(value) is tuple:
+                below += [child for child in value if _FIELD_NAMES[type(child)] is not None]
+            elif _FIELD_NAMES[type(value)] is not None:
+                below.append(value)
+        below.reverse()
+        rest += below

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, TypeVar
 
 from polytune.frontend.bindings import items_of
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ObjectBinding, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.source import nodes_inside
@@ -20,8 +20,12 @@ from polytune.frontend.source import nodes_inside
 Made = TypeVar("Made", bound=ast.AST)
 
 
-def counted(frame: Frame, node: ast.For) -> ast.For | None:
-    """The loop over a range that a loop over something else is; None for one over a range of one variable.
+def counted(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For] | None:
+    """A loop over something else as one over a range; None for one over a range of one variable.
+
+    Returns:
+        Assignments before the loop of the arrays that it goes over, unless they have names: they are what they are
+            when the loop begins, and are computed once.  And the loop.
 
     Raises:
         UnsupportedSourceError: what it goes over has no elements that can be counted.
@@ -37,7 +41,7 @@ def counted(frame: Frame, node: ast.For) -> ast.For | None:
     )
     if getattr(node, "is_sequential", False):
         loop.is_sequential = True  # type: ignore[attr-defined]
-    return loop
+    return maker.before, loop
 
 
 def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:
@@ -181,10 +185,12 @@ def _is_range(frame: Frame, node: ast.expr) -> bool:
 
 
 class _Maker:
-    """Makes the assignments at the start of an iteration, and collects how many elements there are of each thing."""
+    """Makes the assignments before a loop and at the start of an iteration, and collects how many elements there are of
+    each thing."""
 
     def __init__(self, frame: Frame, node: ast.For):
         self.frame, self.node = frame, node
+        self.before: list[ast.stmt] = []
         self.lengths: list[ast.expr] = []
 
     def values(self, target: ast.expr, source: ast.expr, count: str) -> list[ast.stmt]:
@@ -206,11 +212,13 @@ class _Maker:
             pairs = zip(targets, arguments, strict=True)
             return [assigned for inner, each in pairs for assigned in self.values(inner, each, count)]
         if function is builtins.reversed and len(arguments) == 1:
-            length = self.length(arguments[0])
+            source = self.named(arguments[0])
+            length = self.length(source)
             last = self.placed(ast.BinOp(length, ast.Sub(), ast.Constant(1)))
             place = self.placed(ast.BinOp(last, ast.Sub(), self.name(count)))
             self.lengths.append(length)
-            return [self.assignment(target, self.element(arguments[0], place))]
+            return [self.assignment(target, self.element(source, place))]
+        source = self.named(source)
         self.lengths.append(self.length(source))
         return [self.assignment(target, self.element(source, self.name(count)))]
 
@@ -226,8 +234,30 @@ class _Maker:
             return self.call(
                 "max", self.placed(ast.BinOp(distance, ast.FloorDiv(), ast.Constant(size))), ast.Constant(0)
             )
-        self.array(source)
         return self.call("len", source)
+
+    def named(self, source: ast.expr) -> ast.expr:
+        """The name of the array that a loop goes over, which gets one before the loop if it has none; a range itself.
+
+        Raises:
+            UnsupportedSourceError: it is no array.
+        """
+        if isinstance(source, ast.Call) and _is_range(self.frame, source):
+            return source
+        if isinstance(source, ast.Name):
+            if not isinstance(lookup(self.frame, source), ArrayBinding | ViewBinding):
+                raise self.not_counted(source)
+            return source
+        if not isinstance(source, ast.Attribute | ast.Subscript) and not self.is_of_numpy(source):
+            raise self.not_counted(source)
+        name = self.frame.fresh("elements")
+        self.before.append(self.assignment(self.name(name, ast.Store()), source))
+        return self.name(name)
+
+    def is_of_numpy(self, source: ast.expr) -> bool:
+        """Return whether an expression is a call of a function of NumPy's."""
+        function = outside_object(self.frame, source.func) if isinstance(source, ast.Call) else None
+        return (getattr(function, "__module__", None) or "").partition(".")[0] == "numpy"
 
     def element(self, source: ast.expr, place: ast.expr) -> ast.expr:
         """The element at a position."""
@@ -248,16 +278,6 @@ class _Maker:
         if not 1 <= len(given) <= 3 or not step:
             raise self.not_counted(source)
         return (ast.Constant(0), given[0], step) if len(given) == 1 else (given[0], given[1], step)
-
-    def array(self, source: ast.expr) -> None:
-        """Refuse what is no array with a name."""
-        meaning: Meaning | None = None
-        if isinstance(source, ast.Name):
-            meaning = lookup(self.frame, source)
-        elif isinstance(source, ast.Attribute | ast.Subscript):
-            return
-        if not isinstance(meaning, ArrayBinding | ViewBinding):
-            raise self.not_counted(source)
 
     def not_counted(self, source: ast.expr) -> Exception:
         return self.frame.source.refusal(

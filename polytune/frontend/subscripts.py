@@ -12,6 +12,7 @@ from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, TupleBin
 from polytune.frontend.names import lookup
 from polytune.frontend.parameters import with_products
 from polytune.frontend.promotion import Value, binary, cast, compare, constant, select
+from polytune.frontend.subscript_ranges import is_never_negative
 
 Reader = Callable[[Frame, ast.expr], Value]
 
@@ -115,5 +116,9 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
 def _from_either_end(value: Value, extent: Value) -> Expression:
     """A subscript that depends on data; a negative one counts from the end, as in NumPy."""
     index = cast(value, "int64")
+    # That of an index array stays as it is, as its numbers may be tested before the kernel runs.
+    is_read = any(isinstance(part, Element) and part.subscripts for part in (index.expression, value.expression))
+    if not is_read and is_never_negative(index.expression, as_index(extent.expression)):
+        return index.expression
     negative = compare("<", index, constant(0))
     return select(negative, binary("+", index, cast(extent, "int64")), index).expression

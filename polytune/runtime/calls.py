@@ -139,7 +139,9 @@ class CallableKernel(TunableKernel):
         case = Case(signature, invocation.parameters, threads, invocation.places)
         mode = "frozen" if self._is_frozen else current_mode()
         if mode == "off":
-            return run_first(generated, self._choices(generated, invocation)[0], invocation, ())
+            space = generated.space_for(invocation)
+            first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
+            return run_first(generated, space, invocation, first)
         tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
         if mode == "frozen":
             return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))

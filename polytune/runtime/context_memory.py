@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import struct
 import threading
 from collections.abc import Sequence
@@ -97,6 +98,17 @@ class Contexts:
         if context is None or context.is_left:
             context = self._local.context = ContextMemory(self._layout.size, self._words_of)
         return context
+
+    @functools.cached_property
+    def addresses(self) -> tuple[int, ...]:
+        """Return where in a context the addresses of arrays are, in bytes: of those among the arguments, then of local
+        ones."""
+        found, position = [], STATE_LENGTH
+        for kind in map(parse_type, self._kinds):
+            assert isinstance(kind, ArrayType)
+            found.append(8 * position)
+            position += array_words(kind)
+        return tuple(found)
 
     @property
     def first_scalar(self) -> int:

@@ -263,29 +263,53 @@ class GeneratedKernel:
         return Outcome(value, seconds, compile_seconds)
 
     def can_bind(self, configuration: Mapping[str, Any]) -> bool:
-        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, no
-        array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
-        what the kernel asserts."""
-        name, module = str(configuration["version"]), self.module
-        has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
-        return self.functions.is_compiled(name) and not has_more
+        """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, and
+        the module says how its memory begins, as older ones did not."""
+        return self.functions.is_compiled(str(configuration["version"])) and hasattr(self.module, "ZEROED")
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
         """A configuration and a checked call, to be run again and again; see `can_bind`.  None where its local arrays
         are too much memory to be kept."""
-        name = configuration["version"]
+        name, module = configuration["version"], self.module
         tiles = [configuration[size] for size in self._sizes[name]]
         scratch = self._scratch(invocation)
-        if sum(array.nbytes for array in scratch) > _MOST_KEPT:
+        addresses = self._contexts.addresses[len(module.ARRAYS) :]
+        returned = [(place, addresses[place]) for place, each in enumerate(module.SCRATCH) if each in module.RETURNED]
+        results = {place for place, _ in returned}
+        if sum(array.nbytes for place, array in enumerate(scratch) if place not in results) > _MOST_KEPT:
             return None
         filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         version = self._versions[name]
         workers = min(configuration["threads"], current_threads()) if version.team else 0
         returns = self._result is not None or self._verify is not None
-        value = functools.partial(self._value, parameters=invocation.parameters, scratch=scratch) if returns else None
+        is_tested = bool(module.INDEXES) or self._require is not None
         return BoundRun(
-            self._contexts, bytes(filled.memory), self.functions.callable_of(version), workers, scratch, value
+            self._contexts,
+            bytes(filled.memory),
+            self.functions.callable_of(version),
+            workers,
+            scratch,
+            returned=returned,
+            zeroed=frozenset(place for place, each in enumerate(module.SCRATCH) if each in module.ZEROED),
+            check=functools.partial(self._check_again, parameters=invocation.parameters) if is_tested else None,
+            value=functools.partial(self._value_of, parameters=invocation.parameters) if returns else None,
         )
+
+    def _check_again(self, values: Sequence[Any], parameters: Sequence[int]) -> None:
+        """Test what may have changed since a call with the same arrays was checked: what the kernel asserts of its
+        arguments, and the numbers in index arrays.
+
+        Raises:
+            Exception: what the kernel itself raises for such arguments.
+            SubscriptError: a number in an index array is out of range.
+        """
+        if self._require is not None:
+            self._require(*values)
+        if self.module.INDEXES:
+            self._check_indexes(tuple(values), tuple(parameters), {})
+
+    def _value_of(self, values: Sequence[Any], scratch: Sequence[np.ndarray], parameters: Sequence[int]) -> Any:
+        return self._value(values, parameters, scratch)
 
     @property
     def array_positions(self) -> Sequence[int]:

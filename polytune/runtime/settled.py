@@ -86,19 +86,22 @@ class _SettledCall:
                 return NOT_MADE
         if not self._record.holds():
             return NOT_MADE
-        context = self._run.context()
+        run = self._run
+        if run.check is not None:
+            run.check(arguments)
+        context = run.context()
         for position, _, offset in self._numbers:
             _NUMBER.pack_into(context.memory, offset, arguments[position])
         start = time.perf_counter()
-        run = self._run
         run.run(context)
         seconds = time.perf_counter() - start
         self._is_left = context.is_left
+        returned = run.result(arguments)
         if background.disturbs_since(activity):
             tuner.report(configuration, seconds, disturbed=True)
         else:
             tuner.report_steady(configuration, seconds)
-        return None if run.value is None else run.value(arguments)
+        return returned
 
 
 class SettledCalls:

@@ -41,7 +41,7 @@ def run_first(generated: GeneratedKernel, space: Space, invocation: Invocation, 
     """
     failure: CompilationError | None = None
     tried: set[Configuration] = set()
-    for configuration in (*wanted, space.default(), *generated.first_choices.starts):
+    for configuration in _in_order(generated, space, wanted):
         if configuration in tried or not space.contains(configuration):
             continue
         tried.add(configuration)
@@ -50,3 +50,10 @@ def run_first(generated: GeneratedKernel, space: Space, invocation: Invocation, 
         except CompilationError as error:
             failure = error
     raise failure or CompilationError(f"no version of {generated.module.NAME} can be compiled")
+
+
+def _in_order(generated: GeneratedKernel, space: Space, wanted: Iterable[Configuration]) -> Iterator[Configuration]:
+    """Return what may be run, each made when it is asked for: nearly always the first one can be run."""
+    yield from wanted
+    yield space.default()
+    yield from generated.first_choices.starts

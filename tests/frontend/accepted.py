@@ -221,3 +221,60 @@ def until_it_changes_little(x, limit: float):
         if change < limit:
             break
     return x, change
+
+
+# ---- loops over arrays without a name, which are computed once
+
+
+@accepted(lambda: (vector(), np.array([3, 0, 2, 1]), vector()))
+def elements_selected_before_the_loop(A, index, B):
+    for i, x in enumerate(A[index]):
+        A[index[2]] = 100.0
+        B[i] = x
+
+
+@accepted(lambda: (vector(), vector()))
+def part_that_changes_in_the_loop(A, B):
+    for i, x in enumerate(A[1:]):
+        A[3] = 100.0
+        B[i] = x
+
+
+@accepted(lambda: (vector(), vector()))
+def result_of_a_function(A, B):
+    for i, x in enumerate(np.sqrt(np.abs(A))):
+        A[-1] = 7.0
+        B[i] += x
+
+
+@accepted(lambda: (vector(), vector()))
+def the_least_elements(A, B):
+    total = 0.0
+    for k in np.argsort(A)[:3]:
+        A[k] = 9.0
+        total += B[k]
+    return total
+
+
+@accepted(lambda: (matrix(), vector()))
+def columns_backwards(A, B):
+    for i, (column, x) in enumerate(zip(A.T, reversed(np.sort(B)))):
+        B[i] = column[0] * x
+        A[i, i] = column[1]
+
+
+@accepted(lambda: (matrix(), vector()))
+def row_of_a_number_that_changes(A, B):
+    i = 0
+    while i < 3:
+        for x in A[i, np.array([0, 2])]:
+            B[i] += x
+            i += 1
+
+
+@accepted(lambda: (matrix(), vector()))
+def row_of_an_array_that_is_replaced(A, B):
+    for i, x in enumerate(A[1]):
+        A = A + 1.0
+        B[i] = x
+    B[0] += A[1, 1]

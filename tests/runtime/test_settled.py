@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from typing import Any
 
 import numba
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import polytune
-from polytune.errors import ArgumentError
+from polytune.errors import ArgumentError, SubscriptError
 from polytune.history import HistoryStore
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
@@ -269,7 +270,126 @@ def test_calls_that_several_threads_make_at_once_do_not_share_memory(tmp_path, m
 
 
 def made_anew(x):
-    return x * 2.0
+    return x * 2.0, np.array([x[0], 1.0]).sum() * np.ones(1)
+
+
+def counted(index, weights, n):
+    """A result that begins with zeros, a local array that does, and numbers that are tested each time."""
+    assert weights[0] >= 0.0, "a negative weight"
+    counts = np.zeros(n)
+    seen = np.zeros(n, dtype=np.int64)
+    for k in range(len(index)):
+        counts[index[k]] += weights[k]
+        seen[index[k]] += 1
+    return counts, seen.max()
+
+
+def found_late(x, y):
+    for i in range(len(x)):
+        y[int(x[i] * x[i])] += 1.0
+    return y.sum()
+
+
+def settled_kernel(function: Any, tmp_path: Any, *arguments: Any) -> polytune.Kernel:
+    found = polytune.Kernel(function, background=False)
+    found._store = HistoryStore(tmp_path / "history.sqlite")
+    settle(found, *arguments)
+    return found
+
+
+def test_arrays_that_are_returned_are_the_caller_s(tmp_path, made):
+    x = np.ones(600)
+    found = settled_kernel(made_anew, tmp_path, x)
+    results = []
+    for number in range(6):
+        x[0] = number
+        results.append(found(x))
+    assert made[-4:] == [True] * 4
+    assert len({doubled.ctypes.data for doubled, _ in results}) == 6
+    for number, (doubled, single) in enumerate(results):
+        np.testing.assert_array_equal(doubled[:2], [2.0 * number, 2.0])
+        np.testing.assert_array_equal(single, [number + 1.0])
+
+
+def test_nothing_is_kept_of_what_is_returned(tmp_path, made):
+    x = np.ones(600)
+    found = settled_kernel(made_anew, tmp_path, x)
+    for _ in range(3):
+        found(x)
+    doubled, single = found(x)
+    assert made[-1]
+    references = [weakref.ref(each if each.base is None else each.base) for each in (doubled, single)]
+    del doubled, single
+    assert [reference() for reference in references] == [None, None]
+
+
+def test_memory_that_begins_with_zeros_does_so_each_time(tmp_path, made):
+    index, weights = np.array([1, 4, 1, 700, 4, 1]), np.arange(6.0)
+    found = settled_kernel(counted, tmp_path, index, weights, 800)
+    for number in range(6):
+        index[5] = number
+        weights[1] = 0.5 * number
+        got, wanted = found(index, weights, 800), counted(index, weights, 800)
+        np.testing.assert_array_equal(got[0], wanted[0])
+        assert got[1] == wanted[1]
+    assert made[-3:] == [True] * 3
+
+
+def test_what_elements_may_break_is_tested_each_time(tmp_path, made):
+    index, weights = np.array([1, 4, 1, 700, 4, 1]), np.arange(6.0)
+    found = settled_kernel(counted, tmp_path, index, weights, 800)
+    for _ in range(3):
+        found(index, weights, 800)
+    assert made[-1]
+    index[2] = 800
+    with pytest.raises(SubscriptError, match="index"):
+        found(index, weights, 800)
+    index[2], weights[0] = -800, -1.0
+    with pytest.raises(AssertionError, match="a negative weight"):
+        found(index, weights, 800)
+    weights[0] = 1.0
+    np.testing.assert_array_equal(found(index, weights, 800)[0], counted(index, weights, 800)[0])
+    assert made[-1]
+
+
+def test_subscripts_that_are_out_of_range_later_are_an_error(tmp_path, made):
+    x, y = np.array([0.0, 1.0, -1.25]), np.zeros(3)
+    found = settled_kernel(found_late, tmp_path, x, y)
+    for _ in range(3):
+        found(x, y)
+    assert made[-1]
+    tuner = found.tuner(x, y)
+    calls = tuner.statistics().calls
+    x[1] = 3.0
+    with pytest.raises(SubscriptError):
+        found(x, y)
+    assert tuner.statistics().calls == calls, "of a call that fails nothing is learned"
+    x[1] = 1.0
+    y[:] = 0.0
+    assert found(x, y) == 3.0 and made[-1]
+
+
+def systems_solved(A, b):
+    x = np.zeros_like(b)
+    for k in range(len(A)):
+        x[k] = np.linalg.solve(A[k], b[k])
+    return x
+
+
+def test_what_the_library_raises_is_raised(tmp_path, made):
+    A, b = np.random.default_rng(0).random((4, 3, 3)) + 2.0 * np.eye(3), np.ones((4, 3))
+    found = settled_kernel(systems_solved, tmp_path, A, b)
+    for number in range(4):
+        b[number] = number
+        np.testing.assert_allclose(found(A, b), systems_solved(A, b))
+    assert made[-1]
+    before = A[2].copy()
+    A[2] = 0.0
+    with pytest.raises(np.linalg.LinAlgError, match="Singular"):
+        found(A, b)
+    A[2] = before
+    np.testing.assert_allclose(found(A, b), systems_solved(A, b))
+    assert made[-2:] == [True, True]
 
 
 def held(x, y):
@@ -281,19 +401,13 @@ def held(x, y):
         y[i] = big[i, i]
 
 
-@pytest.mark.parametrize("function", [made_anew, held])
-def test_arrays_that_are_returned_and_large_ones_are_made_anew(tmp_path, made, function):
-    found = polytune.Kernel(function, background=False)
-    found._store = HistoryStore(tmp_path / "history.sqlite")
-    given = [np.ones(600), np.zeros(600)][: function.__code__.co_argcount]
-    settle(found, *given)
-    results = [found(*given) for _ in range(4)]
+def test_large_local_arrays_are_made_anew(tmp_path, made):
+    x, y = np.ones(600), np.zeros(600)
+    found = settled_kernel(held, tmp_path, x, y)
+    for _ in range(4):
+        found(x, y)
     assert not any(made)
-    if function is made_anew:
-        assert len({result.ctypes.data for result in results}) == 4
-        np.testing.assert_array_equal(results, 2.0)
-    else:
-        np.testing.assert_array_equal(given[1], 1.0 + np.arange(600))
+    np.testing.assert_array_equal(y, 1.0 + np.arange(600))
 
 
 def test_another_number_of_threads_is_another_case(kernel, made):
@@ -427,7 +541,7 @@ def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
         settle(kernel, *arguments)
         for _ in range(4):
             check(kernel, *arguments)
-        assert not made[-1]
+        assert made[-1]
     index[1], x[0] = 8, -1.0
     with pytest.raises(IndexError):
         gather(x, index, y)

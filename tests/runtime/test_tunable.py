@@ -173,6 +173,17 @@ def test_off_runs_the_first_choice_and_touches_no_history(kernel, monkeypatch):
     assert kernel._store.all() == known
 
 
+def test_off_makes_nothing_but_the_first_choice(kernel, monkeypatch):
+    """Calls of small kernels are shorter than it takes to make what else might be run."""
+    with polytune.tuning("off"):
+        check(kernel)
+        monkeypatch.setattr(
+            type(kernel.generated(*arrays()).first_choices), "starts", property(lambda self: pytest.fail("made"))
+        )
+        monkeypatch.setattr(polytune.tuner.Space, "__init__", lambda self, *args, **kwargs: pytest.fail("made"))
+        check(kernel, 3)
+
+
 @pytest.mark.parametrize("way", ["block", "freeze"])
 def test_frozen_runs_the_best_known_and_learns_nothing(kernel, monkeypatch, way):
     best = kernel.tune(*arrays(), seconds=1.0).configuration

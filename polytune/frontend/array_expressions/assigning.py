@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
+from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
@@ -15,10 +16,10 @@ from polytune.frontend.array_expressions.reading import is_element, mentions_arr
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
-from polytune.frontend.array_expressions.temporaries import kept, settled
+from polytune.frontend.array_expressions.temporaries import allocate, kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Selection, Sum
 from polytune.frontend.array_expressions.views import in_memory, whole
-from polytune.frontend.expression import Compare, Expression, ParameterValue
+from polytune.frontend.expression import Compare, Expression, ParameterValue, Select
 from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, TupleBinding, ViewBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.scop import ArrayRole
@@ -292,6 +293,52 @@ def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Coll
         assert copy.region is not None
         frame.bindings[name] = binding_of(frame, copy)
         frame.kernel.owners[copy.region.array] = (id(frame.names), name)
+
+
+def make_common(
+    frame: Frame, node: ast.stmt, sides: tuple[Frame, Frame], names: Collection[str], test: Expression
+) -> None:
+    """Make one array for each name that has got a new one on both sides of a branch.
+
+    Each side copies its own into it, so that which array the name means does not depend on what has run.  Its extents
+    are those of the side that runs.  Where an array has another name too, or is the caller's, or the shapes may differ
+    in a way that depends on data, all stays as it is.
+
+    Args:
+        frame: where the branch stands.
+        node: it.
+        sides: the frames of its sides, with all that stands in them.
+        names: those that are looked at.
+        test: the condition of the branch.
+    """
+    for name in names:
+        arrays = [side.bindings.get(name) for side in sides]
+        if not all(isinstance(each, ArrayBinding) for each in arrays) or arrays[0] == arrays[1]:
+            continue
+        own = [
+            whole(side, node, each.array)
+            for side, each in zip(sides, arrays, strict=True)
+            if isinstance(each, ArrayBinding) and _is_new(side, name, each.array)
+        ]
+        if len(own) < 2 or own[0].dtype != own[1].dtype or own[0].ndim != own[1].ndim:
+            continue
+        shape = tuple(
+            left if are_equal(frame, left, right) else Select(test, left, right, "int64")
+            for left, right in zip(own[0].shape, own[1].shape, strict=True)
+        )
+        if not all(map(frame.kernel.affine.is_function, shape)):
+            continue
+        region = allocate(frame, node, tuple(map(as_index, shape)), own[0].dtype, _array_name(frame, name))
+        for side, value in zip(sides, own, strict=True):
+            store(side, node, in_memory(frame.kernel, region, value.shape, is_new=True), value)
+            side.bindings[name] = ArrayBinding(region.array)
+        frame.kernel.owners[region.array] = (id(frame.names), name)
+
+
+def _is_new(frame: Frame, name: str, array: str) -> bool:
+    """Return whether an array was made for a name, and nothing else has it."""
+    is_local = frame.kernel.arrays[array].role is ArrayRole.LOCAL
+    return is_local and frame.kernel.owners.get(array) == (id(frame.names), name) and _names_of(frame, array) == {name}
 
 
 def _assigned(body: Sequence[ast.stmt]) -> dict[str, None]:

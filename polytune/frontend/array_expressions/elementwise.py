@@ -11,13 +11,14 @@ from polytune.frontend.array_expressions.shapes import broadcast, is_one, stretc
 from polytune.frontend.array_expressions.sizes import are_equal
 from polytune.frontend.array_expressions.temporaries import kept, settled
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum
-from polytune.frontend.expression import Binary, Call, Constant, Element, walk
+from polytune.frontend.expression import Binary, Call, Element, walk
 from polytune.frontend.frame import Frame
+from polytune.frontend.powers import is_whole
 from polytune.frontend.promotion import Value
 
 Build = Callable[[list[Value]], Value]
 
-_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign", "sqrt")
+_CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc", "copysign")
 
 
 def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
@@ -127,7 +128,9 @@ def _is_costly(sample: Value) -> bool:
         match part:
             case Call(function) if function not in _CHEAP:
                 return True
-            case Binary("**", _, exponent) if not isinstance(exponent, Constant):
+            case Binary("**", _, exponent) if not is_whole(exponent):
+                return True
+            case Binary("/" | "//" | "%"):
                 return True
     return False
 

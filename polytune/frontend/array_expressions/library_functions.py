@@ -8,6 +8,7 @@ from typing import NoReturn
 
 import numpy as np
 
+from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import minimum
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.library import Wanted, library_call
@@ -17,13 +18,16 @@ from polytune.frontend.promotion import Value
 _MATRIX = "pass an array of two dimensions or more"
 
 
-def _float(call: ArrayCall, *arrays: ArrayValue | Value) -> str:
-    """The element type in which linear algebra is done."""
-    if all(array.dtype in ("float32", "bool", "float16") for array in arrays) and any(
-        array.dtype == "float32" for array in arrays
-    ):
-        return "float32"
-    return "float64"
+def _real(*arrays: ArrayValue | Value) -> str:
+    """The type of the real numbers that linear algebra gives: of singular values, say."""
+    return "float32" if all(array.dtype in ("float32", "complex64") for array in arrays) else "float64"
+
+
+def _number(*arrays: ArrayValue | Value) -> str:
+    """The type in which linear algebra is done."""
+    if not any(array.dtype in promotion.COMPLEX for array in arrays):
+        return _real(*arrays)
+    return "complex64" if _real(*arrays) == "float32" else "complex128"
 
 
 def _matrix(call: ArrayCall, name: str, *, stacked: bool = True) -> ArrayValue:
@@ -48,7 +52,7 @@ def _one_result(
 
     def handler(call: ArrayCall) -> Operand:
         matrix = _matrix(call, "a", stacked=stacked)
-        return _called(call, f"{function} *", [matrix], (shape(matrix.shape), dtype or _float(call, matrix)))[0]
+        return _called(call, f"{function} *", [matrix], (shape(matrix.shape), dtype or _number(matrix)))[0]
 
     return handler
 
@@ -66,24 +70,21 @@ for _function, _shape, _dtype, _stacked in (
 @compiles(np.linalg.eigvalsh, "a", "UPLO")
 def _eigvalsh(call: ArrayCall) -> Operand:
     matrix, side = _matrix(call, "a"), call.constant("UPLO", "L")
-    return _called(call, f"numpy.linalg.eigvalsh * UPLO={side!r}", [matrix], (matrix.shape[:-1], _float(call, matrix)))[
-        0
-    ]
+    return _called(call, f"numpy.linalg.eigvalsh * UPLO={side!r}", [matrix], (matrix.shape[:-1], _real(matrix)))[0]
 
 
 @compiles_several(np.linalg.eigh, "a", "UPLO")
 def _eigh(call: ArrayCall) -> list[ArrayValue | Value]:
     matrix, side = _matrix(call, "a"), call.constant("UPLO", "L")
-    dtype = _float(call, matrix)
-    results = (matrix.shape[:-1], dtype), (matrix.shape, dtype)
+    results = (matrix.shape[:-1], _real(matrix)), (matrix.shape, _number(matrix))
     return _called(call, f"numpy.linalg.eigh * UPLO={side!r}", [matrix], *results)
 
 
 @compiles_several(np.linalg.slogdet, "a")
 def _slogdet(call: ArrayCall) -> list[ArrayValue | Value]:
     matrix = _matrix(call, "a")
-    dtype = _float(call, matrix)
-    return _called(call, "numpy.linalg.slogdet *", [matrix], (matrix.shape[:-2], dtype), (matrix.shape[:-2], dtype))
+    results = (matrix.shape[:-2], _number(matrix)), (matrix.shape[:-2], _real(matrix))
+    return _called(call, "numpy.linalg.slogdet *", [matrix], *results)
 
 
 def norm_of_order(call: ArrayCall) -> Operand:
@@ -99,7 +100,7 @@ def norm_of_order(call: ArrayCall) -> Operand:
     named = f"({','.join(map(str, axes))},)" if len(axes) > 1 else str(axes[0])
     order_text = f"float('{order}')" if isinstance(order, float) and order in (math.inf, -math.inf) else repr(order)
     text = f"numpy.linalg.norm * ord={order_text} axis={named}"
-    return _called(call, text, [array], (shape, _float(call, array)))[0]
+    return _called(call, text, [array], (shape, _real(array)))[0]
 
 
 @compiles(np.linalg.solve, "a", "b")
@@ -107,7 +108,7 @@ def _solve(call: ArrayCall) -> Operand:
     matrix, right = _matrix(call, "a", stacked=False), call.array("b")
     if right.ndim not in (1, 2):
         raise call.refusal("np.linalg.solve for a right side that is no vector and no matrix", "solve in a loop")
-    return _called(call, "numpy.linalg.solve *", [matrix, right], (right.shape, _float(call, matrix, right)))[0]
+    return _called(call, "numpy.linalg.solve *", [matrix, right], (right.shape, _number(matrix, right)))[0]
 
 
 @compiles_several(np.linalg.lstsq, "a", "b", "rcond")
@@ -116,9 +117,9 @@ def _lstsq(call: ArrayCall) -> list[ArrayValue | Value | None]:
     if right.ndim not in (1, 2):
         raise call.refusal("np.linalg.lstsq for a right side that is no vector and no matrix", "solve in a loop")
     limit = call.constant("rcond")
-    dtype = _float(call, matrix, right)
     rows, columns = matrix.shape
-    results = ((columns, *right.shape[1:]), dtype), ((), "int32"), ((minimum(rows, columns),), dtype)
+    least, real = minimum(rows, columns), _real(matrix, right)
+    results = ((columns, *right.shape[1:]), _number(matrix, right)), ((), "int32"), ((least,), real)
     function = f"numpy.linalg.lstsq * rcond={limit!r}"
     solution, rank, values = _called(call, f"{function} results=(0,2,3)", [matrix, right], *results)
     return [solution, None, rank, values]
@@ -127,20 +128,20 @@ def _lstsq(call: ArrayCall) -> list[ArrayValue | Value | None]:
 @compiles_several(np.linalg.svd, "a", "full_matrices", "compute_uv")
 def _svd(call: ArrayCall) -> list[ArrayValue | Value]:
     matrix = _matrix(call, "a", stacked=False)
-    dtype = _float(call, matrix)
+    dtype, real = _number(matrix), _real(matrix)
     (rows, columns), least = matrix.shape, minimum(*matrix.shape)
     if not call.constant("compute_uv", True):
-        return _called(call, "numpy.linalg.svd * compute_uv=False", [matrix], ((least,), dtype))
+        return _called(call, "numpy.linalg.svd * compute_uv=False", [matrix], ((least,), real))
     full = bool(call.constant("full_matrices", True))
     left, right = (rows, columns) if full else (least, least)
-    results = ((rows, left), dtype), ((least,), dtype), ((right, columns), dtype)
+    results = ((rows, left), dtype), ((least,), real), ((right, columns), dtype)
     return _called(call, f"numpy.linalg.svd * full_matrices={full}", [matrix], *results)
 
 
 @compiles_several(np.linalg.qr, "a", "mode")
 def _qr(call: ArrayCall) -> list[ArrayValue | Value]:
     matrix, mode = _matrix(call, "a", stacked=False), call.constant("mode", "reduced")
-    dtype = _float(call, matrix)
+    dtype = _number(matrix)
     rows, columns = matrix.shape
     inner = rows if mode == "complete" else minimum(rows, columns)
     if mode == "r":
@@ -209,7 +210,8 @@ def _interp(call: ArrayCall) -> Operand:
     wanted = call.value("x")
     shape = wanted.shape if isinstance(wanted, ArrayValue) else ()
     arguments = [wanted, call.array("xp"), call.array("fp")]
-    return _called(call, "numpy.interp *", arguments, (shape, "float64"))[0]
+    dtype = "complex128" if arguments[-1].dtype in promotion.COMPLEX else "float64"
+    return _called(call, "numpy.interp *", arguments, (shape, dtype))[0]
 
 
 def _depends_on_data(call: ArrayCall) -> Operand:
