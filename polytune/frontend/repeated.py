@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections import Counter as Multiset
 from collections.abc import Hashable, Sequence
 from collections.abc import Iterator as Iteration
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
@@ -37,6 +37,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
+from polytune.records import dataclass
 
 __all__ = ["without_repetitions"]
 
