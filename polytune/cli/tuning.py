@@ -13,7 +13,7 @@ import typer
 
 from polytune.cli.console import progress
 from polytune.errors import ArgumentError
-from polytune.tuner import Budget
+from polytune.tuner import Budget, Search
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
@@ -86,11 +86,25 @@ def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: i
         raise typer.BadParameter(f"--size: {error}") from error
 
 
-def tune_kernel(kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: TuningLimits) -> TuningOutcome:
+def tune_kernel(
+    kernel: Kernel[..., Any],
+    sizes: Mapping[str, int],
+    limits: TuningLimits,
+    search: Search | None = None,
+    seed: int | None = None,
+) -> TuningOutcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
+
+    Args:
+        kernel: what to tune.
+        sizes: its parameters.
+        limits: when to stop.
+        search, seed: as for `polytune.kernel`; the kernel's own where they are not given.
     """
+    if search is not None or seed is not None:
+        kernel = kernel.searched(search, seed)
     kernel.background = False  # the calls have no other purpose than to try versions
     arguments = random_arguments(kernel, sizes, seed=0)
     tuner = kernel.tuner(*arguments.values)

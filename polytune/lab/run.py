@@ -14,6 +14,7 @@ import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
+from polytune.tuner import Method
 
 _DIGITS = 7
 """Significant digits of a slowdown that are kept: more than any measurement has, and half the size in a file."""
@@ -27,7 +28,10 @@ NO_SETTINGS: Settings = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is to be made: of which search, with how many evaluations, and its number among the repeats."""
+    """A run that is to be made: of which search, with how many evaluations, and its number among the repeats.
+
+    The search may have settings, as in ``genetic:population=30``.
+    """
 
     search: str
     budget: int
@@ -102,7 +106,9 @@ def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings 
         SearchError: there is no such search, or it lacks a setting.
     """
     rng = np.random.default_rng([seed, zlib.crc32(task.search.encode()), task.budget, task.repeat])
-    search = SEARCHES.make(task.search, recorded.space, rng, budget=task.budget, **settings.get(task.search, {}))
+    search = SEARCHES.make(
+        task.search, recorded.space, rng, budget=task.budget, **settings.get(Method.of(task.search).name, {})
+    )
     slowdowns: list[float] = []
     while len(slowdowns) < task.budget and not search.converged:
         index = search.ask()
@@ -119,7 +125,7 @@ def check_search(name: str) -> None:
     """See to it that a search can be made.
 
     Raises:
-        SearchError: there is no search of this name.
+        SearchError: there is no search of this name, or it has no such setting.
         MissingLibraryError: it needs a library that is not installed.
     """
-    SEARCHES.kind(name)
+    SEARCHES.check(name)

@@ -32,7 +32,7 @@ from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
-from polytune.tuner import Budget, Configuration, OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -73,6 +73,7 @@ class CallableKernel(TunableKernel):
         thresholds: Thresholds | None = None,
         background: bool = True,
         seed: int = 0,
+        search: Search | None = None,
     ):
         """
         Args:
@@ -84,7 +85,9 @@ class CallableKernel(TunableKernel):
             thresholds: from when on a device may pay; measured where they are not given.
             background: the attribute.
             seed: what is tried is a function of it and of the times measured.
+            search: how configurations are searched for, as `OnlineTuner` takes it.
         """
+        check_search(search)
         self.background = background
         self.thresholds = thresholds
         self._budget = Budget.of(budget)
@@ -104,6 +107,7 @@ class CallableKernel(TunableKernel):
         self._loaded = {}
         self._given = set()
         self._seed = seed
+        self._search = search
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -383,6 +387,7 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
+                    searchers=self._search,
                     risk=partial(generated.risk, case.parameters),
                     preparation=generated.preparation,
                     compilation=generated.compilation,

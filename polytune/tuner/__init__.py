@@ -7,12 +7,13 @@ application keeps calling; `HierarchicalTuner` is the search under both.  `make_
 
 from polytune.tuner.budget import Budget
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
+from polytune.tuner.hierarchy.methods import Search, check_search
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
 from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
 from polytune.tuner.searcher import Searcher
-from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, NelderMead, make_search
+from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, Method, NelderMead, make_search
 from polytune.tuner.spaces.condition import Condition, Is
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
@@ -36,6 +37,7 @@ __all__ = [
     "Is",
     "Key",
     "Memory",
+    "Method",
     "NelderMead",
     "Nominal",
     "OnlineTrial",
@@ -43,11 +45,13 @@ __all__ = [
     "Ordinal",
     "Ratio",
     "Result",
+    "Search",
     "Searcher",
     "Space",
     "SpaceGraph",
     "Statistics",
     "Trial",
+    "check_search",
     "make_search",
     "tune",
 ]

@@ -15,6 +15,7 @@ from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX
 from polytune.tuner.learning import Learning
 from polytune.tuner.ledger import Statistics
@@ -93,7 +94,7 @@ class OnlineTuner(Choosing, Learning):
         refused: Mapping[str, Mapping[Value, str]] | None = None,
         order: Order | None = None,
         starts: Sequence[Configuration] = (),
-        searchers: Mapping[str, str] | None = None,
+        searchers: Search | None = None,
         repeats: int = 3,
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,

@@ -223,3 +223,13 @@ def test_the_space_may_come_after_numbers(run, space):
     ran = run("simulate", "--search", "random", "--repeat", "1", "--jobs", "1", "--budget", "5", "6", space, "--json")
     assert ran.code == 0, ran.err
     assert [entry["budget"] for entry in ran.json["results"]] == [5, 6]
+
+
+def test_settings_make_a_search_of_their_own(run, space):
+    searches = ("genetic", "genetic:population=5", "hierarchical:numeric=random", "online")
+    ran = run("simulate", space, "--search", *searches, "--budget", "30", "--repeat", "3", "--jobs", "1", "--json")
+    assert ran.code == 0, ran.err
+    assert [entry["search"] for entry in ran.json["results"]] == list(searches)
+    assert ran.json["results"][0]["curve"] != ran.json["results"][1]["curve"]
+    ran = run("simulate", space, "--search", "genetic:size=5", "--jobs", "1")
+    assert ran.code == 1 and "has no setting 'size'" in ran.err

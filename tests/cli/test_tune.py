@@ -90,3 +90,27 @@ def test_arguments_are_put_back_before_each_call():
     arguments.timed(double)
     assert np.array_equal(seen[0], seen[1])
     assert arguments.values[1] is array
+
+
+def test_a_search_with_settings_and_a_seed(run, kernels_file):
+    options = ("--size", "n=700", "--calls", "12", "--json")
+    by_node = ("--search", "nominal=random", "--search", "numeric=genetic:population=4")
+    for search in (("--search", "annealing:temperature=0.2"), by_node, ("--search", "tpe", "--seed", "7")):
+        ran = run("tune", f"{kernels_file}:shift", *options, *search)
+        assert ran.code == 0, ran.err
+        assert ran.json["ranking"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--search", "gentic"], 1, "there is no search 'gentic'; did you mean 'genetic'"),
+        (["--search", "genetic:size=3"], 1, "has no setting 'size'; it has population, mutation"),
+        (["--search", "genetic", "--search", "random"], 2, "give one search for everything, or one for each node"),
+        (["--search", "numeric=tpe", "--search", "numeric=random"], 2, "or one for each node, as"),
+        (["--seed", "3", "--record", "x.jsonl", "--exhaustive"], 2, "--record measures without a search"),
+    ],
+)
+def test_searches_that_make_no_sense(run, kernels_file, options, code, message):
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=700", *options)
+    assert (ran.code, message in " ".join(ran.err.split())) == (code, True), ran.err

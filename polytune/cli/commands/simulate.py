@@ -43,7 +43,7 @@ Description = Annotated[Path | None, typer.Option(metavar="T1.json", help="The T
 def simulate(
     space: Annotated[str, typer.Argument(metavar="SPACE", help="A recorded space, or example:NAME.")],
     search: Annotated[
-        list[str] | None, typer.Option(metavar="NAME...", help="The searches; portfolio and random by default.")
+        list[str] | None, typer.Option(metavar="NAME...", help="As genetic:population=30; portfolio and random.")
     ] = None,
     budget: Annotated[list[int] | None, typer.Option(min=1, metavar="N...", help="How many evaluations; 100.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="How many runs of each search and budget.")] = 20,
@@ -79,7 +79,7 @@ def simulate(
     if resume and output is None:
         raise typer.BadParameter("--resume goes on with the file that --output names")
     searches = search or ["portfolio", "random"]
-    if (cores is None) == ("profile" in searches):
+    if (cores is None) == any(each.partition(":")[0] == "profile" for each in searches):
         raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
     from polytune.lab import load
     from polytune.lab.results import Setting

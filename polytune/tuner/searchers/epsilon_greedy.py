@@ -9,6 +9,7 @@ import numpy as np
 
 from polytune.errors import MeasurementError
 from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
+from polytune.tuner.searchers.finite_searcher import check_settings
 
 
 class EpsilonGreedy:
@@ -27,6 +28,9 @@ class EpsilonGreedy:
         decay: the share of epsilon that is lost with every greedy or random choice.
         promise: an arm is worth pulling again only while its cost is below `promise` times the best.
         first_visits: how many arms are pulled once before anything else.
+
+    Raises:
+        SearchError: a setting is out of its bounds.
     """
 
     def __init__(
@@ -39,6 +43,8 @@ class EpsilonGreedy:
         promise: float = 2.0,
         first_visits: int = 64,
     ):
+        check_settings("epsilon_greedy", 0, 1, epsilon=epsilon, decay=decay)
+        check_settings("epsilon_greedy", 1, promise=promise, first_visits=first_visits)
         self._rng = rng
         self._epsilon = epsilon
         self._decay = decay
