@@ -46,12 +46,12 @@ def draw_all(results: Sequence[Results], comparisons: Sequence[Comparison], fold
             "effect": partial(_effect_heat_map, comparisons=mine),
         }
         for kind, draw in drawings.items():
-            files.append(_save(folder / f"{kind}-{_file_name(result.setting.space)}.png", draw))
-    files.append(_save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
+            files.append(save(folder / f"{kind}-{file_name(result.setting.space)}.png", draw))
+    files.append(save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
     return files
 
 
-def _save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
+def save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
     pyplot = library("matplotlib.pyplot", "drawing figures")
     figure, axes = pyplot.subplots(figsize=(max(width, 5.0), 4.5), layout="constrained")
     try:
@@ -78,7 +78,7 @@ def _convergence(axes: Any, results: Results) -> None:
     axes.set(
         xlabel="evaluations",
         ylabel="slowdown of the best so far",
-        title=_text(results.setting.space),
+        title=plain_text(results.setting.space),
         xscale="log",
         ylim=(1, None),
     )
@@ -95,7 +95,7 @@ def _amortisation(axes: Any, results: Results) -> None:
             axes.plot(calls, time_per_call(runs, results.setting.median, calls), label=search)
     axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
     axes.set(xlabel="calls", ylabel="time per call / that of the median configuration", xscale="log")
-    axes.set_title(_text(results.setting.space))
+    axes.set_title(plain_text(results.setting.space))
     axes.legend()
 
 
@@ -132,7 +132,7 @@ def _heat_map(
             axes.text(column, row, format(number, digits), ha="center", va="center", color="white" if dark else "black")
     axes.set_xticks(range(len(budgets)), budgets)
     axes.set_yticks(range(len(searches)), searches)
-    spaces = dict.fromkeys(_text(c.space) for c in comparisons)
+    spaces = dict.fromkeys(plain_text(c.space) for c in comparisons)
     axes.set(xlabel="evaluations", title="\n".join([*spaces, title]))
 
 
@@ -141,17 +141,17 @@ def _violins(axes: Any, results: Sequence[Results]) -> None:
     # Evenly spaced quantiles are a sample of the distribution.
     samples = [np.log10(result.setting.distribution) for result in results]
     axes.violinplot(samples, showmedians=True)
-    names = [_text(result.setting.space).replace(", ", ",\n") for result in results]
+    names = [plain_text(result.setting.space).replace(", ", ",\n") for result in results]
     axes.set_xticks(range(1, len(samples) + 1), names, rotation=30, ha="right")
     top = math.ceil(max(float(sample[-1]) for sample in samples)) or 1
     axes.set_yticks(range(top + 1), [f"{10**power:g}" for power in range(top + 1)])
     axes.set(ylabel="slowdown", title="all configurations that ran")
 
 
-def _text(name: str) -> str:
+def plain_text(name: str) -> str:
     """A name as Matplotlib draws it, which takes what stands between dollar signs for a formula."""
     return name.replace("$", r"\$")
 
 
-def _file_name(space: str) -> str:
+def file_name(space: str) -> str:
     return "".join(character if character.isalnum() or character in "-_." else "_" for character in space)
