@@ -17,7 +17,7 @@ from polytune.tuner import Budget, Search
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
-    from polytune.tuner import Configuration
+    from polytune.tuner import Configuration, DesignStep
 
 SHOWN = 5
 """How many configurations are measured once more and shown: the last ones that were the best known."""
@@ -43,6 +43,7 @@ class TuningOutcome:
         default: the space's default configuration.
         calls: how many calls tuning took, and ``elapsed`` how many seconds.
         converged: whether the tuner has nothing left to try.
+        experiments: the steps of designed experiments, with the nominal values that each was about.
     """
 
     ranking: tuple[tuple[Configuration, float], ...]
@@ -50,6 +51,7 @@ class TuningOutcome:
     calls: int
     elapsed: float
     converged: bool
+    experiments: Sequence[tuple[Configuration, Sequence[DesignStep]]] = ()
 
     @property
     def default_seconds(self) -> float:
@@ -71,6 +73,9 @@ class TuningOutcome:
             "calls": self.calls,
             "elapsed": self.elapsed,
             "converged": self.converged,
+            "experiments": [
+                {"about": dict(about), "steps": [step.to_json() for step in steps]} for about, steps in self.experiments
+            ],
         }
 
 
@@ -135,7 +140,7 @@ def tune_kernel(
         compared = list(dict.fromkeys([default, *list(best)[-SHOWN:]]))
         seconds_of = dict(zip(compared, _compare(kernel, arguments, compared), strict=True))
     ranking = tuple(sorted(seconds_of.items(), key=lambda pair: pair[1]))
-    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged)
+    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged, tuner.experiments())
 
 
 class Arguments:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -134,7 +134,8 @@ class Results:
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
-        """For each search and budget the means, the median, and the mean curve; None where a run found nothing."""
+        """For each search and budget the means, the median, minimum, quartiles and maximum, and the mean curve; None
+        where a run found nothing."""
         rows = []
         for search in self.searches:
             for budget in self.budgets:
@@ -149,6 +150,7 @@ class Results:
                         "repeats": len(runs),
                         "mean_slowdown": _finite(statistics.fmean(slowdowns)),
                         "median_slowdown": _finite(statistics.median(slowdowns)),
+                        "quartiles": [_finite(value) for value in quartiles(slowdowns)],
                         "mean_evaluations": statistics.fmean(run.evaluations for run in runs),
                         "curve": [_finite(value) for value in mean_curve(runs).tolist()],
                     }
@@ -161,6 +163,22 @@ def curves(runs: Iterable[Run]) -> np.ndarray:
     each = [run.curve for run in runs]
     length = max((len(curve) for curve in each), default=0)
     return np.array([np.concatenate([c, np.full(length - len(c), c[-1] if len(c) else math.inf)]) for c in each])
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, ...]:
+    """The least value, the quartiles and the largest, as R's ``summary`` has them; infinite ones are the largest.
+
+    Args:
+        values: at least one.
+    """
+    ordered = sorted(values)
+    found = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        place = share * (len(ordered) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        part = place - math.floor(place)
+        found.append(low if part == 0 or low == high else low + part * (high - low))
+    return tuple(found)
 
 
 def mean_curve(runs: Iterable[Run]) -> np.ndarray:

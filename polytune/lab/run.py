@@ -14,7 +14,7 @@ import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
-from polytune.tuner import Method
+from polytune.tuner import FiniteSearcher, Method
 
 _DIGITS = 7
 """Significant digits of a slowdown that are kept: more than any measurement has, and half the size in a file."""
@@ -105,6 +105,17 @@ def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings 
     Raises:
         SearchError: there is no such search, or it lacks a setting.
     """
+    return run_search(recorded, task, seed, settings)[0]
+
+
+def run_search(
+    recorded: RecordedSpace, task: Task, seed: int, settings: Settings = NO_SETTINGS
+) -> tuple[Run, FiniteSearcher]:
+    """Run a search as `make_run` does.
+
+    Returns:
+        The run, and the search at its end, which may tell what it has learned.
+    """
     rng = np.random.default_rng([seed, zlib.crc32(task.search.encode()), task.budget, task.repeat])
     search = SEARCHES.make(
         task.search, recorded.space, rng, budget=task.budget, **settings.get(Method.of(task.search).name, {})
@@ -114,7 +125,7 @@ def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings 
         index = search.ask()
         search.tell(index, recorded.cost(index))
         slowdowns.append(_rounded(float(recorded.slowdowns[index])))
-    return Run(task, tuple(slowdowns))
+    return Run(task, tuple(slowdowns)), search
 
 
 def _rounded(slowdown: float) -> float:

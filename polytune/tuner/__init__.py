@@ -10,6 +10,7 @@ from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.hierarchy.methods import Search, check_search
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
+from polytune.tuner.models.analysis import DesignStep, VarianceRow
 from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
 from polytune.tuner.searcher import Searcher
@@ -29,6 +30,7 @@ __all__ = [
     "Condition",
     "Configuration",
     "Constraint",
+    "DesignStep",
     "EpsilonGreedy",
     "FiniteSearcher",
     "FiniteSpace",
@@ -51,6 +53,7 @@ __all__ = [
     "SpaceGraph",
     "Statistics",
     "Trial",
+    "VarianceRow",
     "check_search",
     "make_search",
     "tune",

@@ -20,6 +20,7 @@ from polytune.tuner.hierarchy.subspace import SIMPLEX
 from polytune.tuner.learning import Learning
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.prospects import Prospects
 from polytune.tuner.searcher import is_measurement
@@ -348,6 +349,11 @@ class OnlineTuner(Choosing, Learning):
         """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
             return list(self._log)
+
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of designed experiments, as `HierarchicalTuner.experiments` has them."""
+        with self._lock:
+            return self._search.experiments()
 
     @property
     def settled(self) -> Configuration | None:

@@ -114,3 +114,12 @@ def test_a_search_with_settings_and_a_seed(run, kernels_file):
 def test_searches_that_make_no_sense(run, kernels_file, options, code, message):
     ran = run("tune", f"{kernels_file}:shift", "--size", "n=700", *options)
     assert (ran.code, message in " ".join(ran.err.split())) == (code, True), ran.err
+
+
+def test_designed_experiments_tell_their_steps(run, kernels_file):
+    pytest.importorskip("statsmodels")
+    options = ("--size", "A_0=60", "--size", "A_1=70", "--calls", "300", "--search", "numeric=dlmt", "--seed", "1")
+    ran = run("tune", f"{kernels_file}:scale", *options, "--json")
+    assert ran.code == 0, ran.err
+    experiments = ran.json["experiments"]
+    assert experiments and all(each["about"]["version"] and each["steps"] for each in experiments)

@@ -11,6 +11,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.cli.target import load_kernel
@@ -69,6 +70,8 @@ def tune(
     if as_json:
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
     else:
+        for about, steps in outcome.experiments:
+            print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
         print_table(_table(outcome))
         results.print(Text(_summary(outcome)))
 

@@ -12,6 +12,7 @@ import numpy as np
 from polytune.errors import SpaceError
 from polytune.tuner.hierarchy.arms import Arm
 from polytune.tuner.hierarchy.subspace import Subspace
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searchers import EpsilonGreedy, FiniteSearcher, Method, make_search
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
@@ -119,6 +120,11 @@ class FiniteArms(EpsilonGreedy):
                 return arm
             self._finite.tell(self._row_of_arm[arm], math.inf)  # closed from outside: not worth a visit
         return super()._choose()
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment, where the search is one."""
+        return self._finite.steps
 
     def tell(self, point: int, cost: float) -> None:
         """The cost of one pull of an arm; infinite if it was infeasible."""

@@ -22,6 +22,7 @@ from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
@@ -367,6 +368,11 @@ class HierarchicalTuner:
     def failures(self) -> Mapping[Configuration, str]:
         """Every configuration that failed, with the reason."""
         return self._failures
+
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of designed experiments (``"dlmt"``) since this search was made or restored, with their analyses of
+        variance, and the nominal values that each was about."""
+        return self._walk.experiments()
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:

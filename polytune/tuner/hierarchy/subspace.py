@@ -8,8 +8,9 @@ from typing import Any
 
 import numpy as np
 
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
-from polytune.tuner.searchers import Method, NelderMead, make_search
+from polytune.tuner.searchers import FiniteSearcher, Method, NelderMead, make_search
 from polytune.tuner.searchers.method import checked
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
@@ -108,6 +109,11 @@ class Subspace:
         self._fruitless += 1
         if cost < (1 - _GAIN) * self._expected:
             self._expected, self._fruitless = cost, 0
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment, where the search is one."""
+        return self._searcher.steps if isinstance(self._searcher, FiniteSearcher) else ()
 
     @property
     def best(self) -> tuple[Any, float] | None:

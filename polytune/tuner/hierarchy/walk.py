@@ -15,6 +15,7 @@ from polytune.tuner.hierarchy.arms import Arm, Arms, Order
 from polytune.tuner.hierarchy.branch import FiniteArms, NodeSearch
 from polytune.tuner.hierarchy.methods import BANDIT, NOMINAL, NUMERIC, Methods, Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX, Subspace
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searchers import EpsilonGreedy
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
@@ -81,6 +82,7 @@ class Walk:
         self._owners: OrderedDict[tuple[int, ...], NodeSearch] = OrderedDict()
         self._last: Path | None = None
         self._left = 0  # proposals for which the last path is taken again
+        self._experiments: list[tuple[Configuration, Sequence[DesignStep]]] = []  # of searches that have ended
         self._root = self._beyond({}, 0)
 
     # ---- branches and subspaces, created when they are reached
@@ -173,7 +175,10 @@ class Walk:
         branch, arm = arms[-1]
         branch.seen.add(arm)
         branch.search.close(arm)
-        if isinstance(branch.children.get(arm), Subspace):
+        child = branch.children.get(arm)
+        if isinstance(child, Subspace):
+            if child.steps:
+                self._experiments.append((Configuration(branch.values(arm)), child.steps))
             branch.children.pop(arm)
             self._owners.pop(tuple(arm for _, arm in arms), None)
         self._close_above(arms)
@@ -286,6 +291,23 @@ class Walk:
         if isinstance(self._root, NodeSearch):
             return self._root.search.converged
         return self._root is None or self._root.converged
+
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of the designed experiments of this process, with the values chosen before each, in the order in
+        which they ended or, where they go on, began."""
+        found = list(self._experiments)
+        places: list[tuple[Arm, NodeSearch | Subspace | None]] = [({}, self._root)]
+        while places:
+            chosen, place = places.pop(0)
+            steps: Sequence[DesignStep] = ()
+            if isinstance(place, Subspace):
+                steps = place.steps
+            elif isinstance(place, NodeSearch):
+                steps = place.search.steps
+                places += [(place.values(arm), child) for arm, child in place.children.items()]
+            if steps:
+                found.append((Configuration(dict(chosen)), steps))
+        return found
 
     # ---- JSON
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
 from polytune.tuner.searchers.finite_searcher import check_settings
 
@@ -122,6 +124,11 @@ class EpsilonGreedy:
         self._seen = min(self._seen, point)
         if self._costs[point] is not None:
             self._searchable[point] = None
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment; it makes none."""
+        return ()
 
     @property
     def best(self) -> tuple[int, float] | None:
