@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -15,6 +16,7 @@ from polytune.lab.statistics import Comparison, time_per_call
 from polytune.tuner.extras import library
 
 _DPI = 150
+_BOOTSTRAPS = 2000
 _CALLS = 200  # points along the axis of calls
 _HORIZON = 100  # how many times as many calls as evaluations the figure of the amortisation shows
 
@@ -44,9 +46,11 @@ def draw_all(results: Sequence[Results], comparisons: Sequence[Comparison], fold
             "amortisation": partial(_amortisation, results=result),
             "optimum": partial(_percentage_heat_map, comparisons=mine),
             "effect": partial(_effect_heat_map, comparisons=mine),
+            "speedup": partial(_speedup_heat_map, comparisons=mine),
         }
         for kind, draw in drawings.items():
             files.append(save(folder / f"{kind}-{file_name(result.setting.space)}.png", draw))
+    files.append(save(folder / "aggregate.png", partial(_aggregate, comparisons=comparisons)))
     files.append(save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
     return files
 
@@ -106,6 +110,41 @@ def _percentage_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
 def _effect_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
     title = f"probability of beating {comparisons[0].baseline}" if comparisons else ""
     _heat_map(axes, comparisons, lambda c: c.effect, title, "RdBu", (0.0, 1.0), ".2f")
+
+
+def _speedup_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
+    title = f"median speedup over {comparisons[0].baseline}" if comparisons else ""
+    _heat_map(axes, comparisons, lambda c: c.speedup, title, "viridis", None, ".2f")
+
+
+def _aggregate(axes: Any, comparisons: Sequence[Comparison]) -> None:
+    """Draw the mean over the spaces of the percentage of the optimum that the median run reaches, by evaluations, with
+    its 95 % confidence interval."""
+    for search in dict.fromkeys(c.search for c in comparisons):
+        budgets = sorted({c.budget for c in comparisons if c.search == search})
+        lines = []
+        for budget in budgets:
+            mine = [c.percentage_of_optimum for c in comparisons if (c.search, c.budget) == (search, budget)]
+            lines.append((statistics.fmean(mine), *confidence_interval(mine)))
+        means, low, high = np.array(lines).T
+        (line,) = axes.plot(budgets, means, marker="o", label=plain_text(search))
+        axes.fill_between(budgets, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    spaces = len({c.space for c in comparisons})
+    title = f"mean of {spaces} space{'s' if spaces != 1 else ''}, 95 % confidence"
+    axes.set(xlabel="evaluations", ylabel="% of the optimum, median", xscale="log", title=title)
+    axes.legend()
+
+
+def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % confidence interval of a mean, by the percentiles of 2,000 bootstrap samples, always the same ones.
+
+    Args:
+        values: at least one; of one value the interval is that value.
+    """
+    rng = np.random.default_rng(0)
+    means = rng.choice(np.array(values), (_BOOTSTRAPS, len(values))).mean(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def _heat_map(

@@ -6,13 +6,15 @@ import hashlib
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.run import Run
+
+_RANDOM_EVALUATIONS = 1000
 
 QUANTILES = 201
 """How many quantiles of the space's slowdowns are kept: enough to draw its distribution without the space."""
@@ -30,6 +32,9 @@ class Setting:
         fingerprint: 16 hexadecimal digits that change whenever the recording does.
         seed: what the random choices came from.
         options: what was set besides, for people.
+        random_curve: the slowdown that random search has after each evaluation, on average over all its runs, up to a
+            thousand evaluations; a run that has met only failures is taken to have the median.  Empty in files of
+            earlier versions.
     """
 
     space: str
@@ -41,6 +46,7 @@ class Setting:
     fingerprint: str
     seed: int
     options: str = ""
+    random_curve: tuple[float, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
@@ -59,6 +65,7 @@ class Setting:
             digest.hexdigest()[:16],
             seed,
             options,
+            tuple(float(f"{value:.6g}") for value in expected_random_curve(recorded.slowdowns, _RANDOM_EVALUATIONS)),
         )
 
     @property
@@ -68,7 +75,7 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """The setting as a dictionary."""
-        return {**vars(self), "distribution": list(self.distribution)}
+        return {**vars(self), "distribution": list(self.distribution), "random_curve": list(self.random_curve)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Setting:
@@ -87,9 +94,12 @@ class Setting:
             str(document["fingerprint"]),
             int(document["seed"]),
             str(document["options"]),
+            tuple(float(value) for value in document.get("random_curve", ())),
         )
         if not setting.distribution or not all(1 <= value < math.inf for value in setting.distribution):
             raise ValueError("the distribution is no list of slowdowns")
+        if not all(1 <= value < math.inf for value in setting.random_curve):
+            raise ValueError("the curve of random search is no list of slowdowns")
         return setting
 
 
@@ -156,6 +166,29 @@ class Results:
                     }
                 )
         return {"space": self.setting.space, "optimum": self.setting.optimum, "results": rows}
+
+
+def expected_random_curve(slowdowns: np.ndarray, evaluations: int) -> np.ndarray:
+    """The expected least slowdown after each evaluation of random search without replacement.
+
+    Args:
+        slowdowns: (n,) of all configurations, infinite where one failed, which counts as the median of the others.
+        evaluations: for how many evaluations; at most n.
+
+    Returns:
+        (evaluations,) the means over all orders of the configurations.
+    """
+    ran = np.isfinite(slowdowns)
+    ordered = np.sort(np.where(ran, slowdowns, np.median(slowdowns[ran])))
+    count = len(ordered)
+    steps = np.diff(ordered)
+    above = count - 1.0 - np.arange(count - 1)  # how many are above each value but the last
+    none_yet = np.ones(count - 1)  # the probability that none of the draws is at or below it
+    found = np.empty(min(evaluations, count))
+    for drawn in range(len(found)):
+        none_yet *= np.maximum(above - drawn, 0.0) / (count - drawn)
+        found[drawn] = ordered[0] + steps @ none_yet
+    return found
 
 
 def curves(runs: Iterable[Run]) -> np.ndarray:

@@ -69,6 +69,9 @@ def simulate(
     memory_bound: Annotated[
         bool, typer.Option("--memory-bound", help="For the search profile: memory is the kernel's bound.")
     ] = False,
+    remeasure: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Evaluate by single measurements, and measure the best N times.")
+    ] = 0,
     strategies: Annotated[
         bool, typer.Option("--strategies", help="The twelve searches of the design-of-experiments slides.")
     ] = False,
@@ -95,11 +98,11 @@ def simulate(
         raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
     from polytune.lab import load
     from polytune.lab.results import Setting
-    from polytune.lab.simulation import SimulationPlan, make_runs
+    from polytune.lab.simulation import SimulationPlan, make_runs, remeasured_option
 
     plan = SimulationPlan(searches, budget or [100], repeat, seed)
     settings: dict[str, dict[str, Any]] = {}
-    options = ""
+    options = remeasured_option(remeasure)
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
         if cores is not None:
@@ -108,10 +111,11 @@ def simulate(
             source = load(trained_on) if trained_on is not None else recorded
             prediction = CounterSource(counters.value)
             settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
-            options = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+            said = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+            options = f"{options}, {said}" if options else said
 
     def make(tasks: list[Task]) -> Iterator[Run]:
-        return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings)
+        return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings, remeasure)
 
     found, wanted = _run(Setting.of(recorded, seed, options), plan, make, output, resume)
     experiments = _experiments(recorded, plan, settings) if analysis else {}
