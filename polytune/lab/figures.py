@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -36,26 +36,51 @@ def draw_all(results: Sequence[Results], comparisons: Sequence[Comparison], fold
         MissingLibraryError: Matplotlib is not installed.
         OSError: they cannot be written.
     """
-    library("matplotlib", "drawing figures").use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: list[Path] = []
     for result in results:
         mine = [c for c in comparisons if c.space == result.setting.space]
-        drawings: dict[str, Callable[[Any], None]] = {
-            "convergence": partial(_convergence, results=result),
-            "amortisation": partial(_amortisation, results=result),
-            "optimum": partial(_percentage_heat_map, comparisons=mine),
-            "effect": partial(_effect_heat_map, comparisons=mine),
-            "speedup": partial(_speedup_heat_map, comparisons=mine),
-        }
-        for kind, draw in drawings.items():
-            files.append(save(folder / f"{kind}-{file_name(result.setting.space)}.png", draw))
+        files += draw_results(result, folder).values()
+        files += _draw(_drawings_of(mine), folder, result.setting.space).values()
     files.append(save(folder / "aggregate.png", partial(_aggregate, comparisons=comparisons)))
     files.append(save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
     return files
 
 
+def draw_results(results: Results, folder: Path) -> dict[str, Path]:
+    """Draw the convergence and the amortisation of the searches on a space; by what each shows, the file."""
+    drawings = {
+        "convergence": partial(_convergence, results=results),
+        "amortisation": partial(_amortisation, results=results),
+    }
+    return _draw(drawings, folder, results.setting.space)
+
+
+def draw_comparisons(comparisons: Sequence[Comparison], folder: Path) -> dict[str, Path]:
+    """Draw the heat maps of each space, and the aggregate of all; by what each shows, the file."""
+    found: dict[str, Path] = {}
+    for space in dict.fromkeys(c.space for c in comparisons):
+        found |= _draw(_drawings_of([c for c in comparisons if c.space == space]), folder, space)
+    return found | {"all spaces": save(folder / "aggregate.png", partial(_aggregate, comparisons=comparisons))}
+
+
+def _drawings_of(comparisons: Sequence[Comparison]) -> dict[str, Callable[[Any], None]]:
+    return {
+        "optimum": partial(_percentage_heat_map, comparisons=comparisons),
+        "effect": partial(_effect_heat_map, comparisons=comparisons),
+        "speedup": partial(_speedup_heat_map, comparisons=comparisons),
+    }
+
+
+def _draw(drawings: Mapping[str, Callable[[Any], None]], folder: Path, space: str) -> dict[str, Path]:
+    return {
+        f"{space}: {kind}": save(folder / f"{kind}-{file_name(space)}.png", draw) for kind, draw in drawings.items()
+    }
+
+
 def save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
+    """Draw a figure into a file, PNG, and return that."""
+    library("matplotlib", "drawing figures").use("Agg")
+    file.parent.mkdir(parents=True, exist_ok=True)
     pyplot = library("matplotlib.pyplot", "drawing figures")
     figure, axes = pyplot.subplots(figsize=(max(width, 5.0), 4.5), layout="constrained")
     try:

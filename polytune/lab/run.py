@@ -99,7 +99,12 @@ class Run:
 
 
 def make_run(
-    recorded: RecordedSpace, task: Task, seed: int, settings: Settings = NO_SETTINGS, remeasured: int = 0
+    recorded: RecordedSpace,
+    task: Task,
+    seed: int,
+    settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
+    enough: float | None = None,
 ) -> Run:
     """Run a search until its budget is spent or it has converged.
 
@@ -115,15 +120,21 @@ def make_run(
             of the single measurements, drawn at random, as a search in use would make it, and the configuration that
             comes out best is measured so many times, which gives the run's result (Tørring and Elster, IPDPSW 2022,
             section V, have 10).
+        enough: a slowdown at which the run ends; None lets it go on.
 
     Raises:
         SearchError: there is no such search, or it lacks a setting.
     """
-    return run_search(recorded, task, seed, settings, remeasured)[0]
+    return run_search(recorded, task, seed, settings, remeasured, enough)[0]
 
 
 def run_search(
-    recorded: RecordedSpace, task: Task, seed: int, settings: Settings = NO_SETTINGS, remeasured: int = 0
+    recorded: RecordedSpace,
+    task: Task,
+    seed: int,
+    settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
+    enough: float | None = None,
 ) -> tuple[Run, FiniteSearcher]:
     """Run a search as `make_run` does.
 
@@ -141,6 +152,8 @@ def run_search(
         cost = _measured(recorded, index, noise) if remeasured else recorded.cost(index)
         search.tell(index, cost)
         slowdowns.append(_rounded(cost / recorded.optimum))
+        if enough is not None and slowdowns[-1] <= enough:
+            break
     final = None
     if remeasured:
         best = search.best

@@ -13,7 +13,6 @@ import numpy as np
 from polytune.lab.figures import file_name, plain_text, save
 from polytune.lab.historical.convergence import Convergence
 from polytune.lab.historical.families import Family
-from polytune.tuner.extras import library
 
 __all__ = ["draw_family"]
 
@@ -40,8 +39,6 @@ def draw_family(
         MissingLibraryError: Matplotlib is not installed.
         OSError: they cannot be written.
     """
-    library("matplotlib", "drawing figures").use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)
     name = file_name(family.kernel)
     width = 3.0 + 0.5 * max(len(values) for values in information.values())
     files = [
