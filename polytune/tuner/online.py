@@ -138,8 +138,8 @@ class OnlineTuner(Choosing, Learning):
 
     def _numeric_method(self) -> str:
         """Return how numeric parameters are searched: by the best method where calls take so long that its proposals do
-        not count beside them, else by one whose proposals take no time."""
-        return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
+        not count beside them, but for designed experiments, else by one whose proposals take no time."""
+        return "portfolio:designs=false" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
 

@@ -90,10 +90,10 @@ class Methods:
         Args:
             names: its parameters.
             kind: ``"nominal"`` or ``"numeric"``.
-            default: the name of the method that it has where nothing is said.
+            default: the method that it has where nothing is said, as people write it.
         """
         named = next((self._methods[name] for name in names if name in self._methods), None)
-        return named or self._methods.get(kind) or Method(default)
+        return named or self._methods.get(kind) or Method.of(default)
 
     def restored(self, text: str) -> Method:
         """The method that a state of the search names; that of a class is known only if it is named here too."""

@@ -40,6 +40,7 @@ class Portfolio(FiniteSearcher):
     Args:
         initial: the random rows at first, of small budgets a fifth of them.
         patience: evaluations without an improvement before hedging begins.
+        designs: whether designed experiments are among the hedges, of which a proposal may take a tenth of a second.
     """
 
     def __init__(
@@ -50,12 +51,14 @@ class Portfolio(FiniteSearcher):
         budget: int | None = None,
         initial: int = 8,
         patience: int = 24,
+        designs: bool = True,
     ):
         super().__init__(space, rng, budget=budget)
         if initial < 1 or patience < 1:
             raise SearchError(f"a portfolio needs initial >= 1 and patience >= 1, not {initial} and {patience}")
         self._initial = initial if budget is None else min(initial, max(budget // 5, 1))
         self._patience = patience
+        self._designs = designs
         self._surrogate = Surrogate(space, rng)
         self._climber = GreedyWithRestart(space, rng)
         self._designer: DLMT | None = None
@@ -96,7 +99,8 @@ class Portfolio(FiniteSearcher):
             return None
         self._hedges += 1
         is_odd = self._hedges % 2 == 1
-        if not is_odd and self._turns_since_improvement >= _DESIGN_PATIENCE and importlib.util.find_spec("statsmodels"):
+        is_late = self._turns_since_improvement >= _DESIGN_PATIENCE
+        if not is_odd and is_late and self._designs and importlib.util.find_spec("statsmodels"):
             return self._designed()
         return least_tried(self.space, self.costs, self._best, changes=1 if is_odd else 2, guided=not is_odd)
 
