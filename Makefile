@@ -11,14 +11,20 @@ SECONDS ?= 600
 START ?=
 FUZZ_PROCESSES ?= $(shell nproc 2>/dev/null || echo 2)
 
+# How long make report tunes each kernel.
+REPORT_SECONDS ?= 5
+
 VENV := .venv
 RUN := $(VENV)/bin/python
+POLYTUNE := $(RUN) -m polytune
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo test quick coverage fuzz lint format clean help
+.PHONY: demo docs report test quick coverage fuzz lint format clean help
 
 help:
 	@echo "make demo        tune PolyBench gemm and compare it with NumPy and Numba"
+	@echo "make docs        build the site to build/site; a link that leads nowhere fails"
+	@echo "make report      write the pages of gemm, jacobi-2d and nussinov, tuned for REPORT_SECONDS=5 each, to build/reports"
 	@echo "make test        run the tests"
 	@echo "make quick       run the tests of the frontend, of spaces and of the architecture, and a slice of every other folder"
 	@echo "make coverage    run the tests and print what share of the lines they run"
@@ -29,6 +35,18 @@ help:
 
 demo: $(INSTALLED)
 	@cache=$$(mktemp -d) && trap 'rm -rf "$$cache"' EXIT && POLYTUNE_CACHE_DIR=$$cache $(RUN) examples/demo.py
+
+# The first lines of warnings are of the theme's authors, about versions of MkDocs to come.
+docs: $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[docs]'
+	@rm -rf build/site
+	NO_MKDOCS_2_WARNING=1 $(RUN) -m mkdocs build --strict --quiet
+
+report: $(INSTALLED)
+	@mkdir -p build/reports
+	$(POLYTUNE) report polybench/kernels/gemm.py --size ni=400 --size nj=400 --size nk=400 --seconds $(REPORT_SECONDS) -o build/reports/gemm.html
+	$(POLYTUNE) report polybench/kernels/jacobi_2d.py --size tsteps=20 --size n=500 --seconds $(REPORT_SECONDS) -o build/reports/jacobi-2d.html
+	$(POLYTUNE) report polybench/kernels/nussinov.py --size n=300 --seconds $(REPORT_SECONDS) -o build/reports/nussinov.html
 
 test: $(INSTALLED)
 	NUMBA_NUM_THREADS=$(TEST_THREADS) $(RUN) -m pytest -n $(TEST_PROCESSES) --dist loadgroup

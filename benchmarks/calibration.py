@@ -115,7 +115,7 @@ def measure(name: str, function: Callable[..., Any], arguments: tuple[Any, ...])
                 for now, first in arrays:
                     np.copyto(now, first)
                 times.append(generated.run(configuration, invocation).seconds)
-            counts = generated.prediction(invocation.parameters).counts(configuration)
+            counts = generated.first_choices.prediction(invocation.parameters).counts(configuration)
             if counts is not None:
                 own = sizes == version.sizes
                 yield Measurement(name, version.name, tuple(sizes.values()), own, min(times), counts)

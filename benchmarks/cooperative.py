@@ -216,7 +216,7 @@ def tune(generated: GeneratedKernel, space: Space, workload: Workload, deadline:
     from polytune.errors import CompilationError
     from polytune.tuner import Budget, OnlineTuner
 
-    starts = [start for start in generated.starts if space.contains(start)]
+    starts = [start for start in generated.first_choices.starts if space.contains(start)]
     tuner = OnlineTuner(space, starts=starts, budget=Budget.unlimited())
 
     def call(*arguments: Any) -> None:

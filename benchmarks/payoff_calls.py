@@ -43,9 +43,9 @@ def measure(
     default = tuner.space.default() if against is None else generated.space.configuration(version=against)
     for version in generated.space["version"].values if compiled else ():
         if version != PARTITIONED:
-            generated.compile(version)
+            generated.functions.compile(version)
     if against is not None:
-        generated.compile(against)
+        generated.functions.compile(against)
     tuned, compiling, always, explored = [], [], [], []
 
     def tuned_call() -> None:

@@ -73,7 +73,7 @@ def measure(kernel: str) -> dict[str, Any]:
     generated = entry.kernel.generated(*arguments)
     analysis = time.perf_counter() - begin
     names = [version.name for version in generated.module.VERSIONS]
-    return {"analysis": analysis, "versions": {name: generated.compile(name) for name in names}}
+    return {"analysis": analysis, "versions": {name: generated.functions.compile(name) for name in names}}
 
 
 if __name__ == "__main__":

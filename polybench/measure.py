@@ -48,7 +48,7 @@ class Measurement:
     verified: bool
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; an error that is not finite is None, which JSON can hold."""
+        """Return plain values; an error that is not finite is None, which JSON can hold."""
         max_error = self.max_error if np.isfinite(self.max_error) else None
         return {**asdict(self), "dataset": self.dataset.value, "max_error": max_error}
 

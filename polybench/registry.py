@@ -10,7 +10,7 @@ from polybench.datasets import CATALOGUE
 
 
 class UnknownKernelError(LookupError):
-    """There is no kernel of that name in the suite."""
+    """The suite has no kernel of that name."""
 
     def __init__(self, name: str):
         close = difflib.get_close_matches(name.lower().replace("_", "-"), CATALOGUE, n=1, cutoff=0.5)

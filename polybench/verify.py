@@ -43,7 +43,7 @@ class Verdict:
         return self.versions > 0 and not self.failures
 
     def to_json(self) -> dict[str, Any]:
-        """As plain values; an error that is not finite is None, which JSON can hold."""
+        """Return plain values; an error that is not finite is None, which JSON can hold."""
         return {
             "kernel": self.kernel,
             "dataset": self.dataset.value,

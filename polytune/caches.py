@@ -7,8 +7,9 @@ import os
 import re
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
+
+from polytune.records import dataclass
 
 __all__ = ["Cache", "caches_from_sysfs", "data_caches"]
 
@@ -38,7 +39,7 @@ _USUAL_CACHES = (Cache(1, 32 * 1024, 1), Cache(2, 512 * 1024, 1), Cache(3, 8 * 1
 
 @functools.cache
 def data_caches() -> tuple[Cache, ...]:
-    """The data caches of this machine, the innermost first; sane guesses where the system does not tell."""
+    """The data caches of this machine, the innermost first; usual values where the system does not tell."""
     found: tuple[Cache, ...] = ()
     if sys.platform == "linux":
         found = caches_from_sysfs(Path("/sys/devices/system/cpu/cpu0/cache"))

@@ -1,4 +1,4 @@
-"""The door that no exception passes from inside the compiler as it is."""
+"""Exceptions from inside the compiler: all that are not polytune's own become defects that name the kernel."""
 
 from __future__ import annotations
 

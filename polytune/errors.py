@@ -6,7 +6,8 @@ Every message says what was wrong, where, why, and what to do about it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,9 @@ class UnsupportedSourceError(PolytuneError):
     Attributes:
         obstacles: all that stands in the way, in the order of the source.
         location, what, reason, remedy: those of the first obstacle.
+
+    Args:
+        others: the obstacles after the first one.
     """
 
     SHOWN = 10
@@ -154,8 +158,8 @@ class VerificationError(CompilationError):
 
 
 class UnprovenError(PolytuneError):
-    """Of a version it is not proven that it executes each statement instance once; it is left out, and never reaches
-    the user."""
+    """A version is not proven to execute each statement instance once; it is left out, and the error never reaches the
+    user."""
 
 
 class SpaceError(PolytuneError, ValueError):
@@ -191,7 +195,7 @@ class DeviceError(PolytuneError):
 
 
 class DeviceUnavailableError(DeviceError):
-    """There is no such device, or what it needs is not installed."""
+    """A device is not there, or what it needs is not installed."""
 
 
 class DeviceMemoryError(DeviceError, MemoryError):

@@ -53,7 +53,8 @@ def example_arguments(stages: Stages, sizes: Mapping[str, int], rng: np.random.G
 
 
 def _least_shape(scop: Scop, array: str, ndim: int, sizes: Mapping[str, int]) -> tuple[int, ...]:
-    """Per axis the parameter that is its extent, else one more than the largest subscript."""
+    """The extents of the least shape: per axis the parameter that is its extent, else one more than the largest
+    subscript."""
     shape = [0] * ndim
     named = {
         p.source.dimension: p.name for p in scop.parameters if isinstance(p.source, Extent) and p.source.array == array

@@ -11,6 +11,7 @@ import islpy as isl
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
 from polytune.pipeline import Stages
+from polytune.records import dataclass
 from polytune.runtime.invocation import Outcome
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.partitioned.pieces import CPU
@@ -71,7 +72,7 @@ def _shared_version(space: Space) -> list[str]:
 
 
 def explain_loops(stages: Stages) -> str:
-    """Per loop of the source, whether its iterations are independent, and what stands in the way if not."""
+    """Say of each loop of the source whether its iterations are independent, and what stands in the way if not."""
     lines = ["loops of the source:"]
     for report in report_loops(stages.dependences):
         lines += _loop_lines(report, stages.scop)
@@ -93,30 +94,61 @@ def _loop_lines(report: LoopReport, scop: Scop) -> list[str]:
     return lines
 
 
-def explain_versions(stages: Stages) -> str:
-    """Per version, what its workers share out, and what its order and its transforms do."""
-    lines = ["versions:"]
+@dataclass(frozen=True)
+class VersionDescription:
+    """An account of a version for people.
+
+    Attributes:
+        name: the version.
+        alike: another version that it is the same as, but for what the sentences say; empty where there is none.
+        sentences: what its workers share out, and what its order and its transforms do.
+        is_shared: whether anything is shared out.
+    """
+
+    name: str
+    alike: str
+    sentences: tuple[str, ...]
+    is_shared: bool
+
+
+def describe_versions(stages: Stages) -> tuple[VersionDescription, ...]:
+    """The versions of a kernel, those of one plan after each other."""
+    found = []
     for plan in stages.plans:
         made = [each for each in stages.programs if each.recipe.of_plan == plan.recipe and not each.outer]
         of_plan = sorted(made, key=lambda program: len(program.recipe.transforms))
-        for program in of_plan:
-            lines += _version_lines(program, plan, of_plan[0])
+        found += [_description(program, plan, of_plan[0]) for program in of_plan]
     nested = [program for program in stages.programs if program.outer]
-    lines += [f"  {each.name}: as {each.shares}, {each.recipe.parts[-1].meaning}" for each in nested]
-    lines += [f"  {reason}" for reason in stages.given_up]
-    return "\n".join(lines)
+    found += [VersionDescription(each.name, each.shares, (each.recipe.parts[-1].meaning,), True) for each in nested]
+    return tuple(found)
 
 
-def _version_lines(program: Program, plan: Plan, first: Program) -> list[str]:
+def _description(program: Program, plan: Plan, first: Program) -> VersionDescription:
     """A version; the first one of a plan with what its workers share out, others with what they have beside it."""
     if program is not first:
-        how = "; ".join(part.meaning for part in program.recipe.of_loops if not first.recipe.has(part))
-        return [f"  {program.name}: the same, {how}"]
+        beside = tuple(part.meaning for part in program.recipe.of_loops if not first.recipe.has(part))
+        return VersionDescription(program.name, first.name, beside, plan.team)
     meanings = [part.meaning for part in program.recipe.own_parts if not part.is_seen]
-    if not plan.team:
-        return [f"  {program.name}: {'; '.join(meanings)}"]
-    regions = [_region_text(region, plan, plan.dependences.scop) for region in plan.regions]
-    return [f"  {program.name}:", *(f"    {line}" for line in (*regions, *meanings))]
+    regions = [_region_text(region, plan, plan.dependences.scop) for region in plan.regions] if plan.team else []
+    return VersionDescription(program.name, "", (*regions, *meanings), plan.team)
+
+
+def explain_versions(stages: Stages) -> str:
+    """Say of each version what its workers share out, and what its order and its transforms do."""
+    lines = ["versions:"]
+    before = ""
+    for each in describe_versions(stages):
+        said = "; ".join(each.sentences)
+        if each.alike:
+            lines.append(f"  {each.name}: {'the same' if each.alike == before else f'as {each.alike}'}, {said}")
+            continue
+        before = each.name
+        if each.is_shared:
+            lines += [f"  {each.name}:", *(f"    {sentence}" for sentence in each.sentences)]
+        else:
+            lines.append(f"  {each.name}: {said}")
+    lines += [f"  {reason}" for reason in stages.given_up]
+    return "\n".join(lines)
 
 
 def _region_text(region: Region, plan: Plan, scop: Scop) -> str:
@@ -148,5 +180,5 @@ def _member_text(member: isl.UnionPwAff, statement: str) -> str:
     for part in found:
         if part.domain().get_tuple_name() == statement:
             match = re.search(r"\[\((.*?)\)\]", str(part))
-            return match[1] if match else str(part)
+            return re.sub(r"(?<!\w)(\d+)(?=[A-Za-z_])", r"\1*", match[1]) if match else str(part)
     return "0"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import os
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -88,7 +89,7 @@ def kernel(
             slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
         thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
             given.
-        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+        background: whether versions that are to be tried are compiled in the background, while calls go on with the
             best that there is.  With False a call that tries a version waits for it.
         seed: what is tried is a function of it and of the times measured.
         search: how configurations are searched for, see ``docs/searches.md``: a name, also with settings, as
@@ -135,6 +136,9 @@ class Decorator(Protocol):
 class Kernel(CallableKernel, Generic[P, R]):
     """A function that runs compiled; ``kernel`` makes it.  It has the function's parameters, and returns what that
     does.
+
+    Args:
+        function, strict, budget, thresholds, background, seed: those of ``kernel``.
 
     Attributes:
         __wrapped__: the function itself.
@@ -279,7 +283,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         """
         types = signature or self.stages().signature
         generated = self._generate(types, current_threads())[1]
-        return generated.warm_up(every=every)
+        return generated.first_choices.warm_up(every=every)
 
     def explain(self) -> str:
         """Return what was found parallel and why not more, and what the tuners have learned, for all types called so
@@ -289,10 +293,36 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__):
             return explain(self)
 
+    def report(self, path: str | os.PathLike[str]) -> Path:
+        """Write a page that shows the kernel: the source with what is parallel and why not more, the dependences, the
+        versions, the tuning as it went, what was measured, the roofline and the generated code.
+
+        The page is one file of HTML that needs no other, nor a network; it is for a browser.
+
+        Args:
+            path: the file; one that is there is replaced.
+
+        Returns:
+            The file.
+
+        Raises:
+            MissingLibraryError: Matplotlib, of the extra ``report``, is not installed.
+            PolytuneError: the file cannot be written, or the kernel cannot be compiled.
+        """
+        with defects_named(self.__wrapped__):
+            from polytune.report import write_report
+
+            return write_report(self, path)
+
     def example_arguments(
         self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None
     ) -> tuple[Any, ...]:
         """Random arguments with the least shapes that the kernel's accesses allow for given parameter values.
+
+        Args:
+            sizes: a value for every parameter that is an extent or an integer argument, by name.
+            rng: where the contents come from; floats are uniform in [0.5, 1.5), integers in 0 .. 9.
+            signature: the types of the arguments; None where annotations or calls so far say what they are.
 
         Raises:
             PolytuneError: a parameter is not given, or the accesses do not bound a shape.

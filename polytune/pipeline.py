@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial, wraps
 from types import FunctionType
 from typing import TypeVar
@@ -26,6 +26,7 @@ from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
 from polytune.frontend.scop import Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import KINDS
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.analysis.instances import is_of_source
@@ -149,13 +150,13 @@ class Stages:
     @cached_property
     @_timed()
     def bounds(self) -> tuple[BoundsCondition, ...]:
-        """For which parameters an access leaves its array."""
+        """The parameters for which an access leaves its array."""
         return access_bounds(self.scop)
 
     @cached_property
     @_timed()
     def unassigned(self) -> tuple[UnassignedRead, ...]:
-        """For which parameters a variable is read that nothing has assigned."""
+        """The parameters for which a variable is read that nothing has assigned."""
         return unassigned_reads(self.scop)
 
     @cached_property
@@ -296,12 +297,16 @@ class Stages:
 
 
 def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:
-    """The version shared among platforms; every split is proven legal.
+    """Return the version shared among platforms; every split is proven legal.  None where isl takes too long to
+    generate the code.
 
-    The candidate is that of the plan: the processor's parts have its points in the order that keeps sums in registers,
-    where there are sums.
+    The processor's parts have the candidate's points in the order that keeps sums in registers, where there are sums.
 
-    None where isl takes too long to generate the code.
+    Args:
+        plan: the regions that are shared out.
+        candidate: what the plan was made of.
+        scop: the kernel.
+        target: the processor that the code is for.
     """
     context = scop.context.get_ctx()
     accumulating: Program | None = None
@@ -354,5 +359,11 @@ SHOWN_OF_DEVICES: dict[str, Callable[[Plan, PartitionedProgram, DeviceView], str
 
 
 def stages(function: FunctionType, signature: Signature, strict: bool = False) -> Stages:
-    """The stages of a plain Python function for one type signature."""
+    """The stages of a plain Python function for one type signature.
+
+    Args:
+        function: the function, as Python has defined it.
+        signature: the types of its arguments.
+        strict: whether every sum keeps the source order.
+    """
     return Stages(function, signature, strict)

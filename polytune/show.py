@@ -42,7 +42,7 @@ def show_scop(scop: Scop) -> str:
 
 
 def show_dependences(dependences: Dependences) -> str:
-    """Per array its flow and false dependences, and which are more than there really are."""
+    """The flow and false dependences of each array, and which are more than there really are."""
     lines = []
     for array in dependences.flow:
         copies = " (each worker may have a copy)" if array in dependences.privatisable else ""

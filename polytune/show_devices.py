@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, assert_never
 
 from polytune.codegen.device.shared_memory import shared_memory_text
@@ -16,6 +16,7 @@ from polytune.errors import PolytuneError
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode
@@ -76,8 +77,8 @@ def _obstacle(dependences: Dependences) -> str:
 
 
 def show_partition(plan: Plan, view: DeviceView) -> str:
-    """Per region the schedule tree that it leads to when as many members are split as may be: the set node's children
-    are the partitions."""
+    """The schedule tree that each region leads to when as many members are split as may be: the set node's children are
+    the partitions."""
     lines = []
     for region in plan.regions:
         if view.region in (None, region.index):
@@ -121,7 +122,13 @@ def show_device_code(dialect: str, plan: Plan, program: PartitionedProgram, view
 
 
 def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode | None:
-    """A region's kernel as the run time has it; None where it has none."""
+    """Return a region's kernel as the run time has it; None where the region does not run on devices.
+
+    Args:
+        number: the region's.
+        part: the region, as it was generated.
+        scop: the kernel that it is a part of.
+    """
     kernel, arguments = part.kernel, part.arguments
     if kernel is None or arguments is None:
         return None
@@ -139,7 +146,7 @@ def device_code(number: int, part: PartitionedRegion, scop: Scop) -> DeviceCode 
 
 
 def show_transfers(program: PartitionedProgram, view: DeviceView) -> str:
-    """Per region what a part of it reads and writes, as ranges of the subscripts, ``start:stop:step``."""
+    """The elements that a part of each region reads and writes, as ranges of the subscripts, ``start:stop:step``."""
     writer = SourceWriter()
     for number, part in _chosen(program, view):
         around = f", in each iteration of {', '.join(part.outer)}" if part.outer else ""

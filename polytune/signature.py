@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from polytune.records import dataclass
 
 SIGNED_TYPES = ("int8", "int16", "int32", "int64")
 UNSIGNED_TYPES = ("uint8", "uint16", "uint32", "uint64")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import builtins
 import dis
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from polytune.normal_form import normal_text
+from polytune.records import dataclass
 from polytune.runtime.outside import ABSENT, NUMBERS, OutsideValues, attribute_of, contents_of
 
 _BUILTIN = vars(builtins)

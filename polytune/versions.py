@@ -6,17 +6,18 @@ The orders and transforms that there are come from outside, as tables; nothing h
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from polytune.codegen.loops import Program, walk_nodes
-from polytune.codegen.programs import generate_program
+from polytune.codegen.programs import Trees, generate_program
 from polytune.codegen.source_loops import source_program
 from polytune.codegen.transform import BYTES, LoopTransform, Target
 from polytune.codegen.verify import verified
 from polytune.errors import UnprovenError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Array, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences
 from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PlanTransform, options_of
@@ -115,7 +116,9 @@ class _Attempts:
         """The dependences without those among the updates of an element."""
         own = candidate.dependences.scop
         if self.relaxed is None or self.relaxed.scop is not own:
-            self.relaxed = compute_dependences(own, relax_reductions=True, of_elements=True)
+            self.relaxed = compute_dependences(
+                own, relax_reductions=True, of_elements=True, known=candidate.dependences
+            )
         return self.relaxed
 
 
@@ -162,11 +165,12 @@ def make_programs(plans: Sequence[Plan], target: Target, transforms: Transforms)
     found: list[_Version] = []
     given_up: list[str] = []
     arrays = all_arrays(plans)
+    trees: Trees = {}
     taken = {transforms.version_of(plan.recipe).name: plan for plan in plans}
     for plan in plans:
         # The same memory, and so the same names, in all of them.
         scop = replace(plan.dependences.scop, arrays=arrays)
-        program = attempt_program(plan, scop)
+        program = attempt_program(plan, scop, trees)
         if program is None:
             given_up.append(transforms.version_of(plan.recipe).name)
             continue
@@ -268,11 +272,17 @@ def size_of(program: Program) -> int:
     return sum(1 for region in program.regions for _ in walk_nodes(region.body))
 
 
-def attempt_program(plan: Plan, scop: Scop) -> Program | None:
+def attempt_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Program | None:
     """The loop IR of a plan; None where isl gives up on it, or where it is not proven to execute each instance once.
-    The serial source order then has the source's own loops."""
+    The serial source order then has the source's own loops.
+
+    Args:
+        plan: the plan.
+        scop: its kernel.
+        trees: see ``generate_program``.
+    """
     try:
-        generate = partial(generate_program, plan, scop)
+        generate = partial(generate_program, plan, scop, trees)
         program = within_budget(scop.context.get_ctx(), OPERATIONS, generate, needed=not plan.team)
     except UnprovenError:
         program = None

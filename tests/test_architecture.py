@@ -19,6 +19,7 @@ SHARED = {
     "polytune.caches",
     "polytune.conversions",
     "polytune.errors",
+    "polytune.records",
     "polytune.files",
     "polytune.signature",
     "polytune.version",
@@ -108,6 +109,16 @@ def test_only_commands_import_the_lab():
     assert importing == {"lab", "cli"}
 
 
+def test_only_the_kernel_and_commands_import_reports():
+    """They are for people: nothing that compiles, runs or tunes needs them."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.report") for module in imports(file))
+    }
+    assert importing == {"report", "kernel.py", "cli"}
+
+
 @pytest.mark.parametrize("folder", ["tuner", "lab"])
 def test_tuner_and_lab_need_only_numpy(folder):
     foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}
@@ -115,7 +126,7 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "files", "signature", "version"):
+    for name in ("caches", "conversions", "errors", "files", "records", "signature", "version"):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

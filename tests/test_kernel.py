@@ -14,8 +14,8 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, CompilationError, PolytuneError, SpaceError, UnsupportedSourceError
-from polytune.history import Store
-from polytune.runtime import generated as generated_module
+from polytune.history import HistoryStore
+from polytune.runtime import compiled_functions
 from tests.schedule.kernels import matrix
 
 ROOT = Path(__file__).parents[1]
@@ -177,6 +177,53 @@ def test_refused_call_writes_nothing(why: str) -> None:
     np.testing.assert_array_equal(arguments[0], before[0])
 
 
+def _tested_for_nothing(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        if A[i] <= 1.0:
+            pass
+
+
+def _passed_over(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        if A[i] <= B[i]:
+            continue
+
+
+def _read_for_nothing(A, B):
+    A[0] = 5.0
+    for i in range(len(B)):
+        A[i] * 2.0
+
+
+def _seen_for_nothing(A, B):
+    A[0] = 5.0
+    if A[0] > 1.0:
+        part = A[:] + A[len(B) - 1]  # noqa: F841
+
+
+def _read_through_a_subscript(A, B):
+    A[0] = 5.0
+    for i in range(1):
+        if A[int(B[i]) + 3] <= 1.0:
+            pass
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_tested_for_nothing, _passed_over, _read_for_nothing, _seen_for_nothing, _read_through_a_subscript],
+    ids=lambda it: it.__name__,
+)
+def test_what_is_read_for_nothing_must_be_in_range_too(function: Any) -> None:
+    for call in (function, polytune.kernel(function)):
+        with pytest.raises((IndexError, ArgumentError)):
+            call(np.zeros(3), np.zeros(4))
+        A = np.zeros(4)
+        call(A, np.zeros(4))
+        assert A.tolist() == [5.0, 0.0, 0.0, 0.0]
+
+
 def test_views_that_do_not_overlap_are_taken() -> None:
     whole = np.arange(10.0)
     added(whole[::2], whole[1::2])
@@ -300,7 +347,7 @@ def test_version_that_does_not_compile_is_replaced(monkeypatch: pytest.MonkeyPat
         for i in range(len(A)):
             A[i] = A[i] * 2.0
 
-    entry_of = generated_module.entry_of
+    entry_of = compiled_functions.entry_of
     tried: list[str] = []
 
     def failing(function: Any, words: int) -> int:
@@ -309,7 +356,7 @@ def test_version_that_does_not_compile_is_replaced(monkeypatch: pytest.MonkeyPat
             raise CompilationError(f"{function.__name__} is too hard")
         return entry_of(function, words)
 
-    monkeypatch.setattr(generated_module, "entry_of", failing)
+    monkeypatch.setattr(compiled_functions, "entry_of", failing)
     values = np.ones(4)
     for call in range(1, 6):
         doubled(values)
@@ -327,7 +374,7 @@ def test_kernel_of_which_no_version_compiles(monkeypatch: pytest.MonkeyPatch) ->
     def failing(function: Any, words: int) -> int:
         raise CompilationError(f"{function.__name__} is too hard")
 
-    monkeypatch.setattr(generated_module, "entry_of", failing)
+    monkeypatch.setattr(compiled_functions, "entry_of", failing)
     A = np.ones(4)
     for _ in range(2):
         with pytest.raises(CompilationError):
@@ -361,7 +408,6 @@ def test_threads_call_one_kernel_at_once() -> None:
 
 CHILD = """
 import numpy, polytune
-from polytune.runtime import generated
 from tests.test_kernel import smooth
 
 def no_pipeline(*_):
@@ -431,17 +477,18 @@ def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatc
     """And each call is right, whichever version runs it."""
     monkeypatch.setenv("POLYTUNE_NATIVE", "0")  # else everything is quick to compile
     kernel = polytune.Kernel(heavy)
-    kernel._store = Store(tmp_path)
+    kernel._store = HistoryStore(tmp_path)
     rng = np.random.default_rng(0)
     u, v = rng.random((23, 31)), rng.random((23, 31))
     wanted = u.copy(), v.copy()
     generated = kernel.generated(u, v, 2)
-    monkeypatch.setattr(generated, "preparation", lambda configuration: None)  # nothing is on disk
+    choices, functions = generated.first_choices, generated.functions
+    monkeypatch.setattr(functions, "preparation", lambda configuration: None)  # nothing is on disk
     first = generated.space.default()
-    monkeypatch.setattr(generated, "promising", lambda parameters: (first, *generated.starts))  # whatever is expected
-    opening = generated.opening(first, (23, 31, 2))
+    monkeypatch.setattr(choices, "promising", lambda parameters: (first, *choices.starts))  # whatever is expected
+    opening = choices.opening(first, (23, 31, 2))
     assert opening is not None and opening["version"] != first["version"]
-    assert generated.compilation(opening) <= generated.compilation(first) / 2
+    assert functions.compilation(opening) <= functions.compilation(first) / 2
     ready: list[bool] = []
     monkeypatch.setattr(generated, "is_ready", lambda configuration: bool(ready))
     for _ in range(3):
@@ -461,6 +508,6 @@ def test_the_first_call_runs_what_is_quick_to_compile(tmp_path: Path, monkeypatc
 def test_calls_with_much_to_do_wait_for_the_first_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYTUNE_NATIVE", "0")
     generated = polytune.Kernel(heavy).generated(np.zeros((9, 9)), np.zeros((9, 9)), 1)
-    monkeypatch.setattr(generated, "preparation", lambda configuration: None)  # nothing is on disk
-    assert generated.opening(generated.space.default(), (300, 300, 50)) is not None
-    assert generated.opening(generated.space.default(), (3000, 3000, 500)) is None
+    monkeypatch.setattr(generated.functions, "preparation", lambda configuration: None)  # nothing is on disk
+    assert generated.first_choices.opening(generated.space.default(), (300, 300, 50)) is not None
+    assert generated.first_choices.opening(generated.space.default(), (3000, 3000, 500)) is None

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -315,6 +316,28 @@ def test_errors_in_loops_end_them() -> None:
             kernel_of(solved_in_a_loop, False)(A, numbers(6, 4), np.zeros((6, 4)))
     with pytest.raises(np.linalg.LinAlgError):
         kernel_of(until_small, False)(np.zeros((5, 5)), numbers(5))
+
+
+def inverted_and_counted(A, steps):
+    for k in range(A.shape[0]):
+        A[k] = np.linalg.inv(A[k])
+        steps[k] += 1.0 + A[k, 0, 0]
+
+
+def test_an_iteration_ends_at_the_call_that_fails_where_others_run_beside_it() -> None:
+    right = np.stack([symmetric(4, seed=seed) for seed in range(6)])
+    right[3] = 0.0
+    arguments = right.copy(), np.full(6, 7.0)
+    text = stages_of(inverted_and_counted, arguments).show("loops")
+    assert re.search(r"region 0, parallel.*(?:\n {8}.*)*numpy\.linalg", text)
+    kernel = polytune.kernel(inverted_and_counted)
+    generated = kernel.generated(*arguments)
+    for version in generated.module.VERSIONS:
+        A, steps = right.copy(), np.full(6, 7.0)
+        with pytest.raises(np.linalg.LinAlgError):
+            kernel.run(generated.space.configuration(version=version.name, **version.sizes), A, steps)
+        assert steps[3] == 7.0, version.name
+        np.testing.assert_array_equal(A[3], 0.0)
 
 
 def solved_and_added_up(A, B, X, out):

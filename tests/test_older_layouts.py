@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import polytune
-from polytune.history import Store, schema
+from polytune.history import HistoryStore, schema
 
 ROOT = Path(__file__).parents[1]
 pytestmark = pytest.mark.slow  # each calls in two processes of its own
@@ -53,7 +53,7 @@ def versions_known(folder: Path) -> set[str]:
     ran = subprocess.run([sys.executable, "-c", CALLS], capture_output=True, text=True, cwd=ROOT, timeout=300)
     assert ran.returncode == 0, ran.stderr
     assert not ran.stderr
-    store = Store(folder)
+    store = HistoryStore(folder)
     found = {record.configuration["version"] for record in store.all()}
     store.close()
     return found

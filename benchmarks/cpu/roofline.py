@@ -8,24 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import islpy as isl
 import numpy as np
 
 from benchmarks.cpu.limits import PRODUCTS, READ, STREAMS, TRIAD, Rate
 from polybench.benchmark import Arguments, Benchmark
 from polybench.datasets import Dataset
 from polytune.codegen.python_expressions import expression_text
-from polytune.frontend.budget import within_budget
 from polytune.frontend.generated_names import without_marks
-from polytune.frontend.scop import AccessKind, ArrayRole, Scop
+from polytune.frontend.scop import ArrayRole, Scop
 from polytune.pipeline import Stages
-from polytune.schedule.unions import union_of
-
-OPERATIONS = 1_000_000
-"""isl's budget for whether an array is read before it is written."""
+from polytune.schedule.counting.traffic import passes
 
 
 @dataclass(frozen=True)
@@ -89,7 +83,7 @@ def work_of(benchmark: Benchmark, stages: Stages, dataset: Dataset, arguments: A
             continue
         value = given[array.name]
         elements = value.size if counts.footprint is None else int(counts.footprint.evaluate(**parameters))
-        total += elements * value.itemsize * _passes(scop, array.name)
+        total += elements * value.itemsize * passes(scop, array.name)
     written = np.result_type(*(given[name] for name in benchmark.outputs))
     return Work(benchmark.operations(**benchmark.sizes(dataset)), total, written.name)
 
@@ -101,29 +95,3 @@ def parameter_values(scop: Scop, arguments: Mapping[str, Any]) -> dict[str, int]
         text = without_marks(expression_text(parameter.source, compiled=False))
         values[parameter.name] = int(eval(text, {}, {**arguments, **values}))
     return values
-
-
-def _passes(scop: Scop, array: str) -> int:
-    """How often each element of an argument has to pass between memory and processor: 2 if it comes and goes."""
-    accesses = [access for statement in scop.statements for access in statement.accesses if access.array == array]
-    written = any(access.is_write for access in accesses)
-    return int(written) + int(not written or reads_old_values(scop, array))
-
-
-def reads_old_values(scop: Scop, array: str) -> bool:
-    """Whether a kernel reads any element of an array before it has written it.
-
-    True as well where isl does not find out within its budget.
-    """
-    accesses = [access for statement in scop.statements for access in statement.accesses if access.array == array]
-    certain = [access.relation for access in accesses if access.kind is AccessKind.MUST_WRITE]
-    writes = union_of((isl.UnionMap.from_map(relation) for relation in certain), scop)
-
-    def is_live_in(relation: isl.Map) -> bool:
-        information = isl.UnionAccessInfo.from_sink(isl.UnionMap.from_map(relation))
-        flow = information.set_must_source(writes).set_schedule(scop.schedule).compute_flow()
-        return not flow.get_must_no_source().intersect_params(scop.context).is_empty()
-
-    context = scop.context.get_ctx()
-    reads = [access.relation for access in accesses if access.kind is AccessKind.READ]
-    return any(within_budget(context, OPERATIONS, partial(is_live_in, read)) in (True, None) for read in reads)

@@ -173,7 +173,7 @@ def _from_host(
 
 def processor_starts(generated: GeneratedKernel) -> list[Configuration]:
     """The processor's parallel versions, each with its own tile sizes, without tuning; the most promising two."""
-    return [start for start in generated.starts if "threads" in start and "split" not in start][:2]
+    return [start for start in generated.first_choices.starts if "threads" in start and "split" not in start][:2]
 
 
 def _median(measure: Callable[[], float], deadline: Deadline, turns: int = TURNS) -> float:

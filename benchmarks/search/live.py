@@ -14,6 +14,7 @@ import tempfile
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -176,7 +177,7 @@ def study(
     generated = entry.kernel.generated(*workload.initial)
     for version in generated.space["version"].values:
         if version != PARTITIONED:
-            generated.compile(version)
+            generated.functions.compile(version)
     runs = []
     for number in range(repeats):
         report(f"{entry.name} {dataset}, {number + 1} of {repeats}")
@@ -190,7 +191,9 @@ def study(
 
 def one_run(generated: GeneratedKernel, workload: Workload, rival: Rival, seed: int, most_calls: int) -> Run:
     """A call that polytune chooses and one that OpenTuner chooses, in turns; polytune goes on until it converges."""
-    tuner = OnlineTuner(generated.space, starts=generated.starts, risk=generated.risk, seed=seed)
+    choices = generated.first_choices
+    risk = partial(choices.risk, generated.prepare(workload.initial).parameters)
+    tuner = OnlineTuner(generated.space, starts=choices.starts, risk=risk, seed=seed)
     found = Run()
 
     def seconds_of(configuration: Configuration) -> float | None:

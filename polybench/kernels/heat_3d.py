@@ -43,7 +43,7 @@ def reference(tsteps, A, B):
 
 
 def _step(source: np.ndarray, target: np.ndarray) -> None:
-    """The inner points of ``target``: a quarter of the point, an eighth of each of its six neighbours."""
+    """Write the inner points of ``target``: a quarter of the point, an eighth of each of its six neighbours."""
     neighbours = source[2:, 1:-1, 1:-1] + source[:-2, 1:-1, 1:-1]
     neighbours += source[1:-1, 2:, 1:-1]
     neighbours += source[1:-1, :-2, 1:-1]

@@ -11,11 +11,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 
 
 class State(StrEnum):

@@ -94,7 +94,7 @@ def _show_warning(
     file: TextIO | None = None,
     line: str | None = None,
 ) -> None:
-    """A warning of ours is for the person at the terminal: the place in our sources says nothing to them."""
+    """Show a warning to the person at the terminal, without the place in polytune, which says nothing to them."""
     if issubclass(category, PolytuneWarning):
         print(f"warning: {message}", file=sys.stderr)
     else:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from polytune.cli.console import progress
 from polytune.cli.interrupts import Interrupts
 from polytune.cli.tuning import Arguments, random_arguments
 from polytune.errors import PolytuneError, SpaceError
+from polytune.records import dataclass
 from polytune.tuner import Configuration, Integer, Ordinal, Ratio, Space
 from polytune.tuner.spaces.parameters import Parameter
 

@@ -9,7 +9,6 @@ import importlib
 import importlib.util
 import sys
 import traceback
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
 from types import ModuleType
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from polytune.errors import PolytuneError
+from polytune.records import dataclass
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel

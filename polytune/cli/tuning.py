@@ -5,7 +5,6 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,6 +12,7 @@ import typer
 
 from polytune.cli.console import progress
 from polytune.errors import ArgumentError
+from polytune.records import dataclass
 from polytune.tuner import Budget, Search
 
 if TYPE_CHECKING:
@@ -82,6 +82,11 @@ class TuningOutcome:
 def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int) -> Arguments:
     """Arguments of the least shapes that a kernel takes with such sizes.
 
+    Args:
+        kernel: a kernel whose types of arguments are known.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        seed: what the contents follow from.
+
     Raises:
         typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
     """
@@ -103,9 +108,9 @@ def tune_kernel(
     An interrupt (Ctrl-C) ends the tuning like a limit: what was found by then is measured and returned.
 
     Args:
-        kernel: what to tune.
-        sizes: its parameters.
-        limits: when to stop.
+        kernel: a kernel whose types of arguments are known; it no longer compiles in the background afterwards.
+        sizes: a value for every parameter that is an extent or an integer argument, by name.
+        limits: when it ends, if the search has not converged before.
         search, seed: as for `polytune.kernel`; the kernel's own where they are not given.
     """
     if search is not None or seed is not None:

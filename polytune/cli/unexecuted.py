@@ -13,7 +13,7 @@ import copy
 import math
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import FunctionType
 from typing import Any
@@ -22,6 +22,7 @@ import numpy as np
 
 from polytune.cli.target import import_file, package_of
 from polytune.errors import PolytuneError
+from polytune.records import dataclass
 
 _Definition = ast.FunctionDef | ast.AsyncFunctionDef
 
@@ -172,7 +173,7 @@ class _Namespace:
     names: dict[str, Any] = field(default_factory=dict)
 
     def fill(self, statements: Sequence[ast.stmt], used: set[str]) -> frozenset[str]:
-        """Give names their values; those whose values are not known.
+        """Give names their values.  Return those whose values are not known.
 
         Args:
             statements: what stands at the top of the module.
@@ -202,13 +203,13 @@ class _Namespace:
         return frozenset(unknown - self.names.keys())
 
     def imported(self, statement: ast.Import | ast.ImportFrom, alias: ast.alias) -> bool:
-        """Import one thing; whether that was possible."""
+        """Import one thing.  Return whether that was possible."""
         only = copy.copy(statement)
         only.names = [alias]
         return self.executed(only)
 
     def assigned(self, statement: ast.stmt, targets: Sequence[ast.expr], value: ast.expr) -> set[str]:
-        """Assign names the value of an expression of constants; the names whose value is not known."""
+        """Assign names the value of an expression of constants.  Return the names whose value is not known."""
         stored = {node.id for target in targets for node in ast.walk(target) if isinstance(node, ast.Name)}
         is_plain = all(isinstance(target, ast.Name | ast.Tuple) for target in targets)
         bare = ast.copy_location(ast.Assign(list(targets), value), statement)
@@ -219,7 +220,7 @@ class _Namespace:
         return stored
 
     def executed(self, statement: ast.stmt) -> bool:
-        """Execute one statement; whether it raised no exception."""
+        """Execute one statement.  Return whether it raised no exception."""
         module = ast.fix_missing_locations(ast.Module([statement], []))
         with contextlib.redirect_stdout(sys.stderr):
             try:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.frontend.expression import Binary, Constant, Element, Expression, Iterator, Unary, walk
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import assert_never
 
@@ -39,6 +39,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedTuple
 from polytune.frontend.scop import Array, ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
 
 TYPES = {"int32": "int32_t", "int64": "int64_t", "float32": "float", "float64": "double", "bool": "int"}
@@ -277,7 +278,7 @@ class _FunctionWriter:
         return [array for array in self.scop.arrays if array.role is ArrayRole.LOCAL]
 
     def declare(self) -> None:
-        """Parameters that are computed, local arrays, and scalars."""
+        """Declare parameters that are computed, local arrays, and scalars."""
         writer, passed = self.writer, {*self.extents.values(), *self.scalars.values()}
         outside = self.place(index=False, names={**self.parameters, **self.scalars})
         for parameter in self.scop.parameters:

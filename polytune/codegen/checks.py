@@ -27,6 +27,11 @@ def write_checks(writer: SourceWriter, scop: Scop, conditions: Sequence[BoundsCo
 
     A condition is the exact set of parameter values for which an access leaves its array, so a call is refused if and
     only if the source, run as it stands, would leave it (or wrap round to its other end).
+
+    Args:
+        writer: where the module is written.
+        scop: the kernel.
+        conditions: when an access is out of range, or a variable is read that nothing has assigned.
     """
     arguments = [name for name, _ in scop.signature.arguments]
     parameters = [parameter.name for parameter in scop.parameters]

@@ -47,6 +47,11 @@ def jam_program(program: Program, scop: Scop, target: Target) -> Program:
     Only loops over members of one tiled band are jammed with one another: the band is permutable, so that the points of
     a tile may run in any order in which no member goes backwards.  Here the points of some iterations of one loop move
     inside the loops in it, each statement after the same statement of an earlier iteration.
+
+    Args:
+        program: a version.
+        scop: its kernel.
+        target: the processor; the same loops are jammed on all.
     """
     names = WindowNames()
     return replace(program, regions=tuple(_jam_region(region, names) for region in program.regions))

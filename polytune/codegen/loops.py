@@ -36,12 +36,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Set
 from collections.abc import Iterator as Iteration
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from polytune.codegen.vectors.expressions import VECTOR, Apart, VectorExpression
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation, walk
+from polytune.records import dataclass
 from polytune.schedule.recipe import Recipe
 from polytune.schedule.regions import RegionTraits
 

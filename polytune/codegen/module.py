@@ -52,6 +52,13 @@ def write_module(
     """The text of the generated module.
 
     It needs numpy, numba and ``polytune.runtime`` / ``polytune.tuner`` alone.
+
+    Args:
+        scop: the kernel.
+        programs: its versions, the most promising first.
+        conditions: when an access is out of range, or a variable is read that nothing has assigned.
+        counts: what the kernel computes and touches.
+        partitioned: the version that is shared among platforms; None where there is none.
     """
     namespace = module_namespace(scop)
     writer = SourceWriter()

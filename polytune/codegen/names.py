@@ -52,7 +52,7 @@ class Namespace:
 
     @property
     def spellings(self) -> Mapping[str, str]:
-        """Of the marked names so far, what they are spelled as."""
+        """The spellings of the marked names so far."""
         return MappingProxyType(self._spellings)
 
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any, assert_never
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar, assert_never
 
 from polytune.codegen.loops import (
     Block,
@@ -62,6 +62,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 
 
 def write_version(
@@ -72,11 +73,27 @@ def write_version(
 
     It takes the address of a context (``polytune.runtime.context``), of which it unpacks what it uses, the number of
     the worker that runs it and how many there are.  Generated names are marked.
-    ``part_words`` is the number of words that contexts of the module have for the part of a region.  With ``is_nested``
-    tiles lie in outer tiles, of so many tiles along each member as a context says behind the tile sizes; where it says
-    none, of one.
+
+    Args:
+        writer: where the module is written.
+        program: the version.
+        scop: its kernel.
+        part_words: how many words contexts of the module have for the part of a region.
+        is_nested: whether tiles lie in outer tiles, of so many tiles along each member as a context says behind the
+            tile sizes; where it says none, of one.
     """
     _VersionWriter(writer, program, scop, part_words, is_nested).write()
+
+
+_Part = TypeVar("_Part", Node, Operation)
+
+
+def _calls_library(part: Node | Operation) -> bool:
+    """Return whether a call of the library is made in a node or an operation."""
+    if isinstance(part, Operation):
+        return any(isinstance(each, LibraryCall) for each in walk(part))
+    computed = (each for each in walk_nodes(part) if isinstance(each, Compute))
+    return any(_calls_library(operation) for each in computed for operation in each.operations)
 
 
 def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
@@ -130,7 +147,7 @@ class _VersionWriter:
     def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int, is_nested: bool):
         self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
         self.is_nested = is_nested
-        self.is_alone = True  # whether one worker does all of a region, so that others need not be waited for
+        self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
         self.expansions = {
@@ -251,8 +268,7 @@ class _VersionWriter:
         writer = self.writer
         match node:
             case Block(children):
-                for child in children:
-                    self.node(child, place)
+                self.in_turn(children, lambda child: self.node(child, place))
             case For(variable, start, stop, step, body):
                 bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
                 if step != 1:
@@ -261,6 +277,7 @@ class _VersionWriter:
                     if self.scatters(variable, body, place):
                         writer.line("$one_by_one()")
                     self.node(body, place)
+                    self.end_loop(body)
             case If(condition, then, otherwise):
                 with writer.indented(f"if {expression_text(condition, place.text)}:"):
                     self.node(then, place)
@@ -268,8 +285,7 @@ class _VersionWriter:
                     with writer.indented("else:"):
                         self.node(otherwise, place)
             case Compute(operations=operations):
-                for operation in operations:
-                    self.operation(operation, place)
+                self.operations(operations, place)
             case Let(name, value):
                 writer.line(f"{name} = {expression_text(value, place.text)}")
             case Store():
@@ -304,47 +320,62 @@ class _VersionWriter:
             return element.subscripts[1:]
         return element.subscripts[:-1]
 
+    def operations(self, operations: Sequence[Operation], place: _StatementPlace) -> None:
+        self.in_turn(operations, lambda operation: self.operation(operation, place))
+
+    def in_turn(self, parts: Sequence[_Part], write: Callable[[_Part], None]) -> None:
+        """Write parts one after the other, those that follow a call of the library under the test that it has not
+        failed.  (Who does a region alone has left it then.)"""
+        with ExitStack() as tests:
+            for number, part in enumerate(parts):
+                write(part)
+                if self.shares_calls and number + 1 < len(parts) and _calls_library(part):
+                    tests.enter_context(self.writer.indented("if not $has_failed($context):"))
+
+    def end_loop(self, *body: Node | Operation) -> None:
+        """End a loop of a region that is shared out where a call of the library in it has failed: what the call should
+        have computed may be what the loop waits for."""
+        if self.shares_calls and any(map(_calls_library, body)):
+            with self.writer.indented("if $has_failed($context):"):
+                self.writer.line("break")
+
     def operation(self, operation: Operation, place: _StatementPlace) -> None:
         match operation:
             case Assign(target, value):
                 self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
             case Branch(condition, then, otherwise):
                 with self.writer.indented(f"if {expression_text(condition, place.text)}:"):
-                    for part in then:
-                        self.operation(part, place)
+                    self.operations(then, place)
                 if otherwise:
                     with self.writer.indented("else:"):
-                        for part in otherwise:
-                            self.operation(part, place)
+                        self.operations(otherwise, place)
             case While(condition, body):
                 with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
-                    for part in body:
-                        self.operation(part, place)
+                    self.operations(body, place)
+                    self.end_loop(*body)
             case Loop(counter, start, stop, step, body):
                 bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
                 with self.writer.indented(f"for {counter} in $range({bounds}):"):
-                    for part in body:
-                        self.operation(part, place)
+                    self.operations(body, place)
+                    self.end_loop(*body)
             case Break():
                 self.writer.line("break")
             case Continue():
                 self.writer.line("continue")
             case Checked(Constant(False), body=body):
-                for part in body:
-                    self.operation(part, place)
+                self.operations(body, place)
             case Checked(violation, report, site, body, leaves):
                 with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
                     self.writer.line(f"{place.text(report)} = {site}")
                     if leaves:
                         self.writer.line("break")
                 with self.writer.indented("else:"):
-                    for part in body:
-                        self.operation(part, place)
+                    self.operations(body, place)
             case LibraryCall(function, results, arguments, report):
                 memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
                 memory += [self.part(part, place) for part in (*results, *arguments)]
                 self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
-                if self.is_alone:
+                if not self.shares_calls:
                     with self.writer.indented("if $has_failed($context):"):
                         if self.program.team:
                             self.writer.line("$complete($context)")
@@ -403,28 +434,25 @@ class _VersionWriter:
         self.finish("$total")
 
     def body(self, region: RegionCode) -> None:
-        self.is_alone = region.kind == "serial"
+        self.shares_calls = region.kind != "serial" and _calls_library(region.body)
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
         self.node(
             region.body, _StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
         )
+        self.shares_calls = False
 
     def claim(self, region: RegionCode) -> None:
-        """The next task; where tiles descend, from the share that has the worker's tiles then."""
+        """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""
         worker = "$workers - 1 - $worker" if region.descends else "$worker"
         self.writer.line(f"$task = {CLAIM.format(worker, '$total')}")
 
     def leave(self, body: Node) -> None:
-        """After a call of the library that has failed nothing more is computed: who does a region alone ends at the
+        """Write what ends the work after a call of the library that has failed: who does a region alone ends at the
         call, and each other worker sees that when the work is done that the call was part of."""
-        computed = (part.operations for part in walk_nodes(body) if isinstance(part, Compute))
-        calls = (part for each in computed for operation in each for part in walk(operation))
-        for call in calls:
-            if isinstance(call, LibraryCall):
-                with self.writer.indented("if $has_failed($context):"):
-                    self.writer.line("return")
-                return
+        if _calls_library(body):
+            with self.writer.indented("if $has_failed($context):"):
+                self.writer.line("return")
 
     def finish(self, total: str) -> None:
         self.writer.line(f"$base += {total}")

@@ -6,7 +6,7 @@ device, and two lists of boxes, what has to be there before and what is new afte
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
@@ -35,6 +35,7 @@ from polytune.codegen.transform import Target
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.partition import Split, splits_of
@@ -160,7 +161,13 @@ def _part_program(recipe: Recipe, code: RegionCode, limited: int) -> Program:
 
 
 def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: Scop) -> None:
-    """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs."""
+    """Write the functions and the table ``PARTITIONED`` that ``polytune.runtime.partitioned`` runs.
+
+    Args:
+        writer: where the module is written.
+        program: the version that is shared among platforms.
+        scop: its kernel.
+    """
     parameters = [parameter.name for parameter in scop.parameters]
     with writer.indented(f"def {MARK}steps({', '.join(parameters)}):"):
         writer.line('"""The regions in order, each with the values of the loops around it."""')

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -12,6 +11,7 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import added_name, shared_name, summed_name
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -44,19 +44,28 @@ from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tiles.early_updates import early_updates_first
 from polytune.schedule.unions import sets_of, union_of
 
+Trees = dict[str, isl.AstNode]
+"""isl's ASTs of the schedule trees that loops have been made of, by what they were made from: versions share regions,
+and the AST of one takes as long as all that is done with it."""
 
-def generate_program(plan: Plan, scop: Scop) -> Program:
+
+def generate_program(plan: Plan, scop: Scop, trees: Trees | None = None) -> Program:
     """The loop IR of a plan: the code of every region, and the skeleton that calls them in order.
+
+    Args:
+        plan: the plan.
+        scop: its kernel.
+        trees: the ASTs that are known already, to which those made here are added; none where it is None.
 
     Raises:
         UnprovenError: it is not proven that the code executes each statement instance exactly once.
     """
     if not has_all_in_regions(plan):
         raise UnprovenError("it could not be proven that each statement instance is in one region")
-    names = WindowNames()
-    regions = tuple(_region_code(region, plan, scop, names) for region in plan.regions)
+    names, trees = WindowNames(), {} if trees is None else trees
+    regions = tuple(_region_code(region, plan, scop, names, trees) for region in plan.regions)
     tiles = tuple(first_tile(_heaviest(plan, member), member) for member in range(plan.tile_depth))
-    return Program(plan.recipe, _apart(_skeleton(plan, scop, names), regions), regions, plan.team, tiles)
+    return Program(plan.recipe, _apart(_skeleton(plan, scop, names, trees), regions), regions, plan.team, tiles)
 
 
 def first_tile(region: Region | None, member: int) -> int:
@@ -95,14 +104,23 @@ def _heaviest(plan: Plan, member: int) -> Region | None:
     return max((region for region in plan.regions if region.depth > member), key=weight, default=None)
 
 
-def _skeleton(plan: Plan, scop: Scop, names: WindowNames) -> Node:
+def _skeleton(plan: Plan, scop: Scop, names: WindowNames, trees: Trees) -> Node:
     """Return what is around the regions: the plan's schedule with every execution of a region as a single instance.
 
     Without that isl would be free to generate the statements of a region apart, and with them several calls of it.
     """
     root = _as_single_instances(plan.schedule.get_root())
-    build = ast_build(scop.context, names, schedule_depth(root))
-    return convert_node(loops_of_schedule(build, root.get_schedule()), scop)
+    return convert_node(_tree(scop.context, names, root.get_schedule(), trees), scop)
+
+
+def _tree(context: isl.Set, names: WindowNames, schedule: isl.Schedule, trees: Trees) -> isl.AstNode:
+    """isl's AST of a schedule tree, made where it is not known."""
+    key = f"{context} {schedule}"
+    tree = trees.get(key)
+    if tree is None:
+        build = ast_build(context, names, schedule_depth(schedule.get_root()))
+        tree = trees[key] = loops_of_schedule(build, schedule)
+    return tree
 
 
 def _apart(skeleton: Node, regions: Sequence[RegionCode]) -> Node:
@@ -148,7 +166,7 @@ def _as_single_instances(node: isl.ScheduleNode) -> isl.ScheduleNode:
     return node
 
 
-def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> RegionCode:
+def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames, trees: Trees) -> RegionCode:
     """The code of a region.
 
     Its body is generated for the instances ``{ x in domain : prefix(x) = c, l <= band(x) < u }`` with c, l and u as
@@ -176,8 +194,7 @@ def _region_code(region: Region, plan: Plan, scop: Scop, names: WindowNames) -> 
     whole = plan.schedule if interior is None else in_point_order(plan.schedule, region, scop)
     if region.early is not None:
         whole = early_updates_first(whole, f"{MARK}{region.index}", region.early, windows[-1][0])
-    build = ast_build(context, names, schedule_depth(whole.get_root()))
-    tree = loops_of_schedule(build, whole.intersect_domain(inside))
+    tree = _tree(context, names, whole.intersect_domain(inside), trees)
     if region.expansion is None:
         body = convert_node(tree, scop)
     else:
@@ -228,7 +245,14 @@ def _matrices(region: Region, plan: Plan) -> frozenset[str]:
 
 
 def private_sum(array: str, domain: isl.UnionSet, scop: Scop, names: WindowNames) -> PrivateSum:
-    """The elements of an array that some instances add to, which are all those between the least and the greatest."""
+    """The elements of an array that some instances add to, which are all those between the least and the greatest.
+
+    Args:
+        array: an array that the instances only add to, all by one operator.
+        domain: the instances of a region.
+        scop: what they belong to.
+        names: the names of the parameters that bound a tile.
+    """
     inside = {part.get_tuple_name() for part in sets_of(domain)}
     (operator,) = {
         statement.reduction.operator

@@ -73,7 +73,7 @@ _NUMPY_ONLY = ("cbrt", "fmod", "minimum", "maximum", "fmin", "fmax", "sign", "fl
 
 
 def no_element(element: Element) -> str:
-    """For expressions in which no array is accessed."""
+    """The text of elements where no array is accessed: there is none."""
     raise AssertionError(f"{element.array} is accessed where only parameters may be")
 
 

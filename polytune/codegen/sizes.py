@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polytune.codegen.loops import LARGEST_TILE, MOST_INNER_TILES, Program
+from polytune.records import dataclass
 
 __all__ = ["SizeChoice", "size_choices", "teams_of"]
 

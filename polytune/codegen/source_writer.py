@@ -17,7 +17,7 @@ class SourceWriter:
         self._lines.append(f"{'    ' * self._depth}{text}" if text else "")
 
     def verbatim(self, text: str) -> None:
-        """Lines as they are, without our indentation."""
+        """Write lines as they are, without our indentation."""
         self._lines += text.splitlines()
 
     @contextmanager

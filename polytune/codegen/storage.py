@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, assert_never
 
 from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
 from polytune.frontend.expression import Argument, Element, Extent, Iterator, ParameterValue, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
 
 PART, TILES = "part of a region", "tile sizes"
@@ -190,7 +190,12 @@ def context_positions(storage: Storage, scop: Scop, part_words: int = 0) -> dict
     """Return where everything lies in the context of a call, in words behind the team's state; the tile sizes under
     ``TILES``, and before them, under ``PART``, the words that say which part of a region is meant.
 
-    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.generated`` fills it in.
+    ``polytune.runtime.context`` describes the layout, ``polytune.runtime.context_memory`` fills it in.
+
+    Args:
+        storage: what the program uses.
+        scop: its kernel.
+        part_words: how many words contexts of the module have for the part of a region.
     """
     positions, position = {}, STATE_WORDS
     for name, kind in array_types(storage, scop).items():

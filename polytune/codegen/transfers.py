@@ -7,7 +7,6 @@ writes is moved back, since another partition may write the elements beside it a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 import islpy as isl
@@ -32,6 +31,7 @@ from polytune.codegen.tiles.windows import WindowNames, constrain, window_contex
 from polytune.frontend.expression import Assign, Element, Expression, Iterator, walk
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import AccessKind, Scop
+from polytune.records import dataclass
 from polytune.schedule.regions import Region
 
 
@@ -75,11 +75,17 @@ class RegionTransfers:
 
 
 def find_transfers(region: Region, code: RegionCode, limited: int, scop: Scop) -> RegionTransfers:
-    """The transfers of a region, of which a part is bounded along its first ``limited`` members.
+    """The transfers of a region, of which a part is bounded along its leading members.
 
     For every access ``{ S[i] -> A[a] }`` the image of ``{ S[i] : prefix(i) = c, l <= band(i) < u }``, with c, l and u
     as parameters.  Reads are moved as the box around them: reading more changes nothing.  Writes are exact: a box if
     the image is one, else loops over its rows.
+
+    Args:
+        region: the region, with its band.
+        code: what was generated of it, whose names for loops and windows the parameters have.
+        limited: how many members, the first ones, a part is bounded along.
+        scop: the kernel.
     """
     names = WindowNames()
     domain = region.domain.intersect_params(scop.context)
@@ -219,7 +225,14 @@ def _only(elements: isl.Set, dimension: int) -> isl.Set:
 
 
 def write_transfers(writer: SourceWriter, name: str, parameters: Sequence[str], boxes: Sequence[Box | Rows]) -> None:
-    """Write a function that lists arrays and boxes: ``[(array, ((start, stop, step), ...)), ...]``."""
+    """Write a function that lists arrays and boxes: ``[(array, ((start, stop, step), ...)), ...]``.
+
+    Args:
+        writer: where the module is written.
+        name: the function's.
+        parameters: the names that the boxes are computed from, which are its parameters.
+        boxes: boxes, and loops over rows, in the order in which they are listed.
+    """
     with writer.indented(f"def {name}({', '.join(parameters)}):"):
         writer.line(f"{MARK}boxes = []")
         for part in boxes:
@@ -247,7 +260,7 @@ def _write_box(writer: SourceWriter, array: str, axes: Sequence[SubscriptRange])
 
 
 def _write_rows(writer: SourceWriter, array: str, node: Node, axes: dict[str, SubscriptRange]) -> None:
-    """Loops over rows; a loop whose variable is nothing but a subscript becomes an axis of the box.
+    """Write loops over rows; a loop whose variable is nothing but a subscript becomes an axis of the box.
 
     Args:
         writer: where to.

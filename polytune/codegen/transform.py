@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from polytune.codegen.loops import Program
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.candidate import Need
 from polytune.schedule.recipe import Recipe, RecipePart
 
@@ -67,7 +68,13 @@ class LoopTransform(RecipePart):
         return last in self.after or not last.is_of_loops
 
     def apply(self, program: Program, scop: Scop, target: Target) -> Program | None:
-        """The program with the transform at the end of its recipe; None where it changes nothing."""
+        """The program with the transform at the end of its recipe; None where it changes nothing.
+
+        Args:
+            program: a version that the transform may come after.
+            scop: its kernel.
+            target: the processor that it is for.
+        """
         rewritten = self.rewrite(program, scop, target)
         if rewritten is None or rewritten == program:
             return None

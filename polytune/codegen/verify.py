@@ -15,7 +15,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Any, Self, assert_never
 
@@ -74,6 +74,7 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Array, Scop
+from polytune.records import dataclass
 
 INDEX = "int64"
 """The type of everything that counts."""

@@ -9,7 +9,7 @@ follows the sizes of tiles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any, assert_never
 
 import numpy as np
@@ -52,6 +52,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 
 __all__ = ["write_work"]
 
@@ -90,7 +91,7 @@ class _LoopPlace:
     position: int = -1
 
     def inside(self, loop: For | None) -> _LoopPlace:
-        """In a loop of the code, or in one inside of a statement."""
+        """The place inside of a loop of the code, or, without one, of a loop of a statement."""
         if loop is None:
             return _LoopPlace((*self.loops, frozenset()), self.region)
         place = _LoopPlace((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
@@ -106,7 +107,7 @@ class _LoopPlace:
         return tuple(k for k, names in enumerate(self.loops) if names & used)
 
 
-_Access = tuple[int, int, tuple[int, ...], str]
+_AccessPattern = tuple[int, int, tuple[int, ...], str]
 
 
 @dataclass
@@ -123,7 +124,7 @@ class _Iteration:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
-    accesses: dict[tuple[_Access, tuple[Expression, ...]], _Access] = field(default_factory=dict)
+    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
 
 
 class _WorkWriter:
@@ -164,7 +165,7 @@ class _WorkWriter:
                 assert_never(node)
 
     def share(self, node: Node, place: _LoopPlace) -> None:
-        """Return what is done in some iterations, nobody knows how many."""
+        """Enter what is done in some iterations, nobody knows how many."""
         with self.writer.indented("for $_ in $account.share(0.5):"):
             self.node(node, place)
 
@@ -192,7 +193,7 @@ class _WorkWriter:
         writer.line("$account.leave()")
 
     def straight(self, nodes: Sequence[Node], place: _LoopPlace) -> None:
-        """Return what nodes without loops do in an iteration of the loops around them."""
+        """Enter what nodes without loops do in an iteration of the loops around them."""
         it = _Iteration()
         for node in nodes:
             self.enter_node(it, node, place)
@@ -211,7 +212,7 @@ class _WorkWriter:
                     self.inner_loops(operation, place)
 
     def inner_loops(self, operation: Operation, place: _LoopPlace) -> None:
-        """The loops inside of a statement, whose bounds may depend on data."""
+        """Enter the loops inside of a statement, whose bounds may depend on data."""
         match operation:
             case Loop(_, _, _, _, body) | While(_, body):
                 with self.writer.indented(f"for $_ in $account.loop(0, {_GUESSED_TRIPS}, 1):"):
@@ -265,7 +266,7 @@ class _WorkWriter:
                     self.enter_operation(it, child, place, share)
 
     def enter_expression(self, it: _Iteration, node: VectorExpression, place: _LoopPlace, share: float = 1.0) -> None:
-        """Return what computing a value takes; subscripts are left out, which compilers compute from one iteration to
+        """Enter what computing a value takes; subscripts are left out, which compilers compute from one iteration to
         the next."""
         match node:
             case Element():
@@ -431,7 +432,7 @@ def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
 
 
 def _step(subscript: Expression, names: frozenset[str]) -> int | None:
-    """By how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
+    """Return by how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
     match subscript:
         case Iterator(name):
             return int(name in names)

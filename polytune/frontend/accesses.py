@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
 from collections.abc import Iterator as Iteration
-from dataclasses import dataclass
 from typing import TypeVar
 
 import islpy as isl
@@ -36,6 +35,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations
 from polytune.frontend.scop import Access, AccessKind
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -216,7 +216,15 @@ class AccessBuilder:
         domain: isl.Set,
         location: SourceLocation,
     ) -> tuple[Access, ...]:
-        """The accesses in evaluation order; ``domain`` is the statement's, with its iterators still as parameters."""
+        """The accesses of a statement, in the order of evaluation.
+
+        Args:
+            statement: its name.
+            iterators: its loop variables, the outermost first.
+            operations: what an instance does.
+            domain: its instances, with the iterators still as parameters.
+            location: where it stands, for elements whose own place is not known.
+        """
         references = _Collector(self.affine).operations(operations, self.affine.universe(), certain=True)
         return tuple(
             Access(
@@ -232,7 +240,14 @@ class AccessBuilder:
         )
 
     def relation(self, statement: str, iterators: Sequence[str], element: Element, domain: isl.Set) -> isl.Map:
-        """``[p] -> { S[i] -> A[subscripts(i)] : i in domain }``; along a subscript that is not affine, all elements."""
+        """``[p] -> { S[i] -> A[subscripts(i)] : i in domain }``; along a subscript that is not affine, all elements.
+
+        Args:
+            statement: the name of the statement.
+            iterators: its loop variables, the outermost first.
+            element: what is accessed.
+            domain: the instances that access it, with the iterators still as parameters.
+        """
         target = isl.Set.universe(isl.Space.set_alloc(self.affine.context, 0, 0))
         for dimension, subscript in enumerate(element.subscripts):
             if self.affine.is_function(subscript):
@@ -263,7 +278,14 @@ class AccessBuilder:
 
 
 def iterations(affine: AffineBuilder, counter: Expression, start: Expression, stop: Expression, step: int) -> isl.Set:
-    """``{ : start <= counter < stop and (counter - start) mod step = 0 }``; its mirror image for a negative step."""
+    """``{ : start <= counter < stop and (counter - start) mod step = 0 }``; its mirror image for a negative step.
+
+    Args:
+        affine: what makes sets of expressions.
+        counter: what is to be in the range.
+        start, stop: affine; the stop is not in it.
+        step: not 0.
+    """
     if step > 0:
         values = affine.less(start, counter, strictly=False).intersect(affine.less(counter, stop, strictly=True))
     else:
@@ -279,7 +301,14 @@ Relation = TypeVar("Relation", isl.Set, isl.Map)
 
 
 def move_to_tuple(relation: Relation, kind: isl.dim_type, position: int, iterator: str) -> Relation:
-    """Make the parameter that stands for an iterator the dimension at ``position`` of the tuple."""
+    """Make the parameter that stands for an iterator the dimension at ``position`` of the tuple.
+
+    Args:
+        relation: a set or a map.
+        kind: of its tuples the one that gets the dimension.
+        position: of the new dimension.
+        iterator: the parameter's name; where there is none, the dimension is unbounded.
+    """
     parameter = relation.find_dim_by_name(isl.dim_type.param, iterator)
     if parameter < 0:
         return relation.insert_dims(kind, position, 1).set_dim_name(kind, position, iterator)

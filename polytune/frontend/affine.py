@@ -138,6 +138,10 @@ class AffineBuilder:
         What is less than a minimum is less than both numbers, and so on: that is one convex set, where comparing with
         the minimum as a piecewise function would give one for each of its pieces.
 
+        Args:
+            left, right: integers.
+            strictly: whether equal numbers are left out.
+
         Raises:
             NotAffineError: a side is not affine.
         """

@@ -28,7 +28,12 @@ def is_allocation(frame: Frame, node: ast.expr) -> bool:
 
 
 def allocate(frame: Frame, target: ast.Name, node: ast.expr) -> str:
-    """Declare the array that ``target = np.empty(...)`` makes outside all loops; its name in the SCoP.
+    """Declare the array that ``target = np.empty(...)`` makes outside all loops.  Return its name in the SCoP.
+
+    Args:
+        frame: where it stands.
+        target: the name that it is assigned to.
+        node: the call.
 
     Raises:
         UnsupportedSourceError: its shape or type is not known beforehand.

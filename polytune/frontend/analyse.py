@@ -1,4 +1,4 @@
-"""From a Python function to a SCoP: the passes of the frontend in order."""
+"""The passes of the frontend in order, from a Python function to a SCoP."""
 
 from __future__ import annotations
 

@@ -6,6 +6,7 @@ import ast
 from dataclasses import replace
 
 from polytune.frontend import promotion
+from polytune.frontend.affine import as_condition
 from polytune.frontend.allocation import allocate, is_allocation
 from polytune.frontend.array_expressions.assigning import assign_name, assign_part, is_part, parts_of
 from polytune.frontend.array_expressions.calling import array_meaning
@@ -18,7 +19,7 @@ from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
 from polytune.frontend.bindings import items_of, map_values, meaning_of
-from polytune.frontend.expression import Assign, Element, walk
+from polytune.frontend.expression import Assign, Constant, Element, Logical, walk
 from polytune.frontend.expressions import (
     combined,
     evaluate,
@@ -46,7 +47,7 @@ from polytune.frontend.frame import (
 )
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.parameters import derive
-from polytune.frontend.program import Perform
+from polytune.frontend.program import Guard, Perform
 from polytune.frontend.promotion import Value, convert, kind_of
 from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
@@ -54,7 +55,14 @@ from polytune.frontend.subscripts import read_element
 
 
 def assign_targets(frame: Frame, node: ast.stmt, targets: list[ast.expr], value: ast.expr) -> None:
-    """``target = target = value``."""
+    """Lower ``target = target = value``.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        targets: what is assigned to, in this order; one or more.
+        value: the right side.
+    """
     shape = read_shape(frame, value)
     if len(targets) == 1 and isinstance(targets[0], ast.Tuple | ast.List):
         _assign_tuple(frame, node, targets[0], value, shape)
@@ -120,6 +128,8 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
                     _assign(frame, node, target, total)
                     continue
                 _refuse_number(frame, node, target)
+                if isinstance(operand, ArrayValue) and not _is_read(frame, target.id):
+                    _touch(frame, node, operand)
                 assign_name(frame, node, target, operand)
             case ast.Subscript() if is_part(frame, target):
                 assign_part(frame, node, target, operand, evaluate)
@@ -141,6 +151,25 @@ def _assign_arrays(frame: Frame, node: ast.stmt, targets: list[ast.expr], operan
                     "an array is assigned to a name, or to a part of an array",
                     "assign it to a name, and what is needed of it from there",
                 )
+
+
+def _touch(frame: Frame, node: ast.stmt, array: ArrayValue) -> None:
+    """Read the first element, where there is one, of an array that nobody reads: its subscripts may be out of range."""
+    tests = [promotion.compare(">=", Value(extent), promotion.constant(1)) for extent in array.shape]
+    open_tests = [test.expression for test in tests if test.constant is None]
+    is_affine = all(frame.kernel.affine.is_condition(test) for test in open_tests)
+    if not is_affine or any(test.constant is not None and not test.constant for test in tests):
+        return
+    inner = frame.inside(conditional=True)
+    first = array.at((Constant(0, "int64"),) * array.ndim)
+    if not _reads_memory(first):
+        return
+    store_scalar(inner, node, frame.kernel.fresh("unused"), first)
+    if open_tests:
+        condition = open_tests[0] if len(open_tests) == 1 else Logical("and", tuple(open_tests))
+        frame.nodes.append(Guard(as_condition(condition), tuple(inner.nodes), (), frame.source.location(node)))
+    else:
+        frame.nodes.extend(inner.nodes)
 
 
 def _refuse_number(frame: Frame, node: ast.stmt, target: ast.Name) -> None:
@@ -214,9 +243,10 @@ def _assign_tuple(
             "Python would raise an error here",
             "name as many variables as there are values",
         )
-    values: list[Meaning] = list(items)
+    flat = [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
+    targets, values = [element for element, _ in flat], [item for _, item in flat]
     written: set[str] = set()
-    for position, element in enumerate(target.elts):
+    for position, element in enumerate(targets):
         stored = _stored_in(frame, element)
         if stored is not None:  # as in A, B = B, A
             values[position + 1 :] = [_apart(frame, node, later, stored) for later in values[position + 1 :]]
@@ -224,8 +254,16 @@ def _assign_tuple(
             kept = [map_values(later, lambda each: keep(frame, node, each)) for later in values[position + 1 :]]
             values = [*values[: position + 1], *kept]
         written |= _target_names(frame, element)
-    for element, result in zip(target.elts, values, strict=True):
+    for element, result in zip(targets, values, strict=True):
         _assign_meaning(frame, node, element, result)
+
+
+def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
+    """Pairs of what is assigned to and what is assigned, in order, where tuples stand in tuples."""
+    items = items_of(meaning)
+    if not isinstance(target, ast.Tuple | ast.List) or items is None or len(items) != len(target.elts):
+        return [(target, meaning)]
+    return [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
 
 
 def _items(frame: Frame, value: ast.expr, wanted: int) -> tuple[Meaning, ...] | None:
@@ -257,7 +295,6 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
     """Assign what stands at one place of a tuple; what has a name that nothing reads, as ``_``, is left."""
     if isinstance(target, ast.Name) and not isinstance(meaning, ValueBinding) and not _is_read(frame, target.id):
         return
-    items = items_of(meaning)
     match target, meaning:
         case _, ValueBinding(value):
             _assign(frame, node, target, value)
@@ -267,9 +304,6 @@ def _assign_meaning(frame: Frame, node: ast.stmt, target: ast.expr, meaning: Mea
             _assign_arrays(frame, node, [target], view)
         case ast.Name(), _:
             _bind_name(frame, node, target, meaning)
-        case ast.Tuple(targets) | ast.List(targets), _ if items is not None and len(items) == len(targets):
-            for inner, item in zip(targets, items, strict=True):
-                _assign_meaning(frame, node, inner, item)
         case _:
             raise frame.source.refusal(
                 target,
@@ -288,12 +322,14 @@ def _is_read(frame: Frame, name: str) -> bool:
 
 
 def _target_names(frame: Frame, target: ast.expr) -> set[str]:
+    """The array that an element or a part of is assigned, itself or through a view of it, or the variable."""
     while isinstance(target, ast.Subscript):
         target = target.value
     if not isinstance(target, ast.Name):
         return set()
     binding = frame.bindings.get(target.id)
-    return {binding.array if isinstance(binding, ArrayBinding) else frame.unique(target.id)}
+    array = None if binding is None else _array_in(binding)
+    return {frame.unique(target.id) if array is None else array}
 
 
 def _stored_in(frame: Frame, target: ast.expr) -> str | None:
@@ -306,7 +342,7 @@ def _stored_in(frame: Frame, target: ast.expr) -> str | None:
     return _array_in(binding)
 
 
-def _array_in(meaning: Meaning) -> str | None:
+def _array_in(meaning: object) -> str | None:
     match meaning:
         case ArrayBinding(array):
             return array
@@ -340,7 +376,14 @@ def _reads_memory(value: Value) -> bool:
 
 
 def keep(frame: Frame, node: ast.AST, value: Value, name: str = "temporary") -> Value:
-    """Store a value in a new scalar, so that later writes do not change it; one that reads no memory stays as it is."""
+    """Store a value in a new scalar, so that later writes do not change it; one that reads no memory stays as it is.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        value: what is stored.
+        name: what the scalar's name begins with.
+    """
     if not _reads_memory(value):
         return value
     scalar = frame.kernel.fresh(name)
@@ -348,7 +391,14 @@ def keep(frame: Frame, node: ast.AST, value: Value, name: str = "temporary") -> 
 
 
 def store_scalar(frame: Frame, node: ast.AST, scalar: str, value: Value) -> Value:
-    """Assign to a scalar in memory; the scalar as a value."""
+    """Assign to a scalar in memory.  Return the scalar as a value.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        scalar: its name in the SCoP.
+        value: what is assigned; the scalar's type becomes one that holds it.
+    """
     location = frame.source.location(node)
     frame.kernel.widen(scalar, kind_of(value), location)
     target = frame.kernel.scalar(scalar)

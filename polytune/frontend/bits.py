@@ -21,7 +21,12 @@ OPERATORS = ("&", "|", "^", "<<", ">>")
 
 
 def bits(symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right``; of two truth values ``& | ^`` give one."""
+    """``left symbol right``; of two truth values ``& | ^`` give one.
+
+    Args:
+        symbol: ``&``, ``|``, ``^``, ``<<`` or ``>>``.
+        left, right: integers or truth values.
+    """
     if left.dtype == right.dtype == "bool":
         if symbol == "^":
             return compare("!=", number(left), number(right))
@@ -37,7 +42,13 @@ def inverted(value: Value) -> Value:
 
 def affine_form(symbol: str, left: Value, right: Value) -> Value | None:
     """An operation on an integer of 64 bits and a constant as arithmetic, of which affine functions are made: a shift
-    as a product or quotient, the lowest bits as a remainder.  None for any other."""
+    as a product or quotient, the lowest bits as a remainder.  None for any other.
+
+    Args:
+        symbol: ``&``, ``|``, ``^``, ``<<`` or ``>>``.
+        left: the integer.
+        right: the constant.
+    """
     amount = right.constant
     if left.dtype != "int64" or not isinstance(amount, int) or isinstance(amount, bool):
         return None

@@ -1,8 +1,8 @@
-"""For which parameters a kernel would access an array out of bounds: what a call is checked for before it writes."""
+"""The parameters for which a kernel would access an array out of bounds: calls are checked for them before anything is
+written."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
@@ -13,6 +13,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Extent
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Access, Array, ArrayRole, Scop
+from polytune.records import dataclass
 
 OPERATIONS = 400_000
 """isl's budget for one access, in its own basic operations: half a second, and 100 times what PolyBench takes."""
@@ -90,7 +91,13 @@ def _conditions(scop: Scop, access: Access) -> list[tuple[BoundsCondition, isl.S
 
 def extent_parameter(scop: Scop, array: str, dimension: int) -> str:
     """The name of an argument's extent in bounds conditions: its SCoP parameter's, or one that
-    no name of the kernel is."""
+    no name of the kernel is.
+
+    Args:
+        scop: the kernel.
+        array: the name of an array that is an argument.
+        dimension: counted from the front.
+    """
     for parameter in scop.parameters:
         if parameter.source == Extent(array, dimension):
             return parameter.name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import islpy as isl
 
@@ -14,6 +14,7 @@ from polytune.frontend.program import ElementLocations, Guard, Node, Perform, Ra
 from polytune.frontend.reductions import find_reduction
 from polytune.frontend.scop import ReportedLoop, Statement
 from polytune.frontend.source_order import SourceBranch, SourceLoop, SourceNode
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ the kernel has run.  No element outside of an array is ever touched.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polytune.errors import SourceLocation
@@ -37,6 +37,7 @@ from polytune.frontend.frame import KernelWalk
 from polytune.frontend.generated_names import REPORT
 from polytune.frontend.program import ElementLocations, Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import Array, ArrayRole, Report, Statement
+from polytune.records import dataclass
 
 Extents = Mapping[tuple[str, int], Expression]
 
@@ -45,7 +46,13 @@ def check_subscripts(
     nodes: Sequence[Node], kernel: KernelWalk, extents: Extents
 ) -> tuple[tuple[Node, ...], tuple[Report, ...]]:
     """The nodes with their operations under tests where subscripts depend on data, and the places of these tests; the
-    kernel gets a scalar for their reports."""
+    kernel gets a scalar for their reports.
+
+    Args:
+        nodes: the program.
+        kernel: what has been found of it, its arrays above all.
+        extents: those of its arrays, by name and dimension.
+    """
     checker = _Checker(kernel.affine, kernel.locations, extents, Element(REPORT, (), "int64"))
     made = tuple(checker.node(node) for node in nodes)
     if checker.reports or checker.calls_library:

@@ -43,7 +43,12 @@ Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 
 
 def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
-    """``for v in range(...)``, and loops that stand for one.
+    """Lower ``for v in range(...)``, and loops that stand for one.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        lower: lowers statements, the body among them.
 
     Raises:
         UnsupportedSourceError: what it goes over cannot be counted, or in steps that are not constant.
@@ -111,7 +116,7 @@ def _begin_iteration(
 
 
 def _keep_variable(frame: Frame, node: ast.For, variable: str, start: Expression, stop: Expression, step: int) -> None:
-    """After a counted loop: its variable has the value of the last iteration, if there was one."""
+    """Give the variable of a counted loop, after it, the value of the last iteration, if there was one."""
     name = frame.unique(variable)
     if name not in frame.kernel.knowledge.in_memory:
         frame.bindings[variable] = Stale()
@@ -136,7 +141,8 @@ def lower_sequential(
     *,
     known: bool,
 ) -> None:
-    """A ``for`` inside of one statement: its iterations keep their order, and how many there are may depend on data.
+    """Lower a ``for`` inside of one statement: its iterations keep their order, and how many there are may depend on
+    data.
 
     Args:
         frame: where it stands.
@@ -219,7 +225,13 @@ def _iterator_name(frame: Frame, variable: str) -> str:
 
 
 def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
-    """``if`` with an affine condition becomes a guard; one on data becomes part of opaque statements."""
+    """Lower ``if``: one with an affine condition becomes a guard; one on data becomes part of opaque statements.
+
+    Args:
+        frame: where it stands.
+        node: the statement.
+        lower: lowers the statements of the branches.
+    """
     chosen = condition(frame, node.test)
     if chosen.constant is not None:
         lower(frame, node.body if chosen.constant else node.orelse)
@@ -236,8 +248,9 @@ def lower_if(frame: Frame, node: ast.If, lower: Lower) -> None:
     nodes = tuple(then.nodes), tuple(otherwise.nodes)
     if data is not None:
         text = frame.source.segment(node)
-        if may_change_outcome(data, (*nodes[0], *nodes[1])):
-            # The condition is decided once, before the loops, and they may change what it depends on.
+        if not any(nodes) or may_change_outcome(data, (*nodes[0], *nodes[1])):
+            # The condition is decided once, before the loops, and they may change what it depends on; where nothing
+            # depends on it, what it reads is read all the same, and may be out of range.
             outcome = select(Value(data), constant(1), constant(0))
             stored = store_scalar(frame, node.test, frame.kernel.fresh("outcome"), outcome)
             data = compare("!=", stored, constant(0)).expression
@@ -302,7 +315,13 @@ def _merged(frame: Frame, test: Value | None, then: Binding | None, otherwise: B
 
 
 def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
-    """A ``while`` on variables and elements becomes one opaque statement."""
+    """Lower a ``while`` on variables and elements, which becomes one opaque statement.
+
+    Args:
+        frame: where it stands.
+        node: the loop.
+        lower: lowers the statements of the body.
+    """
     _make_own(frame, node)
     names = assigned_names(node.body)
     inner = frame.inside(
@@ -319,13 +338,13 @@ def lower_while(frame: Frame, node: ast.While, lower: Lower) -> None:
 
 
 def _make_own(frame: Frame, node: ast.For | ast.While) -> None:
-    """Before a loop: copies of arrays that other arrays take the place of in it, unless each iteration begins so."""
+    """Make, before a loop, copies of arrays that others take the place of in it, unless each iteration begins so."""
     replaced = [name for name in assigned_names(node.body) if not _is_replaced_first(name, node.body)]
     make_own(frame, node, node.body, replaced)
 
 
 def _forget(inner: Frame, names: Iterable[str], body: Sequence[ast.stmt]) -> None:
-    """At a loop's start: values that the loop's body assigns may be those of the iteration before.
+    """Forget, at a loop's start, the values that its body assigns: they may be those of the iteration before.
 
     So may arrays be, unless the body gives the name a new one before it does anything else with it.
     """
@@ -355,7 +374,7 @@ def _is_replaced_first(name: str, body: Sequence[ast.stmt]) -> bool:
 
 
 def _leave(frame: Frame, inner: Frame, names: Iterable[str]) -> None:
-    """After a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
+    """Leave a loop: variables in memory stay; values that its body assigned are those of an iteration now unknown."""
     for name in names:
         binding = inner.bindings.get(name)
         if isinstance(binding, ValueBinding):

@@ -42,8 +42,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from collections.abc import Iterator as Iteration
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
+
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True, eq=False)

@@ -138,7 +138,13 @@ def number(frame: Frame, node: ast.expr) -> Value:
 
 
 def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
-    """The value of an expression as a condition; ``strict`` refuses numbers, of which and / or make no condition."""
+    """The value of an expression as a condition.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        strict: whether numbers are refused, of which and / or make no condition.
+    """
     value = read(frame, node)
     if strict and value.dtype != "bool":
         raise frame.source.refusal(
@@ -151,7 +157,13 @@ def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
 
 
 def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
-    """The symbol of an arithmetic operator."""
+    """The symbol of an arithmetic operator.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operator: one of Python's.
+    """
     symbol = OPERATORS.get(type(operator))
     if symbol is not None:
         return symbol
@@ -164,7 +176,13 @@ def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
 
 
 def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can."""
+    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can.
+
+    Args:
+        frame: where it stands.
+        symbol: the operator.
+        left, right: the numbers.
+    """
     if symbol not in bits.OPERATORS:
         return promotion.binary(symbol, promotion.number(left), promotion.number(right))
     result = bits.bits(symbol, left, right)

@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections import Counter as Multiset
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.frontend.affine import NotAffineError, as_condition
@@ -44,6 +44,7 @@ from polytune.frontend.expression import (
 from polytune.frontend.frame import KernelWalk
 from polytune.frontend.program import Guard, Node, Perform, RangeLoop
 from polytune.frontend.scop import ArrayRole
+from polytune.records import dataclass
 from polytune.signature import ArrayType
 
 __all__ = ["with_values_passed_on"]

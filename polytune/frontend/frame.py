@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import FunctionType
 from typing import Any
 
@@ -26,6 +26,7 @@ from polytune.frontend.promotion import ScalarKind, Value, join
 from polytune.frontend.results import Result
 from polytune.frontend.scop import Array, Parameter, SizeCondition
 from polytune.frontend.source import NestedFunction, Source, nodes_inside
+from polytune.records import dataclass
 from polytune.signature import Signature
 
 
@@ -261,7 +262,13 @@ class KernelWalk:
         return Value(Element(name, (), kind.dtype), kind.weak)
 
     def widen(self, name: str, kind: ScalarKind, location: SourceLocation) -> None:
-        """Record that a value of ``kind`` is assigned to a scalar in memory."""
+        """Record that a value is assigned to a scalar in memory, whose type becomes one that holds it.
+
+        Args:
+            name: the scalar's, in the SCoP.
+            kind: the type of the value.
+            location: where it is assigned.
+        """
         known = self.kinds.get(name)
         if kind.dtype == "bool":
             kind = ScalarKind("int64", True)
@@ -315,12 +322,24 @@ class Frame:
         return self.names[name]
 
     def in_loop(self, iterator: str, start: Expression, stop: Expression, step: int) -> Frame:
-        """The same place within a loop, for what is asked of sizes."""
+        """The same place within a loop, for what is asked of sizes.
+
+        Args:
+            iterator: the loop's variable, unique in the kernel.
+            start, stop: affine.
+            step: not 0.
+        """
         inner = self._within(Iterator(iterator), start, stop, step)
         return replace(inner, iterators=(*self.iterators, iterator))
 
     def in_sequence(self, counter: str, start: Expression, stop: Expression, step: int) -> Frame:
-        """The same place within a loop inside of a statement."""
+        """The same place within a loop inside of a statement.
+
+        Args:
+            counter: the loop's variable, unique in the kernel.
+            start, stop: affine.
+            step: not 0.
+        """
         return self._within(LoopCounter(counter), start, stop, step)
 
     def _within(self, variable: Iterator | LoopCounter, start: Expression, stop: Expression, step: int) -> Frame:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import FunctionType
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.source import Source, inlinable, read_source
+from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
 

@@ -44,7 +44,7 @@ from polytune.frontend.statements import lower_block
 def inline_call(
     frame: Frame, node: ast.Call, function: FunctionType | NestedFunction, *, value_used: bool, alone: bool = False
 ) -> Meaning | None:
-    """Inline a call; what it returns, or None.
+    """Inline a call.  Return what it gives, or None.
 
     Args:
         frame: where the call stands.

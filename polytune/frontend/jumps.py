@@ -14,10 +14,10 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from polytune.frontend.source import nodes_inside
+from polytune.records import dataclass
 
 Made = TypeVar("Made", bound=ast.AST)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -27,6 +26,7 @@ from polytune.frontend.returns import result_of_kernel
 from polytune.frontend.scop import Array, ArrayRole
 from polytune.frontend.source import Source
 from polytune.frontend.statements import lower_block
+from polytune.records import dataclass
 from polytune.signature import ScalarType, Signature
 
 

@@ -48,7 +48,14 @@ def branch_on_data(
     text: str,
 ) -> list[Node]:
     """``if condition: then else: otherwise`` for a condition that is not affine, and that loops in the branches do not
-    change."""
+    change.
+
+    Args:
+        condition: not affine.
+        then, otherwise: the branches, whose loops do not change the outcome of the condition.
+        location: where it stands.
+        text: as it is written.
+    """
     if _contains_loop((*then, *otherwise)):
         negated = Unary("not", condition, "bool")
         return [*(_under(condition, node) for node in then), *(_under(negated, node) for node in otherwise)]

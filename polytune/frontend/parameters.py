@@ -84,8 +84,13 @@ def _conversion(name: str, kind: ArgumentType) -> str:
 
 
 def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str] = ()) -> dict[str, Binding]:
-    """Make the arrays and parameters of the arguments; what each argument's name is bound to, those included that are
-    refused."""
+    """Make the arrays and parameters of the arguments.
+
+    Args:
+        kernel: what they become part of.
+        source: the kernel's function.
+        refused: the arguments whose types are refused; reading one is no further obstacle.
+    """
     kernel.taken |= {node.id for node in ast.walk(source.tree) if isinstance(node, ast.Name)}
     kernel.taken |= {name for name, _ in kernel.signature.arguments}
     aliases = _extent_names(source)
@@ -154,7 +159,13 @@ def _named_extents(target: ast.expr, value: ast.expr) -> Iterable[tuple[str, Ext
 
 
 def derive(frame: Frame, name: str, value: Value) -> Value | None:
-    """A parameter for an integer that depends on arguments and shapes alone, though not affinely; None for others."""
+    """A parameter for an integer that depends on arguments and shapes alone, though not affinely; None for others.
+
+    Args:
+        frame: where it is assigned.
+        name: what the parameter is to be called.
+        value: the integer.
+    """
     leaves = Element | Iterator
     if not (value.is_integer and frame.is_top_level) or any(
         isinstance(node, leaves) for node in walk(value.expression)

@@ -40,7 +40,16 @@ def check_before(
     affine: AffineBuilder,
     context: isl.Set,
 ) -> tuple[tuple[Statement, ...], tuple[IndexCheck, ...]]:
-    """The statements, without tests of subscripts that are checked before, and these checks."""
+    """The statements, without tests of subscripts that are checked before, and these checks.
+
+    Args:
+        statements: those of the SCoP, with tests of subscripts that depend on data.
+        arrays: its arrays.
+        reports: the places of these tests.
+        extents: those of the arrays, by name and dimension.
+        affine: what makes sets of expressions.
+        context: what is known of the parameters.
+    """
     written = {access.array for statement in statements for access in statement.accesses if access.is_write}
     fixed = {array.name for array in arrays if array.role is ArrayRole.ARGUMENT and array.name not in written}
     checks: list[IndexCheck] = []
@@ -113,8 +122,8 @@ def _index_of(subscript: Expression) -> Element | None:
 
 
 def _box(access: Access, context: isl.Set) -> tuple[isl.Set, tuple[isl.PwAff, ...], tuple[isl.PwAff, ...]] | None:
-    """For which parameters an access reads anything, and the first and last index along each axis; None where it does
-    not read all between them."""
+    """The parameters for which an access reads anything, and the first and last index along each axis; None where it
+    does not read all between them."""
     read = access.relation.intersect_params(context).range()
     intervals = []
     for axis in range(read.dim(isl.dim_type.set)):

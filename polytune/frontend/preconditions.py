@@ -6,11 +6,11 @@ import ast
 import builtins
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 from types import ModuleType
 from typing import Any
 
 from polytune.frontend.source import Source, nodes_inside
+from polytune.records import dataclass
 
 _NUMBERS = (bool, int, float, str)
 _PURE_BUILTINS = (abs, all, any, bool, float, int, isinstance, len, max, min, range, repr, round, str, sum, tuple, type)

@@ -5,10 +5,9 @@ Names are resolved, functions inlined and types explicit; nothing polyhedral has
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Element, Expression, Operation
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

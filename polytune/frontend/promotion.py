@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,6 +27,7 @@ from polytune.frontend.expression import (
     Unary,
     walk,
 )
+from polytune.records import dataclass
 from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 INTEGERS = (*SIGNED_TYPES, *UNSIGNED_TYPES)
@@ -135,6 +135,13 @@ def unconvertible(node: Any) -> Cast | None:
 
 
 def cast(value: Value, dtype: str, weak: bool = False) -> Value:
+    """A value as one of another type.
+
+    Args:
+        value: what is converted.
+        dtype: the type.
+        weak: whether the result takes the type of what it meets.
+    """
     return Value(convert(value, dtype), weak)
 
 
@@ -204,7 +211,12 @@ def _fold(symbol: str, left: Value, right: Value) -> Value | None:
 
 
 def binary(symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` for ``+ - * / // % ** min max & | ^ << >>``."""
+    """``left symbol right`` for ``+ - * / // % ** min max & | ^ << >>``.
+
+    Args:
+        symbol: the operator.
+        left, right: numbers; two constants give a constant.
+    """
     folded = _fold(symbol, left, right)
     if folded is not None:
         return folded
@@ -255,6 +267,12 @@ def truth(value: Value) -> Value:
 
 
 def compare(symbol: str, left: Value, right: Value) -> Value:
+    """``left symbol right`` as a truth value; integers are compared by their values, whatever their types.
+
+    Args:
+        symbol: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``.
+        left, right: numbers; two constants give a constant.
+    """
     has_order = not any(isinstance(side.constant, complex) for side in (left, right))
     if left.constant is not None and right.constant is not None and (has_order or symbol in ("==", "!=")):
         return constant(_COMPARE[symbol](left.constant, right.constant))
@@ -317,8 +335,11 @@ def negation(condition: Value) -> Value:
 def select(condition: Value, then: Value, otherwise: Value, *, evaluated: bool = False) -> Value:
     """``then if condition else otherwise``; a condition known here takes its branch.
 
-    Where both are the same nothing is chosen, unless the condition is to be ``evaluated`` for the elements that it
-    reads: they have to be in range all the same.
+    Args:
+        condition: a truth value.
+        then, otherwise: numbers, or truth values both.
+        evaluated: whether the condition is evaluated even where both values are the same, for the elements that it
+            reads: they have to be in range all the same.
     """
     if condition.constant is not None:
         return then if condition.constant else otherwise
@@ -332,10 +353,13 @@ def select(condition: Value, then: Value, otherwise: Value, *, evaluated: bool =
 
 
 def call(function: str, arguments: list[Value], *, python: bool) -> Value:
-    """A mathematical function.
+    """The value of a mathematical function.
 
-    ``python`` tells the ``math`` module, which computes in double precision and gives a Python float, from NumPy, which
-    computes in the type of its arguments (integers as double) and gives a NumPy scalar.
+    Args:
+        function: its name.
+        arguments: numbers.
+        python: whether it is one of the ``math`` module, which computes in double precision and gives a Python float;
+            those of NumPy compute in the type of their arguments (integers as double) and give a NumPy scalar.
     """
     if python:
         dtype = "float64"

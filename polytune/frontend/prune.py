@@ -51,7 +51,7 @@ def _parameter_names(relation: isl.Set | isl.Map) -> set[str]:
 
 
 def replacements(kernel: KernelWalk, kept: Sequence[Parameter]) -> dict[str, Expression]:
-    """For each parameter that is left out, the expression of arguments that stands for it in computations."""
+    """The expressions of arguments that stand in computations for the parameters that are left out."""
     names = {parameter.name for parameter in kept}
     replaced: dict[str, Expression] = {}
     for parameter in kernel.parameters.values():

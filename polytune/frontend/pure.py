@@ -88,7 +88,7 @@ def _choose(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Se
 
 
 def _assign_choices(frame: Frame, chosen: Value, then: Sequence[ast.stmt], otherwise: Sequence[ast.stmt]) -> None:
-    """A branch that only assigns: a name becomes a choice; where a side leaves it without a value it has none."""
+    """Evaluate a branch that only assigns: names become choices, without a value where a side leaves them so."""
     left, right = frame.inside(pure=True), frame.inside(pure=True)
     evaluate(left, then)
     evaluate(right, otherwise)

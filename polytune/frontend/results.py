@@ -5,9 +5,8 @@ A result is computed where its ``return`` stands, and put together by Python whe
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polytune.frontend.expression import Expression
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

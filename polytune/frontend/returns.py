@@ -24,7 +24,7 @@ from polytune.frontend.scop import ArrayRole
 
 
 def lower_return(frame: Frame, node: ast.Return) -> None:
-    """A ``return`` after which nothing follows on its way; what it gives is noted among the frame's exits.
+    """Lower a ``return`` after which nothing follows on its way; what it gives is noted among the frame's exits.
 
     Raises:
         UnsupportedSourceError: what it gives is no number, array or tuple of these.
@@ -96,7 +96,12 @@ def _numbers(meaning: Meaning | None) -> Iteration[Value]:
 
 
 def result_of_call(frame: Frame, caller: Frame, node: ast.Call) -> Meaning | None:
-    """Return what an inlined function gives, of which the body has been walked in ``frame``, to a call; None for None.
+    """Return what an inlined function gives to a call; None for None.
+
+    Args:
+        frame: the function, whose body has been walked.
+        caller: where the call stands.
+        node: the call.
 
     Raises:
         UnsupportedSourceError: it gives different things at different places.

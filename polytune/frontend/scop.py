@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import Enum
 
 import islpy as isl
@@ -11,6 +10,7 @@ from polytune.errors import SourceLocation
 from polytune.frontend.expression import Assign, Expression, Operation
 from polytune.frontend.results import Result
 from polytune.frontend.source_order import SourceNode
+from polytune.records import dataclass
 from polytune.signature import Signature
 
 

@@ -1,4 +1,5 @@
-"""Return whether one array may stand for what are two: names of arrays that a function assigns, in the syntax tree.
+"""The question whether one array may stand for what are two: names of arrays that a function assigns, in the syntax
+tree.
 
 Where a name must mean the same array in every iteration, the elements of another array are assigned in place of it:
 ``before = now`` copies.  In Python both names then have one array, which nobody can tell from a copy until its elements

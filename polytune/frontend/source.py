@@ -7,11 +7,12 @@ import builtins
 import inspect
 import textwrap
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import FunctionType
 from typing import Any
 
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,25 @@ class Source:
         return b"\n".join(lines).decode()
 
     def refusal(self, node: ast.AST, what: str, reason: str, remedy: str) -> UnsupportedSourceError:
-        """The error that refuses ``node``; for the caller to raise."""
+        """The error that refuses a part of the source; for the caller to raise.
+
+        Args:
+            node: the part, whose place the message shows.
+            what: what is refused.
+            reason: why.
+            remedy: what to write instead.
+        """
         return UnsupportedSourceError(self.location(node), what, reason, remedy)
 
     def obstacle(self, node: ast.AST, what: str, reason: str, remedy: str) -> Obstacle:
-        """The same, not as an error, for the caller to note."""
+        """The obstacle that a part of the source is to compiling it; for the caller to note.
+
+        Args:
+            node: the part, whose place is shown.
+            what: what is refused.
+            reason: why.
+            remedy: what to write instead.
+        """
         return Obstacle(self.location(node), what, reason, remedy)
 
     def resolve(self, name: str) -> Any:

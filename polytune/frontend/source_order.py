@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polytune.frontend.expression import Expression
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ from polytune.frontend.array_expressions.calling import evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
-from polytune.frontend.assignments import assign_augmented, assign_targets
-from polytune.frontend.expression import Break, Continue
+from polytune.frontend.assignments import assign_augmented, assign_targets, store_scalar
+from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
@@ -55,7 +55,9 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
         case ast.Expr(ast.Call() as call):
             _call(frame, node, call)
         case ast.Expr(value):
-            number(frame, value)
+            unused = number(frame, value)
+            if any(isinstance(part, Element) for part in walk(unused.expression)):  # which may be out of range
+                store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
         case _:
             raise refuse_statement(frame.source, node)
 

@@ -19,6 +19,11 @@ Reader = Callable[[Frame, ast.expr], Value]
 def read_element(frame: Frame, node: ast.Subscript, read: Reader) -> Element:
     """The element that ``A[i, j]`` or ``A[i][j]`` refers to.
 
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        read: reads a subscript.
+
     Raises:
         UnsupportedSourceError: a subscript is no integer, or what is subscripted is no array.
     """

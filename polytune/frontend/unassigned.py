@@ -1,5 +1,5 @@
-"""For which parameters a kernel would read a variable that nothing has assigned: what a call is checked for before it
-writes.
+"""The parameters for which a kernel would read a variable that nothing has assigned: what a call is checked for before
+it writes.
 
 Python raises UnboundLocalError there; compiled code would find some number.
 """
@@ -7,7 +7,6 @@ Python raises UnboundLocalError there; compiled code would find some number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
@@ -18,6 +17,7 @@ from polytune.frontend.expression import Element, Logical, Select, children
 from polytune.frontend.promotion import is_inexact
 from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
+from polytune.records import dataclass
 
 OPERATIONS = 100_000
 """isl's budget for one variable, in its own basic operations."""

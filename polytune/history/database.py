@@ -83,7 +83,7 @@ class Database:
         return connection
 
     def _recover(self, error: sqlite3.Error, *, may_begin_anew: bool) -> None:
-        """After an error: begin a new file if the old one is damaged, or else go on in memory."""
+        """Begin, after an error, a new file if the old one is damaged, or else go on in memory."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None

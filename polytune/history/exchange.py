@@ -25,7 +25,7 @@ _TEXTS = ("kernel", "shape", "machine", "reason", "code")
 
 
 def write_measurements(path: str | os.PathLike[str], measurements: Iterable[Measurement]) -> int:
-    """Write a file, in one step; how many measurements that were.
+    """Write a file, in one step.  Return how many measurements it has.
 
     Raises:
         HistoryError: it cannot be written.

@@ -7,7 +7,7 @@ import math
 import os
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import platformdirs
 from polytune.errors import HistoryError
 from polytune.history import schema
 from polytune.history.database import Database
+from polytune.records import dataclass
 
 FILE_NAME = "history.sqlite"
 STATUSES = ("ok", "failed")
@@ -80,7 +81,7 @@ class Summary:
     updated: float | None
 
 
-class Store:
+class HistoryStore:
     """Measurements in an SQLite file that any number of processes and threads read and write.
 
     A damaged file is moved aside and begun anew; where the file cannot be written, the store goes on in memory.
@@ -142,7 +143,8 @@ class Store:
         self._database.execute(schema.RECORD, values | {"updated": time.time()})
 
     def add(self, measurement: Measurement) -> bool:
-        """Take in what another history has, unless something newer is known of the configuration; whether it was."""
+        """Take in what another history has, unless something newer is known of the configuration.
+        Return whether it was taken in."""
         values = measurement.to_json()
         values["configuration"] = json.dumps(dict(measurement.configuration), sort_keys=True)
         before = self._updated(values)
@@ -157,29 +159,50 @@ class Store:
         return rows[0][0] if rows else None
 
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
-        """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last."""
+        """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last.
+
+        Args:
+            kernel: its name with the digest of what it does; None for all.
+            shape: the sizes of the calls, as text; None for all.
+            machine: where it was measured; None for all.
+        """
         statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
         return _measurements(rows)
 
     def best(self, kernel: str, shape: str, machine: str) -> Measurement | None:
-        """The fastest configuration by its median; None where none has run."""
+        """The fastest configuration by its median; None where none has run.
+
+        Args:
+            kernel: its name with the digest of what it does.
+            shape: the sizes of the calls, as text.
+            machine: where it was measured.
+        """
         statement = schema.SELECT + " and status = 'ok' order by median_seconds"
         rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
         return next(iter(_measurements(rows)), None)
 
     def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
-        """Keep the state of a search, any JSON document, in place of the one before."""
+        """Keep the state of a search, any JSON document, in place of the one before.
+
+        Args:
+            kernel, shape, machine: what the search is for, as for `record`.
+            state: what ``json.dumps`` can write.
+        """
         values = {"kernel": kernel, "shape": shape, "machine": machine, "state": json.dumps(state)}
         self._database.execute(schema.SAVE_SEARCH, values | {"updated": time.time()})
 
     def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
-        """The state last saved; None where there is none."""
+        """The state last saved; None where there is none.
+
+        Args:
+            kernel, shape, machine: what the search is for, as for `record`.
+        """
         rows = self._database.execute(schema.LOAD_SEARCH, {"kernel": kernel, "shape": shape, "machine": machine})
         return _read(rows[0][0]) if rows else None
 
     def clear(self, kernel: str | None = None) -> int:
-        """Forget everything, or everything about one kernel; how many records of configurations that were."""
+        """Forget everything, or everything about one kernel.  Return how many configurations had a record."""
         before = len(self.all(kernel))
         for table in ("measurements", "searches"):
             self._database.execute(schema.DELETE.format(table=table), {"kernel": kernel})
@@ -204,14 +227,14 @@ class Store:
         self._database.close()
 
 
-def default_store() -> Store:
+def default_store() -> HistoryStore:
     """The store of this process in the `default_directory`; always the same one for the same folder."""
     return _store_in(default_directory())
 
 
 @cache
-def _store_in(directory: Path) -> Store:
-    return Store(directory)
+def _store_in(directory: Path) -> HistoryStore:
+    return HistoryStore(directory)
 
 
 def default_directory() -> Path:
@@ -223,7 +246,8 @@ def default_directory() -> Path:
 
 
 def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:
-    """The records in rows; what is not as `Store.record` writes it, because someone has changed the file, is none."""
+    """The records in rows; what is not as `HistoryStore.record` writes it, because someone has changed the file, is
+    none."""
     found = []
     for kernel, shape, machine, text, count, best, median, *rest in rows:
         configuration = _read(text)

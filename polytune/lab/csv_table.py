@@ -5,12 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 from polytune.lab.files import TextFile
 from polytune.lab.place import Line
+from polytune.records import dataclass
 
 NO_WORDS: Mapping[str, Collection[str]] = MappingProxyType({})
 _BOOLEANS = {"true": True, "false": False}

@@ -12,13 +12,14 @@ import ast
 import json
 import operator
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.errors import RecordingError, SpaceError
 from polytune.lab.files import TextFile
 from polytune.lab.json_text import decode, why
 from polytune.lab.place import FilePlace, Line, json_list, json_object, text
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.constraint import Constraint
 from polytune.tuner.spaces.parameters import Nominal, Ordinal, Parameter, parameter_from_json

@@ -11,13 +11,25 @@ from polytune.lab.json_document import Document
 
 
 def warn_of_early_end(file: TextFile, document: Document, complete: int) -> None:
-    """Warn if an entry of a JSON document is cut off; a document that only lacks its closing braces is whole."""
+    """Warn if an entry of a JSON document is cut off; a document that only lacks its closing braces is whole.
+
+    Args:
+        file: the document's.
+        document: what was read of it.
+        complete: how many entries could be used.
+    """
     if document.cut_line is not None:
         warn_of_cut(file, document.cut_line, complete)
 
 
 def warn_of_cut_table(file: TextFile, table: Table, complete: int) -> None:
-    """Warn if the last line of a table is cut off, or may be."""
+    """Warn if the last line of a table is cut off, or may be.
+
+    Args:
+        file: the table's.
+        table: what was read of it.
+        complete: how many lines could be used, the last one not counted.
+    """
     if table.cut_line is None:
         return
     if not table.lacks_newline:
@@ -30,7 +42,13 @@ def warn_of_cut_table(file: TextFile, table: Table, complete: int) -> None:
 
 
 def warn_of_cut(file: TextFile, line: int, complete: int) -> None:
-    """Warn that a file ends in the middle of a line."""
+    """Warn that a file ends in the middle of a line.
+
+    Args:
+        file: the file.
+        line: the number of its last line, from 1.
+        complete: how many entries before that could be used.
+    """
     _warn(f"{file.name}:{line}: the file ends within this entry; the {complete} before it are used")
 
 

@@ -78,7 +78,16 @@ def _draw(drawings: Mapping[str, Callable[[Any], None]], folder: Path, space: st
 
 
 def save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
-    """Draw a figure into a file, PNG, and return that."""
+    """Draw a figure into a file, and return that.
+
+    Args:
+        file: where to, PNG; its folder is made if it is not there.
+        draw: draws on the axes that it is given.
+        width: of the figure, in inches.
+
+    Raises:
+        MissingLibraryError: Matplotlib is not installed.
+    """
     library("matplotlib", "drawing figures").use("Agg")
     file.parent.mkdir(parents=True, exist_ok=True)
     pyplot = library("matplotlib.pyplot", "drawing figures")
@@ -92,7 +101,7 @@ def save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
 
 
 def _convergence(axes: Any, results: Results) -> None:
-    """The best slowdown so far by evaluations: the mean over the runs, and between the quartiles a band."""
+    """Draw the best slowdown so far by evaluations: the mean over the runs, and between the quartiles a band."""
     budget = results.budgets[-1]
     for search in results.searches:
         runs = results.of_search(search, budget)
@@ -181,7 +190,7 @@ def _heat_map(
     limits: tuple[float, float] | None,
     digits: str,
 ) -> None:
-    """A row for each search, a column for each budget."""
+    """Draw a row for each search, a column for each budget."""
     searches = list(dict.fromkeys(c.search for c in comparisons))
     budgets = sorted({c.budget for c in comparisons})
     table = np.full((len(searches), len(budgets)), math.nan)

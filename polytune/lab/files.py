@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytune.errors import RecordingError
+from polytune.records import dataclass
 
 _GZIP = b"\x1f\x8b"
 _ALWAYS = 1 << 26

@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
@@ -25,6 +25,7 @@ from polytune.lab.json_text import TooLargeError, decode, why
 from polytune.lab.place import Line, duration
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
+from polytune.records import dataclass
 
 MARK = "polytune_recording"
 VERSION = 1

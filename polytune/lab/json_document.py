@@ -11,13 +11,13 @@ import json
 import re
 from bisect import bisect_left
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from polytune.lab.files import TextFile
 from polytune.lab.json_text import decode_at, why
 from polytune.lab.place import FilePlace, Line
+from polytune.records import dataclass
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _REMAINDER = re.compile(r"[\w.+-]*\s*\Z")  # what a number or a literal leaves that was cut off

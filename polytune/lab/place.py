@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 import reprlib
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from typing import Any
 
 from polytune.errors import RecordingError
+from polytune.records import dataclass
 
 
 class FilePlace(ABC):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any
 
@@ -13,6 +13,7 @@ import numpy as np
 
 from polytune.errors import RecordingError
 from polytune.lab.place import FilePlace
+from polytune.records import dataclass
 from polytune.tuner.spaces.finite import FiniteSpace
 
 OK = "ok"

@@ -6,13 +6,14 @@ import hashlib
 import math
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.run import Run
+from polytune.records import dataclass
 
 _RANDOM_EVALUATIONS = 1000
 
@@ -50,7 +51,13 @@ class Setting:
 
     @classmethod
     def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
-        """The setting of simulations on a space."""
+        """The setting of simulations on a space.
+
+        Args:
+            recorded: the space with its times.
+            seed: what the random choices come from.
+            options: what else was set, for people to read.
+        """
         ran = recorded.slowdowns[np.isfinite(recorded.slowdowns)]
         quantiles = np.quantile(ran, np.linspace(0, 1, QUANTILES))
         digest = hashlib.sha256(repr((recorded.name, recorded.space.names, recorded.space.levels)).encode())
@@ -144,7 +151,7 @@ class Results:
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
-        """For each search and budget the means, the median, minimum, quartiles and maximum, and the mean curve; None
+        """The means, the median, minimum, quartiles and maximum, and the mean curve of each search and budget; None
         where a run found nothing."""
         rows = []
         for search in self.searches:

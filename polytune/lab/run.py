@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import zlib
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -14,6 +13,7 @@ import numpy as np
 
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
+from polytune.records import dataclass
 from polytune.tuner import FiniteSearcher, Method
 
 _DIGITS = 7
@@ -62,14 +62,14 @@ class Run:
 
     @property
     def slowdown(self) -> float:
-        """Of the best configuration found, measured anew where it was; infinite if none ran."""
+        """The slowdown of the best configuration found, measured anew where it was; infinite if none ran."""
         if self.final is not None:
             return self.final
         return min(self.slowdowns, default=math.inf)
 
     @cached_property
     def curve(self) -> np.ndarray:
-        """The slowdown of the best configuration so far, after each evaluation."""
+        """(evaluations,) float64, the slowdown of the best configuration so far, after each evaluation."""
         return np.minimum.accumulate(np.array(self.slowdowns))
 
     def to_json(self) -> dict[str, Any]:
@@ -137,6 +137,9 @@ def run_search(
     enough: float | None = None,
 ) -> tuple[Run, FiniteSearcher]:
     """Run a search as `make_run` does.
+
+    Args:
+        recorded, task, seed, settings, remeasured, enough: as for `make_run`.
 
     Returns:
         The run, and the search at its end, which may tell what it has learned.

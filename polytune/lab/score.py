@@ -32,6 +32,12 @@ def score(results: Results, search: str, baseline: str, budget: int) -> float:
     """The score of a search on one space; NaN where no evaluation counts, and 0 for the baseline itself.
 
     Random search as the baseline is known exactly (`Setting.random_curve`), so that nothing depends on its runs.
+
+    Args:
+        results: with runs of both searches on the space.
+        search: the name of the search.
+        baseline: the name of the search that has the score 0.
+        budget: how many evaluations the runs had.
     """
     if search == baseline:
         return 0.0

@@ -9,12 +9,12 @@ import signal
 from collections.abc import Collection, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 
 from polytune.errors import SearchError
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import NO_SETTINGS, Run, Settings, Task, check_search, make_run
+from polytune.records import dataclass
 
 # Each process is to use one core: the libraries under the model-based searches would start a thread for every core.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -97,6 +97,14 @@ def make_runs(
     remeasured: int = 0,
 ) -> Iterator[Run]:
     """The runs, each as soon as it is made, in any order.
+
+    Args:
+        recorded: the space.
+        tasks: which search each run makes, and with which budget and repeat.
+        seed: what the random choices of all runs come from.
+        jobs: in how many processes; with 1 in this one, in the order of the tasks.
+        settings: of searches, by their names, where the defaults are not meant.
+        remeasured: as for `make_run`.
 
     Raises:
         SearchError: a process was killed; the runs made before are there.

@@ -1,4 +1,4 @@
-"""Is one search better than another: medians, a significance test, and the size of the effect.
+"""Comparisons of searches: medians, a significance test, and the size of the effect.
 
 The procedure is that of J. Tørring and A. Elster, "Analyzing search techniques for autotuning image-based GPU kernels:
 the impact of sample sizes", IPDPS workshops 2022, sections II-C and V: the Mann-Whitney U test, because what searches
@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ import numpy as np
 from polytune.lab.results import Results
 from polytune.lab.run import Run
 from polytune.lab.score import score
+from polytune.records import dataclass
 from polytune.tuner.extras import library
 
 SIGNIFICANCE = 0.01
@@ -102,6 +103,12 @@ def _finite_ranks(values: Sequence[float]) -> list[float]:
 def compare(results: Results, baseline: str, search: str, budget: int) -> Comparison:
     """Compare a search with the baseline; both must have runs with this budget.
 
+    Args:
+        results: with runs of both searches on the space.
+        baseline: the name of the search that the other one is compared with.
+        search: the name of the other one.
+        budget: how many evaluations the runs had.
+
     Raises:
         MissingLibraryError: SciPy is not installed.
     """
@@ -169,7 +176,7 @@ def time_per_call(runs: Iterable[Run], untuned: float, calls: np.ndarray) -> np.
 
 
 def calls_to_pay(run: Run, untuned: float) -> float:
-    """From which call on the total time, tuning included, stays below that without tuning; infinite if never.
+    """Return from which call on the total time, tuning included, stays below that without tuning; infinite if never.
 
     Args:
         run: what was evaluated, one evaluation a call.

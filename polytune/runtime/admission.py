@@ -115,7 +115,8 @@ def _load_in_order(typing_context, mailbox, position):
 
 @intrinsic
 def _exchange(typing_context, mailbox, position, expected, value):
-    """Write a word of a mailbox if it is what was expected, in the order of `_store_in_order`; whether it was."""
+    """Write a word of a mailbox if it is what was expected, in the order of `_store_in_order`.  Return whether it
+    was."""
 
     def emit(context, builder, sig, args):
         address = _word(builder, args[0], args[1])
@@ -126,7 +127,7 @@ def _exchange(typing_context, mailbox, position, expected, value):
 
 
 def _register_core() -> bool:
-    """Make known to compiled code what says on which core a thread is; False where nothing does."""
+    """Make known to compiled code what says on which core a thread is.  Return False where nothing does."""
     try:
         address = ctypes.cast(ctypes.CDLL(None).sched_getcpu, ctypes.c_void_p).value
     except (AttributeError, OSError, TypeError):

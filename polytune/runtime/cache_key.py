@@ -38,11 +38,13 @@ def key_of(*parts: str) -> str:
 
 @functools.cache
 def runtime_digest() -> str:
-    """A hash of the text of this package, 16 hexadecimal digits: what generated code calls, inlines, and shares its
-    layouts of memory with."""
+    """A hash of the text of this package and of those inside it, 16 hexadecimal digits: what generated code calls,
+    inlines, is translated by, and shares its layouts of memory with."""
+    folder = Path(__file__).parent
     digest = hashlib.sha256()
-    for source in sorted(Path(__file__).parent.glob("*.py")):
-        digest.update(f"{source.name} {hashlib.sha256(source.read_bytes()).hexdigest()}\n".encode())
+    for source in sorted(folder.rglob("*.py")):
+        name, text = source.relative_to(folder).as_posix(), hashlib.sha256(source.read_bytes()).hexdigest()
+        digest.update(f"{name} {text}\n".encode())
     return digest.hexdigest()[:16]
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
-from polytune.history.store import Store, default_store
+from polytune.history.store import HistoryStore, default_store
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
 from polytune.runtime.generated import GeneratedKernel
@@ -24,6 +24,7 @@ from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
+from polytune.runtime.prediction import Prediction
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
@@ -55,7 +56,7 @@ class CallableKernel(TunableKernel):
     types and sizes chooses; the time of the run is what the tuner learns from.
 
     Attributes:
-        background: whether versions that are to be tried are compiled by another process, while calls go on with the
+        background: whether versions that are to be tried are compiled in the background, while calls go on with the
             best that there is; where False, a call that tries a version waits for it.
         thresholds: from when on a device may pay; None where they are measured.
     """
@@ -67,7 +68,7 @@ class CallableKernel(TunableKernel):
         name: str,
         signature: inspect.Signature,
         provider: Provider,
-        store: Store | None = None,
+        store: HistoryStore | None = None,
         *,
         budget: Budget | int | str | None = None,
         thresholds: Thresholds | None = None,
@@ -217,6 +218,10 @@ class CallableKernel(TunableKernel):
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
 
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
         Raises:
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.
@@ -233,6 +238,10 @@ class CallableKernel(TunableKernel):
     def space_of(self, signature: Signature) -> Space:
         """Every tunable choice for arguments of these types."""
         return self._generate(signature, current_threads())[1].space
+
+    def prediction_of(self, case: Case) -> Prediction:
+        """The model of the versions' times for a class of calls, which knows what each has to do."""
+        return self._generate(case.signature, case.threads)[1].first_choices.prediction(case.parameters)
 
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
@@ -305,7 +314,7 @@ class CallableKernel(TunableKernel):
         return tuple(bound.arguments[name] for name in self._names)
 
     def _reconsider(self, name: str) -> None:
-        """A value outside of the kernel, of this name, has changed: compile anew when a call comes."""
+        """Compile anew when a call comes: a value outside of the kernel, of this name, has changed."""
         self._forget()
 
     def _forget(self) -> None:
@@ -351,7 +360,7 @@ class CallableKernel(TunableKernel):
         space = generated.space_for(invocation)
         if space is not generated.space:
             return space, ()
-        starts = generated.promising(invocation.parameters)
+        starts = generated.first_choices.promising(invocation.parameters)
         return space.with_default(starts[0]), starts
 
     def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
@@ -388,10 +397,10 @@ class CallableKernel(TunableKernel):
                     budget=self._budget,
                     seed=self._seed,
                     searchers=self._search,
-                    risk=partial(generated.risk, case.parameters),
-                    preparation=generated.preparation,
-                    compilation=generated.compilation,
-                    opening=None if case.places else generated.opening(space.default(), case.parameters),
+                    risk=partial(generated.first_choices.risk, case.parameters),
+                    preparation=generated.functions.preparation,
+                    compilation=generated.functions.compilation,
+                    opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
                 )
                 self._tuners[case] = tuner
             return tuner

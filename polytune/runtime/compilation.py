@@ -114,7 +114,7 @@ def compile_for(function: Any, argument_types: Sequence[Any]) -> None:
 
 
 def _try_compile(function: Any, wanted: tuple[Any, ...]) -> Exception | None:
-    """Compile or load; the exception that came out of it, be it from compiling, loading or saving.
+    """Compile or load.  Return the exception that came out of it, be it from compiling, loading or saving.
 
     Raises:
         CompilationError: Numba refuses the function itself.

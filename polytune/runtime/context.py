@@ -79,7 +79,13 @@ def integer(typing_context, context_address, position):
 
 @intrinsic(prefer_literal=True)
 def number(typing_context, context_address, position, dtype):
-    """The scalar in a word of a context, of the type that the literal string names."""
+    """The scalar in a word of a context, of the type that the literal string names.
+
+    Args:
+        context_address: int64.
+        position: in which word of the context it is, an integer; words have eight bytes.
+        dtype: literal, one of NumPy's names of scalar types: integers and floats of up to 64 bits, or ``bool``.
+    """
     if not isinstance(dtype, types.StringLiteral):
         raise TypingError("number() takes its type as a literal string")
     wanted = _NUMBERS[dtype.literal_value]
@@ -96,7 +102,14 @@ def number(typing_context, context_address, position, dtype):
 
 @intrinsic
 def call_version(typing_context, function_address, context_address, worker, workers):
-    """Call a compiled version that teams run by the address of its C entry."""
+    """Call a compiled version that teams run by the address of its C entry.
+
+    Args:
+        function_address: int64, of the C entry.
+        context_address: int64, of a context that is filled in.
+        worker: int64, the number of the worker that calls, from 0 to ``workers - 1``.
+        workers: int64, how many the team has.
+    """
 
     def emit(context, builder, sig, args):
         function_type = ir.FunctionType(ir.VoidType(), [_WORD] * 3)

@@ -68,7 +68,13 @@ def is_kept(function: Any) -> bool:
 
 def caller(address: int, words: int, *, returns: bool = False) -> Callable[..., Any]:
     """A function of Python that calls an entry, and returns the int64 that it returns, if any; other threads run
-    meanwhile."""
+    meanwhile.
+
+    Args:
+        address: of machine code that follows the C calling convention.
+        words: how many int64 it takes.
+        returns: whether it returns an int64.
+    """
     result = ctypes.c_int64 if returns else None
     return ctypes.CFUNCTYPE(result, *[ctypes.c_int64] * words)(address)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dis
 import functools
-import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from types import ModuleType
@@ -14,45 +13,29 @@ import numpy as np
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SourceLocation, SpaceError, SubscriptError
 from polytune.runtime.arguments import check_overlap
-from polytune.runtime.background.compiler import background
-from polytune.runtime.context_memory import ContextMemory, Contexts
+from polytune.runtime.bound_run import BoundRun
+from polytune.runtime.compiled_functions import CompiledFunctions
+from polytune.runtime.context_memory import Contexts
 from polytune.runtime.devices.device import Device
 from polytune.runtime.devices.discovery import devices
-from polytune.runtime.entries import caller, entry_of, is_kept, seconds_of
-from polytune.runtime.helpers import compile_team, run_team
+from polytune.runtime.first_choices import FirstChoices
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.local_arrays import local_arrays
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.device_arrays import check_device_arrays
 from polytune.runtime.partitioned.execution import Execution
-from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.residency import Residence, in_use, residences_of
 from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.partitioned.space import on_device, with_devices
-from polytune.runtime.prediction import Prediction
 from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
-from polytune.tuner import Configuration, Space
+from polytune.tuner import Space
 
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
-_GREATEST_RISK = 100.0
-_FIRST_RATIOS = (0.5, 0.8, 0.2)
-"""The processor's shares of what is split at first."""
-
-_LOADING = 0.05  # seconds, of one function's machine code
-
-# When a first call runs another version than the first choice.
-_QUICK = 0.6  # seconds of compiling for which nothing else is compiled first
-_FRACTION = 0.5  # of the time that compiling the first choice takes
-_SMALL = 1e8  # instances of statements, which no version takes much longer for than compiling takes
-_TYPICAL_SIZE = 8  # of loops of which no parameter says how many iterations they have
-
-_USUAL_SIZES = (16, 256, 4096)  # of calls, where nobody knows them
 _MOST_KEPT = 1 << 20  # bytes of local arrays of a call that is to be made again
-_MOST_SIZES = 256  # of which it is remembered what is promising for them
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 
@@ -63,6 +46,8 @@ class GeneratedKernel:
     Attributes:
         module: the generated module.
         space: every choice there is.
+        functions: the module's functions, each compiled when it is first wanted.
+        first_choices: the configurations that calls begin with.
         places: where in the user's source is what messages speak of.
         code: what tells the generated code from that of other versions of the compiler.
     """
@@ -84,9 +69,9 @@ class GeneratedKernel:
         self._execution: Execution | None = None
         self._devices: tuple[Device, ...] = ()
         self.space = self._space()
+        self.functions = CompiledFunctions(module)
+        self.first_choices = FirstChoices(module, self.space, self.functions, self._devices)
         self._versions: dict[str, Version] = {version.name: version for version in module.VERSIONS}
-        self._predictions: dict[tuple[int, ...], tuple[tuple[Configuration, ...], Prediction]] = {}
-        self._first_versions: set[str] = set()
         self._array_positions = [module.ARGUMENTS.index(name) for name in module.ARRAYS]
         parts = () if self._partitioned is None else self._partitioned.parts
         self._sizes = {version.name: version.sizes for version in module.VERSIONS}
@@ -98,8 +83,6 @@ class GeneratedKernel:
         self._require = getattr(module, "require", None)
         self._verify = getattr(module, "verify", None)
         self._extra = [k for k, name in enumerate(module.PARAMETERS) if name not in module.ARGUMENTS]
-        self._addresses: dict[str, int] = {}
-        self._serial: dict[str, Callable[..., None]] = {}
         self._reused = [k for k, name in enumerate(module.SCRATCH) if name not in module.KEPT]
 
     def _space(self) -> Space:
@@ -142,29 +125,6 @@ class GeneratedKernel:
                 + "; pass a NumPy array"
             )
         return on_device(self._partitioned, identity, residence.device.limits)
-
-    @property
-    def starts(self) -> tuple[Configuration, ...]:
-        """Per version the configuration to begin with: its own tile sizes, which suit its innermost loops.
-
-        Of the version that is shared, each device alone, and beside the processor at a few ratios: from a device alone
-        that is several times slower than the processor no search would come to what both can do together.
-        """
-        found = [self.space.configuration(version=name, **sizes) for name, sizes in self._sizes.items()]
-        if self._execution is not None:
-            found += [
-                self.space.configuration(version=PARTITIONED, split=0, platform_0=device.identity)
-                for device in self._devices
-            ]
-            if self._partitioned is not None and self._partitioned.splits:
-                found += [
-                    self.space.configuration(
-                        version=PARTITIONED, split=1, ratio_0=ratio, platform_0=CPU, platform_1=device.identity
-                    )
-                    for device in self._devices
-                    for ratio in _FIRST_RATIOS
-                ]
-        return tuple(found)
 
     def again(self) -> GeneratedKernel:
         """The same kernel, for other threads or other devices."""
@@ -233,174 +193,13 @@ class GeneratedKernel:
                 return placed
         return error
 
-    def compile(self, name: str) -> float:
-        """Have a version ready to run; the seconds that took, 0 where it already was.
-
-        Raises:
-            CompilationError: it cannot be compiled.
-            SpaceError: there is no such version.
-        """
-        if name in self._addresses:
-            return 0.0
-        version = self._versions.get(name)
-        if version is None:
-            raise SpaceError(f"{self.module.NAME} has no version {name!r}, but {', '.join(self._versions)}")
-        seconds = self._compile_function(version.function, version.team)
-        self._addresses[name] = self._addresses[version.function.__name__]
-        return seconds
-
-    def warm_up(self, *, every: bool = False) -> list[str]:
-        """Have the versions compiled that first calls run: the first choices for small, middling and large sizes, and
-        what is quick to compile; or every version that can be.  The names of those that are ready then.
-
-        Raises:
-            CompilationError: the first choice cannot be compiled.
-        """
-        first = str(self.space.default()["version"])
-        quickest = min(
-            self._versions, key=lambda name: (not self._versions[name].team, self.compilation({"version": name}))
-        )
-        sizes = len(self.module.PARAMETERS)
-        choices = [str(self.promising((size,) * sizes)[0]["version"]) for size in _USUAL_SIZES]
-        wanted = [first, *(name for name in choices if name in self._versions)]
-        wanted += self._versions if every else [quickest]
-        ready = []
-        for name in dict.fromkeys(wanted):
-            try:
-                self.compile(name)
-            except CompilationError:
-                if name == first:
-                    raise
-                continue
-            ready.append(name)
-        return ready
-
     def is_ready(self, configuration: Mapping[str, Any]) -> bool:
         """Return whether a configuration can be run without waiting for a compiler.
 
-        Where it cannot, compiling it begins in the background.
+        Where it cannot, compiling it begins in the background, first choices before all others.
         """
-        missing = [
-            (function, _words(team))
-            for function, team in self._functions(configuration)
-            if function.__name__ not in self._addresses
-        ]
-        return background.provides(missing, urgent=configuration["version"] in self._first_versions)
-
-    def preparation(self, configuration: Mapping[str, Any]) -> float | None:
-        """Return how many seconds a call of a configuration would wait before it can run, without a compiler beside it:
-        0 where its functions are loaded, a little where their machine code is on disk, None where they have to be
-        compiled, or a device's kernels may have to be."""
-        if configuration["version"] == PARTITIONED:
-            return None
-        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
-        return len(missing) * _LOADING if all(map(is_kept, missing)) else None
-
-    def compilation(self, configuration: Mapping[str, Any]) -> float:
-        """Return how many seconds it may take to compile a configuration, by how long its functions are; 0 where all
-        are loaded."""
-        missing = [f for f, _ in self._functions(configuration) if f.__name__ not in self._addresses]
-        return sum(map(seconds_of, missing))
-
-    def _compilation_alone(self, configuration: Mapping[str, Any]) -> float:
-        """Return how many seconds it takes to compile a configuration of which nothing is compiled: the same in each
-        process, so that each has the same first choice."""
-        return sum(seconds_of(function) for function, _ in self._functions(configuration))
-
-    def opening(self, first: Configuration, parameters: Sequence[int]) -> Configuration | None:
-        """Return what calls can run while the first choice is compiled beside them: a version that is compiled in a
-        fraction of the time; None where the first choice is quick to compile or on disk already, or where calls with so
-        much to do would take long with any other.
-
-        Args:
-            first: the first choice.
-            parameters: the sizes of the call.
-        """
-        seconds = self.compilation(first)
-        loops: int | None = getattr(self.module, "LOOPS", None)
-        if loops is None or first["version"] == PARTITIONED or seconds < _QUICK:
-            return None
-        sizes = sorted((max(1, size) for size in parameters), reverse=True)
-        if math.prod(sizes[:loops]) * _TYPICAL_SIZE ** max(0, loops - len(sizes)) > _SMALL:
-            return None
-        found: list[tuple[bool, float, Configuration]] = []
-        for version in self._versions.values():
-            configuration = self.space.configuration(version=version.name, **self._sizes[version.name])
-            found.append((not version.team, self.compilation(configuration), configuration))
-        _, shortest, opening = min(found, key=lambda each: each[:2])
-        if shortest > _FRACTION * seconds or self.preparation(first) is not None:
-            return None
-        return opening
-
-    def promising(self, parameters: Sequence[int]) -> tuple[Configuration, ...]:
-        """Return the configurations to begin with in calls of some sizes, the first choice first: the same in each
-        process.
-
-        Versions for the processor come in the order of the time that is predicted of them; of the version that is
-        shared, what `starts` has, behind them.
-        """
-        ranked, _ = self._predicted(parameters)
-        self._first_versions.add(str(ranked[0]["version"]))
-        return ranked
-
-    def prediction(self, parameters: Sequence[int]) -> Prediction:
-        """Return the model of the times of versions for the processor in calls of some sizes."""
-        return self._predicted(parameters)[1]
-
-    def _predicted(self, parameters: Sequence[int]) -> tuple[tuple[Configuration, ...], Prediction]:
-        """Return what calls of some sizes begin with, and the model of their times."""
-        threads = current_threads()
-        key = (*parameters, threads)
-        found = self._predictions.get(key)
-        if found is None:
-            prediction = Prediction(self.module, self.space, parameters, threads)
-            ranked = prediction.ranked(self._compilation_alone)
-            known = {configuration["version"] for configuration in ranked}
-            others = (start for start in self.starts if start["version"] not in known)
-            if len(self._predictions) >= _MOST_SIZES:
-                self._predictions.clear()
-            found = self._predictions[key] = (*ranked, *others), prediction
-        return found
-
-    def risk(self, parameters: Sequence[int], configuration: Mapping[str, Any]) -> float:
-        """Return how many times longer than the first choice a configuration may take, as far as that is known before
-        it is run.
-
-        Args:
-            parameters: the sizes of the call.
-            configuration: what may be tried.
-        """
-        ranked, prediction = self._predicted(parameters)
-        seconds, first = prediction.seconds(configuration), prediction.seconds(ranked[0])
-        if seconds is None or not first:
-            return 1.0
-        return min(max(1.0, seconds / first), _GREATEST_RISK)
-
-    def _functions(self, configuration: Mapping[str, Any]) -> list[tuple[Any, bool]]:
-        """The functions that a configuration needs, each with whether teams run it."""
-        name = configuration["version"]
-        if name != PARTITIONED or self._partitioned is None:
-            return [(self._versions[name].function, self._versions[name].team)]
-        on_processor = any(configuration.get(f"platform_{k}") == CPU for k in range(4))
-        parts = [part for part in self._partitioned.parts if part.device is None or on_processor]
-        return [(part.run, part.team) for part in parts]
-
-    def _compile_function(self, function: Any, team: bool) -> float:
-        """Have a function of a context ready to run; the seconds that took, 0 where it already was."""
-        name = function.__name__
-        if name in self._addresses:
-            return 0.0
-        failure = background.failure_of(function, _words(team))
-        if failure:
-            raise CompilationError(f"{name} cannot be compiled: {failure}")
-        start = time.perf_counter()
-        entry = entry_of(function, _words(team))
-        if team:
-            compile_team()
-        else:
-            self._serial[name] = caller(entry, _words(team))
-        self._addresses[name] = entry
-        return time.perf_counter() - start
+        urgent = configuration["version"] in self.first_choices.versions
+        return self.functions.is_ready(configuration, urgent=urgent)
 
     def run(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run one configuration once.
@@ -450,16 +249,14 @@ class GeneratedKernel:
     def _run_here(self, configuration: Mapping[str, Any], invocation: Invocation) -> Outcome:
         """Run a version that is for the processor alone."""
         name = configuration["version"]
-        compile_seconds = 0.0 if name in self._addresses else self.compile(name)
+        compile_seconds = self.functions.compile(name)
         version = self._versions[name]
         scratch = self._scratch(invocation)
         tiles = [configuration[size] for size in self._sizes[name]]
+        workers = min(configuration["threads"], current_threads()) if version.team else 1
         context = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
         start = time.perf_counter()
-        if version.team:
-            run_team(self._addresses[name], context, min(configuration["threads"], current_threads()))
-        else:
-            self._serial[version.function.__name__](context.address)
+        self.functions.run(version.function, version.team, context, workers)
         seconds = time.perf_counter() - start
         value = self._value(invocation.values, invocation.parameters, scratch)
         local_arrays.give_back(scratch[k] for k in self._reused)
@@ -469,9 +266,9 @@ class GeneratedKernel:
         """Return whether a configuration can be run again and again in memory of its own: it runs on the processor, no
         array is returned or has to be made anew, and nothing has to be tested each time: numbers in index arrays, and
         what the kernel asserts."""
-        name, module = configuration["version"], self.module
+        name, module = str(configuration["version"]), self.module
         has_more = getattr(module, "FRESH", module.SCRATCH) or module.INDEXES or self._require is not None
-        return name != PARTITIONED and name in self._addresses and not has_more
+        return self.functions.is_compiled(name) and not has_more
 
     def bound(self, configuration: Mapping[str, Any], invocation: Invocation) -> BoundRun | None:
         """A configuration and a checked call, to be run again and again; see `can_bind`.  None where its local arrays
@@ -482,12 +279,13 @@ class GeneratedKernel:
         if sum(array.nbytes for array in scratch) > _MOST_KEPT:
             return None
         filled = self._contexts.filled(invocation.values, scratch, invocation.parameters, tiles)
-        workers = min(configuration["threads"], current_threads()) if self._versions[name].team else 0
-        version = self._versions[name].function.__name__
-        function = self._addresses[name] if workers else self._serial[version]
+        version = self._versions[name]
+        workers = min(configuration["threads"], current_threads()) if version.team else 0
         returns = self._result is not None or self._verify is not None
         value = functools.partial(self._value, parameters=invocation.parameters, scratch=scratch) if returns else None
-        return BoundRun(self._contexts, bytes(filled.memory), function, workers, scratch, value)
+        return BoundRun(
+            self._contexts, bytes(filled.memory), self.functions.callable_of(version), workers, scratch, value
+        )
 
     @property
     def array_positions(self) -> Sequence[int]:
@@ -529,8 +327,8 @@ class GeneratedKernel:
             raise CompilationError(str(error)) from error
         compile_seconds = plan.seconds
         tiles = [configuration.get(name, FIRST_TILE) for name in self._part_tiles]
-        for function, team in self._functions(configuration):
-            compile_seconds += self._compile_function(function, team)
+        for function, team in self.functions.needed_by(configuration):
+            compile_seconds += self.functions.compile_function(function, team)
         scratch = self._scratch(invocation)
         module = self.module
         arrays = {name: invocation.values[k] for name, k in zip(module.ARRAYS, self._array_positions, strict=True)}
@@ -539,15 +337,11 @@ class GeneratedKernel:
         scalars = {name: named[name] for name in module.SCALARS}
 
         def run_part(part: Part, integers: tuple[int, ...], threads: int, replaced: Mapping[str, np.ndarray]) -> None:
-            self._compile_function(part.run, part.team)
+            self.functions.compile_function(part.run, part.team)
             values = tuple(replaced.get(name, named[name]) for name in module.ARGUMENTS)
             own = tuple(replaced.get(name, arrays[name]) for name in module.SCRATCH)
             context = self._contexts.filled(values, own, invocation.parameters, tiles, integers)
-            if part.team:
-                workers = min(threads or current_threads(), current_threads())
-                run_team(self._addresses[part.run.__name__], context, workers)
-            else:
-                self._serial[part.run.__name__](context.address)
+            self.functions.run(part.run, part.team, context, min(threads or current_threads(), current_threads()))
 
         start = time.perf_counter()
         call = SharedCall(
@@ -589,53 +383,3 @@ class GeneratedKernel:
             *invocation.values, *[invocation.parameters[k] for k in self._extra]
         )
         return scratch
-
-
-class BoundRun:
-    """A run whose context is known, in memory of its own: one at a time.
-
-    Args:
-        contexts: where contexts are from.
-        content: what the context holds before the run.
-        function: the version, for a team the address of its C entry.
-        workers: how many may work; 0 for a version without a team.
-        scratch: the memory for local arrays, and for scalars, which begin as they are now.
-        value: of the arguments, what the kernel returns; None where it returns nothing.
-    """
-
-    __slots__ = ("_content", "_contexts", "_function", "_scalars", "_scratch", "_workers", "value")
-
-    def __init__(
-        self,
-        contexts: Contexts,
-        content: bytes,
-        function: Any,
-        workers: int,
-        scratch: Sequence[np.ndarray],
-        value: Callable[[Sequence[Any]], Any] | None,
-    ):
-        self._contexts, self._content, self._function, self._workers = contexts, content, function, workers
-        self._scratch = tuple(scratch)
-        self._scalars = [(array.data.cast("B"), array.tobytes()) for array in scratch if array.shape == (1,)]
-        self.value = value
-
-    def context(self) -> ContextMemory:
-        """The context of this thread, filled."""
-        for memory, first in self._scalars:
-            memory[:] = first
-        context = self._contexts.memory()
-        context.memory[:] = self._content
-        return context
-
-    def run(self, context: ContextMemory) -> None:
-        """Run it once."""
-        if self._workers:
-            run_team(self._function, context, self._workers)
-        else:
-            self._function(context.address)
-
-
-def _words(team: bool) -> int:
-    """Return how many int64 a function takes: a context's address, and in a team a worker's number and how many there
-    are."""
-    return 3 if team else 1

@@ -63,6 +63,12 @@ class Helpers:
         """Run a version by a team of the caller and helpers; they must be free.
 
         A helper that is still inside afterwards keeps the context: it is then marked as left.
+
+        Args:
+            function: the address of the version's C entry, which takes a context, a worker's number and how many there
+                are.
+            context: filled in, with the state of a team that has not begun.
+            workers: how many the team may have, the caller among them.
         """
         words = self._words
         # Where the system has no more threads, or the interpreter is ending, the work is done all the same.
@@ -129,7 +135,7 @@ class HelperPool:
             return
         try:
             helpers = self._idle.pop()
-        except IndexError:  # as many calls are under way as there are pool
+        except IndexError:  # as many calls are under way as the pool has helpers for
             helpers = Helpers(self._helpers)
             self._all.append(helpers)
         try:
@@ -158,7 +164,13 @@ def compile_team() -> None:
 
 
 def run_team(function: int, context: ContextMemory, workers: int) -> None:
-    """Run a version by a team of this process's threads; see `HelperPool.run`."""
+    """Run a version by a team of this process's threads; see `HelperPool.run`.
+
+    Args:
+        function: the address of the version's C entry, which takes a context, a worker's number and how many there are.
+        context: filled in, with the state of a team that has not begun.
+        workers: how many the team may have, the caller among them.
+    """
     _pool.run(function, context, workers)
 
 

@@ -39,11 +39,15 @@ _failures: dict[int, BaseException] = {}
 
 
 def library_error(report: np.ndarray) -> BaseException:
-    """The exception that a call of the library has raised, by the array where that was reported."""
+    """The exception that a call of the library has raised, by the array where that was reported.
+
+    Args:
+        report: int64, one element; in memory where the call was told to report its failure.
+    """
     return _failures.pop(report.__array_interface__["data"][0])
 
 
-class _Memory:
+class _ArrayInterface:
     """Some memory as an array, for ``np.asarray``."""
 
     def __init__(self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
@@ -63,7 +67,7 @@ def _array(words: list[int]) -> np.ndarray:
     del words[: 3 + 2 * ndim]
     if 0 in shape:
         return np.empty(shape, DATA_TYPES[kind])
-    return np.asarray(_Memory(address, DATA_TYPES[kind], shape, strides))
+    return np.asarray(_ArrayInterface(address, DATA_TYPES[kind], shape, strides))
 
 
 def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
@@ -116,7 +120,7 @@ def _read(text: str) -> tuple[Callable[..., Any], bool, list[tuple[str, str]]]:
 
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
 def _call(text: bytes, results: int, length: int, address: int) -> int:
-    """Make a call; whether NumPy has raised an exception."""
+    """Make a call.  Return whether NumPy has raised an exception."""
     report = 0
     try:
         words = list((ctypes.c_int64 * length).from_address(address))

@@ -125,5 +125,11 @@ local_arrays = LocalArrays(_limit())
 
 
 def local_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
-    """A local array of a kernel's call, see :meth:`LocalArrays.array`."""
+    """A local array of a kernel's call, see :meth:`LocalArrays.array`.
+
+    Args:
+        shape: its shape.
+        dtype: NumPy's type of its elements.
+        zeroed: whether its elements are 0; otherwise they may be anything.
+    """
     return local_arrays.array(shape, dtype, zeroed=zeroed)

@@ -6,13 +6,13 @@ import functools
 import math
 import os
 import platform
-from dataclasses import dataclass
 from pathlib import Path
 
 from llvmlite import binding
 
 from polytune.caches import Cache, data_caches
 from polytune.errors import PolytuneError
+from polytune.records import dataclass
 
 __all__ = ["Cache", "Machine", "machine", "vector_registers"]
 
@@ -26,7 +26,7 @@ class Machine:
         features: LLVM's names of its instruction set extensions, sorted, each with ``+`` or ``-``.
         cores: how many hardware threads this process may keep busy (affinity and container limits counted).
         vector_bytes: width of the widest vector registers.
-        caches: the data caches, the innermost first; sane guesses where the system does not tell.
+        caches: the data caches, the innermost first; usual values where the system does not tell.
     """
 
     processor: str
@@ -58,7 +58,7 @@ def machine() -> Machine:
 
 
 def vector_registers() -> tuple[int, int]:
-    """For which vector registers to write code: their width in bytes, and how many there are.
+    """Return for which vector registers to write code: their width in bytes, and how many there are.
 
     The width is that of the machine, unless ``POLYTUNE_VECTOR_BYTES`` names another one.
 

@@ -169,7 +169,13 @@ def element_address(
 ) -> ir.Value:
     """The address of an element: one step per dynamic axis in bytes, then one along the contiguous axis.
 
-    ``inside`` tells that the element is one of the array, and not just a place from which others are counted.
+    Args:
+        context, builder: Numba's target context, and where the code goes.
+        view_type: the view's type.
+        index_type: of the subscripts, an integer or a tuple of as many as the view has axes.
+        value: the view.
+        index: the subscripts, none counted from the end.
+        inside: whether the element is one of the array, and not just a place from which others are counted.
     """
     kinds = _subscripts(view_type, index_type) or ()
     if isinstance(index_type, types.BaseTuple):
@@ -196,6 +202,11 @@ def annotate(module: ir.Module, instruction: ir.Instruction, view_type: View) ->
     """Say that an access lies in its view's scope and overlaps with nothing in the other scopes.
 
     Domain and scopes are identified by strings, so that they stay the same when LLVM modules are linked.
+
+    Args:
+        module: where the instruction stands.
+        instruction: a load, a store, or a call of an intrinsic that is one.
+        view_type: the type of the view that it goes through, which knows its scope and all others.
     """
     domain = module.add_metadata([f"polytune arrays {' '.join(view_type.scopes)}"])
     scopes = {name: module.add_metadata([f"polytune array {name}", domain]) for name in view_type.scopes}

@@ -36,7 +36,7 @@ class OutsideValues:
         return bool(self._names or self._cells or self._attributes)
 
     def add_name(self, names: Mapping[str, Any], name: str) -> Any:
-        """Note what a name of a module means; its value."""
+        """Note what a name of a module means.  Return its value."""
         value = names.get(name, ABSENT)
         self._names.append((names, name, value))
         return value
@@ -48,7 +48,7 @@ class OutsideValues:
         return value
 
     def add_attribute(self, owner: Any, name: str) -> Any:
-        """Note an attribute of an object; its value."""
+        """Note an attribute of an object.  Return its value."""
         value = attribute_of(owner, name)
         self._attributes.append((owner, name, value))
         return value

@@ -49,6 +49,12 @@ def enter(typing_context, state, worker, workers, turn):
     wrote there is seen.  After as many turns as there are pieces it has been in each once.
 
     Spins for some microseconds, then yields the core between looks.
+
+    Args:
+        state: the team's.
+        worker: int64, the number of the worker, from 0 to ``workers - 1``.
+        workers: int64, how many workers there are.
+        turn: int64, how often the worker has been in a piece before.
     """
     require_words(state)
 

@@ -12,13 +12,13 @@ kernels are compute bound"): rejected is what computes too *little* for what it 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.machine import machine
 from polytune.runtime.partitioned.pieces import CPU
 from polytune.runtime.partitioned.space import VERSION

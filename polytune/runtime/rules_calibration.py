@@ -24,7 +24,7 @@ import numpy as np
 
 from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
-from polytune.history.store import Store
+from polytune.history.store import HistoryStore
 from polytune.runtime.devices.device import Box, Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
@@ -42,7 +42,7 @@ _COPY = 1 << 20  # doubles that are copied to the device
 _REPEATS = 3
 
 
-def thresholds_of(device: Device, store: Store) -> Thresholds:
+def thresholds_of(device: Device, store: HistoryStore) -> Thresholds:
     """The thresholds for a device: what ``POLYTUNE_RHO`` and ``POLYTUNE_ALPHA`` say, else what has been measured.
 
     Of a device that fails meanwhile nothing is kept, and the published thresholds hold.
@@ -156,12 +156,12 @@ def refused_values(
     module: ModuleType,
     space: Space,
     parameters: Sequence[int],
-    store: Store,
+    store: HistoryStore,
     *,
     resident: bool = False,
     thresholds: Thresholds | None = None,
 ) -> Refused:
-    """By parameter, the values that do not pay for a call, with the reasons.
+    """The values of each parameter that do not pay for a call, with the reasons.
 
     Args:
         module: the generated module, which knows the counts.

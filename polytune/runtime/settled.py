@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 
 from polytune.runtime.background.compiler import background
-from polytune.runtime.generated import BoundRun, GeneratedKernel
+from polytune.runtime.bound_run import BoundRun
+from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
@@ -60,7 +61,7 @@ class _SettledCall:
         self._numbers = [(k, type(values[k]), offsets[k]) for k in scalars if k in offsets]
 
     def make(self, arguments: tuple[Any, ...]) -> Any:
-        """Make the call, unless something is not as it was; what it returns, or `NOT_MADE`."""
+        """Make the call, unless something is not as it was.  Return what it returns, or `NOT_MADE`."""
         if not self._own.acquire(blocking=False):
             return NOT_MADE  # another thread runs it, in the memory that it has
         try:
@@ -125,7 +126,15 @@ class SettledCalls:
         invocation: Invocation,
         threads: int,
     ) -> None:
-        """Take in a call that has been made the long way; the second time it is kept."""
+        """Take in a call that has been made the long way; the second time it is kept.
+
+        Args:
+            generated: what ran.
+            tuner: of the class of the call.
+            configuration: what the call ran; nothing is kept where it is not the one that the tuner has settled on.
+            invocation: the call, checked.
+            threads: how many it could have.
+        """
         if tuner.steady is not configuration or not generated.can_bind(configuration) or invocation.residences:
             return
         values, places = invocation.values, tuple(generated.array_positions)

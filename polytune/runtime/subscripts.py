@@ -55,7 +55,12 @@ def require_range(
 
 
 def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
-    """Return whether a number is out of range, found by NumPy."""
+    """Return whether a number is out of range, found by NumPy.
+
+    Args:
+        indexes: integers of any type and shape, one dimension at least.
+        extent: how many elements the axis has that they are subscripts of.
+    """
     if indexes.ndim == 1:
         blocks = [indexes[start : start + _BLOCK] for start in range(0, len(indexes), _BLOCK)]
     else:
@@ -65,7 +70,12 @@ def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
 
 
 def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
-    """Return whether a number is out of range, found by as many threads as calls of this thread have."""
+    """Return whether a number is out of range, found by as many threads as calls of this thread have.
+
+    Args:
+        indexes: int32 or int64 of any shape, contiguous in C order and aligned.
+        extent: how many elements the axis has that they are subscripts of.
+    """
     found = np.zeros(1, np.int64)
     context = ContextMemory(8 * (_FOUND + 1), (indexes, found))
     words = np.frombuffer(context.memory, np.int64)
@@ -104,13 +114,25 @@ def _find_outside(context, worker, workers, numbers):
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int64(context, worker, workers):
-    """Say, as the work of a team, whether one of many int64 is out of range."""
+    """Say, as the work of a team, whether one of many int64 is out of range.
+
+    Args:
+        context: int64, the address of the words that this module writes, behind a team's state.
+        worker: int64, the number of the worker.
+        workers: int64, how many there are.
+    """
     _find_outside(context, worker, workers, attach(context, _NUMBERS, "int64[::1]", "numbers", "numbers found"))
 
 
 @njit(cache=_CACHE, nogil=True)
 def find_outside_int32(context, worker, workers):
-    """Say, as the work of a team, whether one of many int32 is out of range."""
+    """Say, as the work of a team, whether one of many int32 is out of range.
+
+    Args:
+        context: int64, the address of the words that this module writes, behind a team's state.
+        worker: int64, the number of the worker.
+        workers: int64, how many there are.
+    """
     _find_outside(context, worker, workers, attach(context, _NUMBERS, "int32[::1]", "numbers", "numbers found"))
 
 

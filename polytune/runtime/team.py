@@ -82,7 +82,7 @@ _HINT_YIELD = 1
 
 
 def _register_yield() -> bool:
-    """Make the system's "let another thread run" known to compiled code; False where there is none."""
+    """Make the system's "let another thread run" known to compiled code.  Return False where there is none."""
     try:
         if sys.platform == "win32":
             function = ctypes.windll.kernel32.SwitchToThread
@@ -112,7 +112,7 @@ def new_state() -> np.ndarray:
 
 
 def _emit_pause(builder: ir.IRBuilder) -> None:
-    """The processor's hint that this is a waiting loop; nothing where the processor has none."""
+    """Write the processor's hint that this is a waiting loop; nothing where the processor has none."""
     machine = platform.machine().lower()
     if machine in ("x86_64", "amd64"):
         function_type = ir.FunctionType(ir.VoidType(), [])
@@ -149,12 +149,25 @@ def require_words(array: types.Type) -> None:
 
 
 def completed_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value) -> ir.Value:
-    """Return where the number of completed tasks stands in a state."""
+    """Return where the number of completed tasks stands in a state.
+
+    Args:
+        context, builder: Numba's target context, and where the code goes.
+        state_type: of the state, as ``require_words`` takes it.
+        state: the team's.
+    """
     return _word_address(context, builder, state_type, state, _WORD(_COMPLETED))
 
 
 def lock_address(context, builder: ir.IRBuilder, state_type: types.Type, state: ir.Value, piece: ir.Value) -> ir.Value:
-    """Return where it stands in a state whether a worker is in a piece."""
+    """Return where it stands in a state whether a worker is in a piece.
+
+    Args:
+        context, builder: Numba's target context, and where the code goes.
+        state_type: of the state, as ``require_words`` takes it.
+        state: the team's.
+        piece: int64, the number of the piece.
+    """
     line = builder.mul(builder.add(piece, _WORD(1)), _WORD(_LINE))
     return _word_address(context, builder, state_type, state, builder.add(line, _WORD(_LINE // 2)))
 
@@ -189,7 +202,13 @@ def emit_waiting(builder: ir.IRBuilder, is_over: Callable[[], ir.Value]) -> None
 
 @intrinsic
 def fetch_add(typing_context, array, index, value):
-    """Add ``value`` to ``array[index]`` atomically (int64; acquires and releases) and return what was there before."""
+    """Add ``value`` to ``array[index]`` atomically (int64; acquires and releases) and return what was there before.
+
+    Args:
+        array: int64 in one dimension.
+        index: which element; it is not checked.
+        value: int64.
+    """
     require_words(array)
 
     def emit(context, builder, sig, args):
@@ -324,7 +343,7 @@ def claim(typing_context, state, worker, workers, base, total):
 
 @intrinsic
 def complete(typing_context, state):
-    """Say that the work of one drawn task is done, and publish what it wrote."""
+    """Say that the work of one claimed task is done, and publish what it wrote."""
     require_words(state)
 
     def emit(context, builder, sig, args):

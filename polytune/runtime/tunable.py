@@ -39,7 +39,7 @@ class TunableKernel(ABC):
     """A kernel with tuners, of which `CallableKernel` makes one for each class of calls.
 
     Attributes:
-        background: whether versions that are to be tried are compiled by another process.
+        background: whether versions that are to be tried are compiled in the background.
     """
 
     __name__: str

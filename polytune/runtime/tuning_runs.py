@@ -5,11 +5,11 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, TextIO
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner import Configuration, OnlineTuner
 from polytune.tuner.budget import seconds_text
 
@@ -115,7 +115,7 @@ def tune_for(
     line: ProgressLine,
     prepare: Callable[[], Any],
 ) -> int:
-    """Make calls until the time is up or the tuner has converged; how many there were.
+    """Make calls until the time is up or the tuner has converged.  Return how many there were.
 
     An interrupt (Ctrl-C) ends it as the time does: what was found until then is kept.
 

@@ -41,7 +41,7 @@ def run_first(generated: GeneratedKernel, space: Space, invocation: Invocation, 
     """
     failure: CompilationError | None = None
     tried: set[Configuration] = set()
-    for configuration in (*wanted, space.default(), *generated.starts):
+    for configuration in (*wanted, space.default(), *generated.first_choices.starts):
         if configuration in tried or not space.contains(configuration):
             continue
         tried.add(configuration)

@@ -135,7 +135,15 @@ def load(typing_context, view, lanes, index):
 
 @intrinsic(prefer_literal=True)
 def load_masked(typing_context, view, lanes, index, mask):
-    """Those lanes that a mask chooses, and zeros elsewhere; see ``load``."""
+    """The elements of the lanes that a mask chooses, and zeros elsewhere; elements of other lanes are not touched, and
+    need not be there.
+
+    Args:
+        view: a view of integers or floats with a contiguous axis.
+        lanes: literal; how many.
+        index: subscripts of the first lane, a tuple of integers.
+        mask: of as many lanes.
+    """
     vector = vector_of(view, lanes)
     check_mask(mask, vector.lanes)
 
@@ -210,7 +218,13 @@ def check_store(view: types.Type, value: types.Type) -> None:
 
 @intrinsic
 def store(typing_context, view, index, value):
-    """Store a vector to consecutive elements of a view's contiguous axis, the first one at ``index``."""
+    """Store a vector to consecutive elements of a view's contiguous axis.
+
+    Args:
+        view: a view with a contiguous axis, of the type of the lanes.
+        index: subscripts of the first one, a tuple of integers.
+        value: the vector.
+    """
     check_store(view, value)
 
     def emit(context, builder, sig, args):
@@ -225,7 +239,14 @@ def store(typing_context, view, index, value):
 
 @intrinsic
 def store_masked(typing_context, view, index, value, mask):
-    """Store those lanes that a mask chooses; see ``store``."""
+    """Store those lanes that a mask chooses; elements of other lanes are not touched, and need not be there.
+
+    Args:
+        view: a view with a contiguous axis, of the type of the lanes.
+        index: subscripts of the first lane, a tuple of integers.
+        value: the vector.
+        mask: of as many lanes.
+    """
     check_store(view, value)
     check_mask(mask, value.lanes)
 
@@ -269,7 +290,12 @@ def splat(typing_context, value, lanes):
 
 @intrinsic(prefer_literal=True)
 def between(typing_context, first, last, lanes):
-    """The lanes ``l`` with ``first <= l < last``, of a literal number of lanes."""
+    """The lanes ``l`` with ``first <= l < last``, of a literal number of lanes.
+
+    Args:
+        first, last: integers.
+        lanes: literal; how many.
+    """
     if not isinstance(lanes, types.IntegerLiteral):
         raise TypingError("the number of lanes is a literal integer")
     count = lanes.literal_value
@@ -286,7 +312,13 @@ def between(typing_context, first, last, lanes):
 
 @intrinsic
 def select(typing_context, mask, value, otherwise):
-    """The lanes of one vector where a mask says so, and of another elsewhere."""
+    """The lanes of one vector where a mask says so, and of another elsewhere.
+
+    Args:
+        mask: of as many lanes as the vectors.
+        value: where the mask is set.
+        otherwise: elsewhere; of the type of ``value``.
+    """
     if not isinstance(value, Vector) or value != otherwise or mask != Mask(value.lanes):
         raise TypingError(f"cannot choose from {value} and {otherwise} by {mask}")
     return value(mask, value, otherwise), lambda context, builder, sig, args: builder.select(*args)
@@ -297,6 +329,11 @@ def shifted(typing_context, before, value, distance):
     """The lanes that are a literal ``distance`` below those of ``value``, which those of ``before`` precede.
 
     With 0 it is ``value``, with as many as there are lanes ``before``.
+
+    Args:
+        before: the vector in front.
+        value: the vector behind, of the same type.
+        distance: literal, from 0 to the number of lanes.
     """
     if not isinstance(value, Vector) or before != value or not isinstance(distance, types.IntegerLiteral):
         raise TypingError(f"cannot shift {value}, preceded by {before}, by {distance}")

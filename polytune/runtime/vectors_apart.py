@@ -169,7 +169,16 @@ def load_apart(typing_context, view, lanes, index, axis, step):
 
 @intrinsic(prefer_literal=True)
 def load_apart_masked(typing_context, view, lanes, index, axis, step, mask):
-    """Those lanes that a mask chooses, and zeros elsewhere; see ``load_apart``."""
+    """The elements of the lanes that a mask chooses, a step apart, and zeros elsewhere; elements of other lanes need
+    not be there.
+
+    Args:
+        view: a view of integers or floats.
+        lanes: literal; how many.
+        index: subscripts of the first lane, a tuple of integers.
+        axis, step: literal; by how much which subscript grows from one lane to the next, not 0.
+        mask: of as many lanes.
+    """
     vector, emit = _loader(view, lanes, axis, step)
     check_mask(mask, vector.lanes)
     return vector(view, lanes, index, axis, step, mask), emit
@@ -195,13 +204,28 @@ def _storer(view: types.Type, value: types.Type, axis: types.Type, step: types.T
 
 @intrinsic(prefer_literal=True)
 def store_apart(typing_context, view, index, axis, step, value):
-    """Store a vector to elements of a view a step apart, the first one at ``index``; see ``load_apart``."""
+    """Store a vector to elements of a view a step apart.
+
+    Args:
+        view: a view of the type of the lanes.
+        index: subscripts of the first one, a tuple of integers.
+        axis, step: literal; by how much which subscript grows from one lane to the next, not 0.
+        value: the vector.
+    """
     return types.void(view, index, axis, step, value), _storer(view, value, axis, step)
 
 
 @intrinsic(prefer_literal=True)
 def store_apart_masked(typing_context, view, index, axis, step, value, mask):
-    """Store those lanes that a mask chooses; see ``store_apart``."""
+    """Store those lanes that a mask chooses to elements a step apart; elements of other lanes need not be there.
+
+    Args:
+        view: a view of the type of the lanes.
+        index: subscripts of the first lane, a tuple of integers.
+        axis, step: literal; by how much which subscript grows from one lane to the next, not 0.
+        value: the vector.
+        mask: of as many lanes.
+    """
     emit = _storer(view, value, axis, step)
     check_mask(mask, value.lanes)
     return types.void(view, index, axis, step, value, mask), emit

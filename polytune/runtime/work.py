@@ -7,8 +7,10 @@ iterations.  So triangles count by their area, and what few iterations do otherw
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum, auto
+
+from polytune.records import dataclass
 
 __all__ = ["Account", "Kind", "RegionAccount"]
 
@@ -42,7 +44,7 @@ class Kind(IntEnum):
 
 _LINE = 64
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
-Access = tuple[int, int, tuple[int, ...], str]
+AccountedAccess = tuple[int, int, tuple[int, ...], str]
 
 
 @dataclass
@@ -85,7 +87,11 @@ class Account:
         return [sum(column) for column in zip(*(region.counts for region in self.regions), strict=True)]
 
     def loop(self, start: int, stop: int, step: int) -> Iterator[int]:
-        """The middle of a loop's range; nothing where it is empty."""
+        """The middle of a loop's range; nothing where it is empty.
+
+        Args:
+            start, stop, step: as a range has them; the step is not 0.
+        """
         trips = max(0, -((start - stop) // step))
         if not trips:
             return
@@ -94,7 +100,7 @@ class Account:
         self._trips.pop()
 
     def share(self, part: float) -> Iterator[None]:
-        """Return what is done in a part of the iterations."""
+        """Yield once: what is entered meanwhile is done in a part of the iterations."""
         self._trips.append(part)
         yield None
         self._trips.pop()
@@ -138,19 +144,19 @@ class Account:
         return window
 
     def leave(self) -> None:
-        """Nothing more of the region."""
+        """End the account of a region."""
         for _ in range(self.regions[-1].members):
             self._trips.pop()
 
     def add(
         self,
         counts: tuple[float, float, float, float, float],
-        accesses: Sequence[Access],
+        accesses: Sequence[AccountedAccess],
         is_vectorised: int,
         chain: int,
         position: int,
     ) -> None:
-        """Return what one iteration of the loops around does.
+        """Enter what one iteration of the loops around does.
 
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.
@@ -204,9 +210,9 @@ class Account:
             times *= each
         return times
 
-    def _traffic(self, kept: list[float], accesses: Sequence[Access], last: int) -> None:
-        """Lines that come from each cache: what is used again comes from the one that holds all that is used in
-        between."""
+    def _traffic(self, kept: list[float], accesses: Sequence[AccountedAccess], last: int) -> None:
+        """Count the lines that come from each cache: what is used again comes from the one that holds all that is used
+        in between."""
         trips = self._trips
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops

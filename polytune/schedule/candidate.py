@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 from typing import Generic, TypeVar
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop
-from polytune.schedule.analysis.dependences import Dependences, compute_dependences
+from polytune.records import dataclass
+from polytune.schedule.analysis.dependences import Dependences, relaxed_dependences
 from polytune.schedule.recipe import RecipePart
 
 
@@ -130,7 +131,7 @@ class Known:
         """The dependences without those among the updates of a reduction."""
         if all(statement.reduction is None for statement in self.scop.statements):
             return replace(self.dependences, relaxed=True)
-        return compute_dependences(self.scop, relax_reductions=True)
+        return relaxed_dependences(self.dependences)
 
     def with_found(self, *candidates: Candidate) -> Known:
         """The same with other candidates, and with what has been computed so far."""

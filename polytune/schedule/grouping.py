@@ -26,6 +26,11 @@ def group_sweeps(schedule: isl.Schedule, dependences: Dependences, fuse: Fuse) -
     It pays where both sweep over an array, and the band that they become is permutable and has a coincident member as
     theirs do.  Children are fused in their order, so that all that is between groups stays as it was; what is inside
     one respects all dependences, as ``fuse`` does.
+
+    Args:
+        schedule: a legal one of all statement instances.
+        dependences: what it respects.
+        fuse: schedules the instances of two children together.
     """
     if number_of_parts(schedule) == 1:
         return None

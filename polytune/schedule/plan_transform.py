@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Any
 
 from polytune.frontend.expression import Assign, Iterator, walk
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.analysis.legality import is_proven_legal
 from polytune.schedule.candidate import Candidate, PlanOptions
 from polytune.schedule.orders.source import SOURCE

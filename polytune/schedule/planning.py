@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, independent_inside, is_contained
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal
@@ -367,7 +368,13 @@ def _contained_arrays(node: isl.ScheduleNode, dependences: Dependences) -> froze
 
 
 def in_point_order(schedule: isl.Schedule, region: Region, scop: Scop) -> isl.Schedule:
-    """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one."""
+    """A plan's schedule with the innermost member of a region's band the contiguous one, not the accumulated one.
+
+    Args:
+        schedule: a plan's, with a mark above the band of each region.
+        region: the region, by its number.
+        scop: the kernel.
+    """
     node = below_mark(schedule.get_root(), f"{MARK}{region.index}")
     assert node is not None, "every region has a mark"
     return separate_innermost(reorder_band(node, point_order(node, scop))).get_schedule()

@@ -99,7 +99,14 @@ def analyse_with_sums(node: isl.ScheduleNode, dependences: Dependences) -> tuple
 def sums_across(
     node: isl.ScheduleNode, member: int, arrays: frozenset[str], dependences: Dependences
 ) -> frozenset[str]:
-    """The arrays that different values of a member of a band add to: those of which workers need copies."""
+    """The arrays that different values of a member of a band add to: those of which workers need copies.
+
+    Args:
+        node: the band.
+        member: which of its members.
+        arrays: those that are asked about; all are updated by relaxed reductions.
+        dependences: what is known of the updates.
+    """
     schedule = node.band_get_partial_schedule_union_map()
 
     def crosses(array: str) -> bool:

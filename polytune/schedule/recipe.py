@@ -9,7 +9,7 @@ read of it, is computed from its recipe.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)

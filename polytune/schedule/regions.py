@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import StrEnum
 from typing import Any
 
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandObstacle
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.recipe import Recipe

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import is_proven_legal
+from polytune.schedule.clusters import clustered
 from polytune.schedule.unions import domain_of, maps_of, union_of
 from polytune.schedule.unskewing import unskewed
 
@@ -50,8 +51,17 @@ def legal_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> 
     """A schedule that respects all dependences exactly, or None.
 
     isl treats live ranges by a local criterion that does not hold in every case; where the exact check finds its
-    schedule to be wrong, the schedule is computed again with all false dependences forced.
+    schedule to be wrong, the schedule is computed again with all false dependences forced.  Before either, one is
+    looked for in which neighbours that share their iterations in every order are one.
+
+    Args:
+        scop: the kernel.
+        dependences: what the schedule has to respect.
+        strategy: what isl is to prefer.
     """
+    schedule = _clustered_schedule(scop, dependences, strategy)
+    if schedule is not None and is_proven_legal(schedule, dependences):
+        return schedule
     for reorder_live_ranges in (True, False):
         schedule = compute_schedule(scop, dependences, strategy, reorder_live_ranges=reorder_live_ranges)
         if schedule is None or is_proven_legal(schedule, dependences):
@@ -69,13 +79,21 @@ def compute_schedule(
     sums: bool = False,
     near: isl.UnionMap | None = None,
 ) -> isl.Schedule | None:
-    """A schedule tree from isl's scheduler, of all statement instances or of some, or None if it finds none within the
-    budget.  With ``sums`` the updates of relaxed reductions do not bind coincidence; ``near`` relates instances that do
-    not depend on one another, and are to be close to one another all the same.
+    """A schedule tree from isl's scheduler, or None if it finds none within the budget.
 
     Validity is everything that must go forward.  The false dependences of privatisable arrays are *conditional*: they
-    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be
-    reordered but never interleaved.
+    bind only in a band in which the flow of an adjacent live range is not local, so that live ranges may be reordered
+    but never interleaved.  isl's criterion for that is a local one: the tree has to be checked.
+
+    Args:
+        scop: the kernel.
+        dependences: what the schedule has to respect.
+        strategy: what isl is to prefer.
+        reorder_live_ranges: whether false dependences of privatisable arrays are conditional; else all of them bind.
+        instances: what is scheduled; None for all statement instances.
+        sums: whether updates of relaxed reductions do not bind coincidence.
+        near: instances ``{ s -> t }`` that do not depend on one another, and are to be close to one another all the
+            same; None for no more than depend on one another.
     """
 
     domain = domain_of(scop) if instances is None else instances
@@ -86,9 +104,7 @@ def compute_schedule(
     def schedule() -> isl.Schedule | None:
         forced = among(simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop))
         everything = among(simplified(dependences.everything, scop))
-        # Whatever is fused is one linear program; else there is one for each strongly connected component.
-        most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
-        if _number_of_constraints(forced) + _number_of_constraints(everything) > most:
+        if _is_too_large(forced, everything, strategy):
             return None
         constraints = isl.ScheduleConstraints.on_domain(domain).set_context(scop.context)
         updates = isl.UnionMap.empty(scop.context.get_space()) if sums else among(dependences.reductions)
@@ -101,6 +117,35 @@ def compute_schedule(
     context = scop.context.get_ctx()
     with _settings(context, strategy):
         return within_budget(context, OPERATIONS, schedule)
+
+
+def _clustered_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
+    """A schedule of clusters, see ``polytune.schedule.clusters``, as one of their statements; None where there are
+    none, or where isl finds no schedule within the budget."""
+
+    def schedule() -> isl.Schedule | None:
+        clusters = clustered(dependences)
+        if clusters is None:
+            return None
+        forced, everything = simplified(clusters.forced, scop), simplified(clusters.everything, scop)
+        if _is_too_large(forced, everything, strategy):
+            return None
+        constraints = isl.ScheduleConstraints.on_domain(clusters.domain).set_context(scop.context)
+        constraints = constraints.set_validity(forced).set_coincidence(forced.union(clusters.reductions))
+        constraints = constraints.set_proximity(everything)
+        if not clusters.tagged_order.is_empty():
+            constraints = constraints.set_conditional_validity(clusters.tagged_flow, clusters.tagged_order)
+        return unskewed(clusters.expanded(constraints.compute_schedule()))
+
+    context = scop.context.get_ctx()
+    with _settings(context, strategy):
+        return within_budget(context, OPERATIONS, schedule)
+
+
+def _is_too_large(forced: isl.UnionMap, everything: isl.UnionMap, strategy: Strategy) -> bool:
+    # Whatever is fused is one linear program; else there is one for each strongly connected component.
+    most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
+    return _number_of_constraints(forced) + _number_of_constraints(everything) > most
 
 
 def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:

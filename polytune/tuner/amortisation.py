@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from polytune.records import dataclass
 
 __all__ = ["Amortisation", "calls_until_repaid"]
 

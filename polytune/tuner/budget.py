@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import re
 import sys
-from dataclasses import dataclass
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.spaces.condition import plain_value
 
@@ -79,12 +79,12 @@ class Budget:
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:
-        """At most so many trials, whatever they cost."""
+        """A budget of so many trials at the most, whatever they cost."""
         return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf, disturbing=math.inf)
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Budget:
-        """At most so many seconds lost."""
+        """A budget of so many seconds lost at the most."""
         return cls(
             share=1.0,
             trials=0,

@@ -116,7 +116,7 @@ class Choosing(OnlineState):
         return configuration
 
     def _next_of_postponed(self) -> Configuration | None:
-        """Of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
+        """Return, of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
         postponed = self._search.postponed
         if len(postponed) < 2 or self._awaited in postponed:
             return self._awaited if self._awaited in postponed else next(iter(postponed), None)

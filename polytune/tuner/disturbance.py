@@ -12,7 +12,8 @@ _MOST = 4.0  # times longer: beyond, times say nothing
 
 
 class Disturbance:
-    """By how much calls are longer for now, as the best configuration shows: it is run in turns with what is tried.
+    """The time by which calls are longer for now, as the best configuration shows: it is run in turns with what is
+    tried.
 
     What a trial would have taken undisturbed is what it took, divided by that.
     """
@@ -33,7 +34,7 @@ class Disturbance:
             self._ratios.append(seconds / best)
 
     def end(self) -> None:
-        """Nothing is disturbed any more."""
+        """Note that nothing is disturbed any more."""
         self.is_on = False
         self._ratios.clear()
 
@@ -69,7 +70,7 @@ class DriftDetector:
         self._recent: list[float] = []
 
     def observe(self, seconds: float, reference: float) -> bool:
-        """Take in one call; whether the machine has drifted from `reference`, the remembered run time.
+        """Take in one call.  Return whether the machine has drifted from `reference`, the remembered run time.
 
         Sampling costs an append; the median, every sixteenth call, two microseconds.
         """

@@ -1,4 +1,4 @@
-"""Libraries that only some searches need: loaded when used, with a sentence where they are missing."""
+"""Libraries that only parts of the package need: loaded when used, with a sentence where they are missing."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ from polytune.errors import MissingLibraryError
 _PACKAGES = {"sklearn": "scikit-learn"}
 
 
-def library(module: str, user: str) -> Any:
-    """The module of a library that belongs to the extra ``search``.
+def library(module: str, user: str, extra: str = "search") -> Any:
+    """The module of a library that belongs to an extra of the package.
 
     Args:
         module: its dotted name, such as ``scipy.stats``.
         user: what needs it, for people, such as ``the random forest search``.
+        extra: the extra.
 
     Raises:
         MissingLibraryError: it is not installed.
@@ -28,5 +29,5 @@ def library(module: str, user: str) -> Any:
             raise  # it is there, but broken: that is for its own words to say
         package = _PACKAGES.get(top, top)
         raise MissingLibraryError(
-            f'{user} needs {package}, which is not installed: pip install "polytune[search]", or {package} alone'
+            f'{user} needs {package}, which is not installed: pip install "polytune[{extra}]", or {package} alone'
         ) from None

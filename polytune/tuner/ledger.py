@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, field
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.tuner.amortisation import Amortisation
 from polytune.tuner.spaces.configuration import Configuration
 
@@ -129,8 +130,8 @@ class Ledger:
 
     @property
     def saved_seconds(self) -> float:
-        """By how much more time the calls would have taken with the default configuration than they have, waiting for
-        compilers and disturbed by them; negative while tuning has cost more, 0 while the default is not known."""
+        """Return how much more time the calls would have taken with the default configuration than they have, waiting
+        for compilers and disturbed by them; negative while tuning has cost more, 0 while the default is not known."""
         return 0.0 if self.gain is None else self.ahead_seconds - self.compile_seconds - self.disturbed_seconds
 
     def to_json(self) -> dict[str, Any]:

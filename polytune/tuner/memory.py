@@ -1,6 +1,6 @@
 """The interface that an online tuner asks of whatever keeps measurements between processes.
 
-`polytune.history.Store` is one; anything with these methods is as good.
+`polytune.history.HistoryStore` is one; anything with these methods is as good.
 """
 
 from __future__ import annotations
@@ -56,7 +56,12 @@ class Memory(Protocol):
     """Keeps measurements and the state of searches.  Its methods do not raise because of a disk."""
 
     def all(self, kernel: str, shape: str | None, machine: str) -> Sequence[RememberedMeasurement]:
-        """Every record under the key; of all shapes where none is given."""
+        """Every record under the key; of all shapes where none is given.
+
+        Args:
+            kernel, machine: as in a `Key`.
+            shape: as in a `Key`; None for all shapes.
+        """
 
     def record(
         self,
@@ -71,10 +76,29 @@ class Memory(Protocol):
         reason: str = "",
         code: str = "",
     ) -> None:
-        """Add to one configuration's record."""
+        """Add to the record of one configuration.
+
+        Args:
+            kernel, shape, machine: the key.
+            configuration: the parameters' values.
+            seconds: the median of the measurements; None where it failed.
+            status: ``"ok"`` or ``"failed"``.
+            count: how many measurements there were.
+            reason: why it failed.
+            code: tells what ran from other code of the same kernel.
+        """
 
     def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
-        """The state last saved under the key."""
+        """Return the state last saved under the key; None where there is none.
+
+        Args:
+            kernel, shape, machine: the key.
+        """
 
     def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
-        """Replace the state kept under the key."""
+        """Replace the state kept under the key.
+
+        Args:
+            kernel, shape, machine: the key.
+            state: numbers, texts, lists and dictionaries, as JSON has them.
+        """

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.budget import Budget
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.hierarchy.methods import Search

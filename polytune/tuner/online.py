@@ -232,7 +232,7 @@ class OnlineTuner(Choosing, Learning):
                 ledger.lost_seconds += compile_seconds
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
-        """As `report` for an undisturbed call of what `steady` is, in less time.
+        """Report an undisturbed call of what `steady` is: as `report`, in less time.
 
         While nothing may be tried, one call in several is learned from; the others are counted.
 
@@ -250,7 +250,7 @@ class OnlineTuner(Choosing, Learning):
         self.report(configuration, seconds)
 
     def fail(self, configuration: Mapping[str, Value], reason: str, *, compile_seconds: float = 0.0) -> None:
-        """The configuration could not be compiled, launched or fitted: it is not chosen again.
+        """Take note that a configuration could not be compiled, launched or fitted: it is not chosen again.
 
         Args:
             configuration: what was tried.
@@ -273,7 +273,8 @@ class OnlineTuner(Choosing, Learning):
             self._changed(configuration)
 
     def abandon(self, configuration: Mapping[str, Value]) -> None:
-        """A call ended without a measurement, through no fault of its configuration; it may be chosen again."""
+        """Take note that a call ended without a measurement, through no fault of its configuration; it may be chosen
+        again."""
         configuration = as_configuration(configuration)
         with self._lock:
             self._search.interrupt()
@@ -412,7 +413,7 @@ class OnlineTuner(Choosing, Learning):
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
-        """By parameter, the values that are never chosen, with the reason."""
+        """The values of each parameter that are never chosen, with the reason."""
         return self._search.refused
 
     def save(self) -> None:

@@ -9,9 +9,9 @@ import re
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
@@ -83,7 +83,13 @@ class Persistence:
         new_search: Callable[[Sequence[Configuration]], HierarchicalTuner],
         starts: Sequence[Configuration],
     ) -> tuple[HierarchicalTuner, Ledger, bool]:
-        """The search as it was left, the account, and whether it had converged."""
+        """The search as it was left, the account, and whether it had converged.
+
+        Args:
+            space: every choice there is.
+            new_search: makes a search that begins with some configurations.
+            starts: what to begin with where nothing is remembered, and else after that.
+        """
         self._space = space
         records = self._records()
         saved = self._store.load_search(*self._key)
@@ -123,7 +129,7 @@ class Persistence:
             return None  # not as we write it: the records alone are enough to go on
 
     def note(self, configuration: Configuration) -> None:
-        """There is something new about the configuration; it will be written before long."""
+        """Note that there is something new about the configuration; it will be written before long."""
         with self._lock:
             self._unsaved[configuration] = self._unsaved.get(configuration, 0) + 1
         _WRITER.schedule(self)
@@ -134,7 +140,7 @@ class Persistence:
             self.write()
 
     def write(self) -> None:
-        """As `flush`, for whoever sees to it that one thread writes at a time."""
+        """Write as `flush` does, for whoever sees to it that one thread writes at a time."""
         with self._lock:
             unsaved, self._unsaved = self._unsaved, {}
         if not unsaved:
@@ -235,7 +241,13 @@ def distance(first: str, second: str) -> float:
 
 
 def starts_of_similar(store: Memory, key: Key, space: Space) -> Sequence[Configuration]:
-    """The best configurations of the nearest size remembered for the kernel on this machine, the best first."""
+    """The best configurations of the nearest size remembered for the kernel on this machine, the best first.
+
+    Args:
+        store: what remembers.
+        key: the class of inputs; those of its kernel and machine are looked at.
+        space: what the configurations must be members of.
+    """
     found: dict[str, list[RememberedMeasurement]] = {}
     for record in store.all(key.kernel, None, key.machine):
         if record.status == "ok" and record.median_seconds is not None and space.contains(record.configuration):

@@ -87,7 +87,7 @@ class Prospects:
         return known
 
     def disturbance(self, configuration: Configuration, ledger: Ledger) -> float:
-        """By how many seconds all calls may be longer while a configuration is compiled beside them."""
+        """Return by how many seconds all calls may be longer while a configuration is compiled beside them."""
         if self._compilation is None:
             return _DISTURBANCE * self.preparation(configuration, ledger)[0]
         return _DISTURBANCE * self._compilation(configuration)
@@ -137,7 +137,14 @@ class Prospects:
         self, configuration: Configuration, search: HierarchicalTuner, ledger: Ledger, budget: Budget
     ) -> bool:
         """Return whether a configuration is left for later: the budget would not bear it if it were as slow as it may
-        be."""
+        be.
+
+        Args:
+            configuration: what the search has proposed.
+            search: what was measured so far.
+            ledger: what tuning has cost so far.
+            budget: what it may cost.
+        """
         best = search.best
         if best is None or configuration == best[0]:
             return False

@@ -23,7 +23,7 @@ class Searcher(Protocol[Point]):
         """The next point to measure; the same one again until its cost is told."""
 
     def tell(self, point: Point, cost: float) -> None:
-        """The cost of a point; infinite where the point turned out to be infeasible."""
+        """Learn the cost of a point; infinite where the point turned out to be infeasible."""
 
     @property
     def best(self) -> tuple[Point, float] | None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["OnlineTrial", "TrialLog"]
@@ -39,11 +39,17 @@ class TrialLog:
         self.why = ""
 
     def count(self) -> None:
-        """There was a call."""
+        """Count a call."""
         self._calls += 1
 
     def add(self, configuration: Configuration, seconds: float | None, why: str) -> None:
-        """Enter the call that comes to its end."""
+        """Enter the call that comes to its end.
+
+        Args:
+            configuration: what it ran.
+            seconds: what it took; None where it failed.
+            why: why it was run, or why it failed.
+        """
         self._trials.append(OnlineTrial(self._calls + 1, configuration, seconds, why))
 
     def __iter__(self) -> Iterator[OnlineTrial]:

@@ -2,6 +2,7 @@
 
 import sys
 import time
+from unittest.mock import create_autospec
 
 import numpy as np
 import pytest
@@ -9,6 +10,8 @@ import pytest
 from benchmarks.search import live
 from benchmarks.search.foreign import ForeignError
 from benchmarks.timing import Workload
+from polytune.runtime.first_choices import FirstChoices
+from polytune.runtime.invocation import Invocation
 from polytune.tuner import Constraint, Integer, Is, Nominal, Space
 
 SPACE = Space(
@@ -39,13 +42,13 @@ class Generated:
     """A kernel whose run time is its configuration's."""
 
     space = SPACE
-    starts = (SPACE.default(),)
 
-    def risk(self, configuration):
-        return 1.0
+    def __init__(self):
+        self.first_choices = create_autospec(FirstChoices, instance=True, starts=(SPACE.default(),))
+        self.first_choices.risk.return_value = 1.0
 
     def prepare(self, values):
-        return values
+        return Invocation(values, (len(values[0]),))
 
     def run(self, configuration, invocation):
         end = time.perf_counter() + (2e-4 if configuration["version"] == "source" else 5e-5)

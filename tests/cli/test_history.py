@@ -7,14 +7,14 @@ import json
 
 import pytest
 
-from polytune.history import Store
+from polytune.history import HistoryStore
 
 
 @pytest.fixture
-def store(tmp_path, monkeypatch) -> Store:
+def store(tmp_path, monkeypatch) -> HistoryStore:
     """A history with two kernels, one of them with two shapes, in the folder that the program looks in."""
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path))
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     store.record("blur 0123", "n=10", "some machine", {"version": "source"}, 2e-3)
     store.record("blur 0123", "n=10", "some machine", {"tile_0": 32, "version": "tiled"}, 1e-3)
     store.record("blur 0123", "n=10", "some machine", {"version": "gpu"}, None, "failed", reason="no memory")
@@ -125,10 +125,10 @@ def test_a_history_goes_to_a_file_and_into_another_history(run, store, tmp_path,
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
     ran = run("history", "import", file)
     assert ran.code == 0 and "5 measured configurations added" in ran.out
-    assert Store(tmp_path / "other").all() == store.all()
+    assert HistoryStore(tmp_path / "other").all() == store.all()
     again = run("history", "import", file)
     assert "0 measured configurations added; of 5 something as new is known" in again.out
-    assert Store(tmp_path / "other").all() == store.all()
+    assert HistoryStore(tmp_path / "other").all() == store.all()
 
 
 def test_what_is_newer_is_kept(run, store, tmp_path, monkeypatch):
@@ -141,7 +141,7 @@ def test_what_is_newer_is_kept(run, store, tmp_path, monkeypatch):
     run("history", "export", fresh)
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
     run("history", "import", fresh, file)
-    assert Store(tmp_path / "other").all("scale 4567") == newer
+    assert HistoryStore(tmp_path / "other").all("scale 4567") == newer
 
 
 def test_files_are_merged_into_one_by_what_is_newest(run, store, tmp_path):
@@ -195,7 +195,7 @@ def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeyp
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "other"))
     ran = run("history", "import", str(file))
     assert ran.code == 1 and why in ran.err
-    assert not Store(tmp_path / "other").all()
+    assert not HistoryStore(tmp_path / "other").all()
 
 
 def test_a_file_that_is_not_there_is_named(run, store, tmp_path):

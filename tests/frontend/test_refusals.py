@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -10,8 +11,8 @@ import pytest
 from polytune.errors import UnsupportedSourceError
 from polytune.frontend import analyse, infer_signature
 from polytune.signature import ArrayType, ScalarType, Signature
-from tests.frontend import refused
-from tests.frontend.refused import REFUSED
+from tests.frontend.refused import loops
+from tests.frontend.refused.all_topics import REFUSED
 
 
 @pytest.mark.parametrize(("function", "what", "at"), [pytest.param(*entry, id=entry[0].__name__) for entry in REFUSED])
@@ -23,8 +24,8 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
     assert what in error.what
     place = error.location
     assert place.text[place.column : place.end_column] == at
-    assert place.file == refused.__file__
-    with open(refused.__file__) as file:
+    assert place.file == inspect.getsourcefile(function)
+    with open(place.file) as file:
         assert file.read().splitlines()[place.line - 1] == place.text
     assert len(error.reason) > 10 and len(error.remedy) > 10
     assert f"{place.file}:{place.line}: {error.what}" in str(error)
@@ -34,7 +35,7 @@ def test_a_refusal_says_what_and_points_at_it(function: Callable[..., Any], what
 @pytest.mark.parametrize(
     ("function", "remedy"),
     [
-        (refused.floating_point_bound, "use // in place of /, an int in place of a float argument"),
+        (loops.floating_point_bound, "use // in place of /, an int in place of a float argument"),
     ],
 )
 def test_a_remedy_is_that_of_the_reason(function: Callable[..., Any], remedy: str) -> None:

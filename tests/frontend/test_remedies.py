@@ -20,10 +20,9 @@ from polytune.frontend import analyse, infer_signature, refusals
 from polytune.frontend.source import Source
 from polytune.runtime.arguments import signature_of
 from polytune.signature import ArrayType, ScalarType, Signature
-from tests.frontend import refused
 from tests.frontend.interpreter import Run
-from tests.frontend.mended import MENDED, Mended
-from tests.frontend.refused import REFUSED
+from tests.frontend.refused import statements
+from tests.frontend.refused.all_topics import MENDED, REFUSED, Mended
 
 CASES = [(function, case) for function, _, _ in REFUSED for case in MENDED.get(function.__name__, [])]
 FRONTEND = Path(inspect.getfile(analyse)).parent
@@ -44,7 +43,7 @@ def modelled(kernel: Callable[..., Any]) -> Callable[..., Any]:
 def outside(monkeypatch: pytest.MonkeyPatch) -> None:
     """What refused programs write outside of themselves is as before after the test."""
     monkeypatch.setattr(math, "tau", math.tau)
-    monkeypatch.setattr(refused, "LIMIT", refused.LIMIT)
+    monkeypatch.setattr(statements, "LIMIT", statements.LIMIT)
 
 
 @pytest.mark.parametrize(("function", "case"), CASES, ids=[case.kernel.__name__ for _, case in CASES])

@@ -14,7 +14,7 @@ import warnings
 import pytest
 
 from polytune.errors import CacheWarning, HistoryError
-from polytune.history import Store, database, default_store
+from polytune.history import HistoryStore, database, default_store
 from polytune.history.store import default_directory
 
 KEY = ("kernel", "n=100", "machine")
@@ -23,8 +23,8 @@ TILED = {"version": "tiled", "tile": 32}
 
 def test_what_is_recorded_comes_back(tmp_path):
     before = time.time()
-    Store(tmp_path).record(*KEY, TILED, 0.25, count=3)
-    (measurement,) = Store(tmp_path).all()
+    HistoryStore(tmp_path).record(*KEY, TILED, 0.25, count=3)
+    (measurement,) = HistoryStore(tmp_path).all()
     assert (measurement.kernel, measurement.shape, measurement.machine) == KEY
     assert measurement.configuration == TILED
     assert (measurement.best_seconds, measurement.median_seconds, measurement.count) == (0.25, 0.25, 3)
@@ -35,15 +35,15 @@ def test_what_is_recorded_comes_back(tmp_path):
 
 def test_values_keep_their_types(tmp_path):
     configuration = {"flag": True, "one": 1, "real": 1.0, "text": "1", "small": 1e-300}
-    Store(tmp_path).record(*KEY, configuration, 1.0)
-    (measurement,) = Store(tmp_path).all()
+    HistoryStore(tmp_path).record(*KEY, configuration, 1.0)
+    (measurement,) = HistoryStore(tmp_path).all()
     assert [(type(v), v) for v in measurement.configuration.values()] == [
         (type(configuration[name]), configuration[name]) for name in measurement.configuration
     ]
 
 
 def test_records_of_one_configuration_add_up(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     for seconds in (0.5, 0.25, 0.75):
         store.record(*KEY, dict(reversed(TILED.items())) if seconds == 0.25 else TILED, seconds, count=2)
     (measurement,) = store.all()
@@ -58,7 +58,7 @@ def test_records_of_one_configuration_add_up(tmp_path):
 
 
 def test_the_best_is_the_fastest_that_ran(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     assert store.best(*KEY) is None
     store.record(*KEY, {"version": "a"}, None, "failed", reason="no")
     assert store.best(*KEY) is None
@@ -70,7 +70,7 @@ def test_the_best_is_the_fastest_that_ran(tmp_path):
 
 
 def test_records_are_told_apart_by_kernel_shape_and_machine(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     keys = [("k", "s", "m"), ("k", "s", "m2"), ("k", "s2", "m"), ("k2", "s", "m")]
     for index, key in enumerate(keys):
         store.record(*key, TILED, 1.0 + index)
@@ -87,16 +87,16 @@ def test_records_are_told_apart_by_kernel_shape_and_machine(tmp_path):
 
 
 def test_a_search_s_state_is_replaced(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     assert store.load_search(*KEY) is None
     store.save_search(*KEY, {"step": 1})
     store.save_search(*KEY, {"step": 2, "costs": [0.1, None]})
-    assert Store(tmp_path).load_search(*KEY) == {"step": 2, "costs": [0.1, None]}
+    assert HistoryStore(tmp_path).load_search(*KEY) == {"step": 2, "costs": [0.1, None]}
 
 
 @pytest.mark.parametrize(("seconds", "status"), [(None, "ok"), (1.0, "failed"), (1.0, "good")])
 def test_senseless_records_are_refused(tmp_path, seconds, status):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     with pytest.raises(HistoryError, match="cannot record"):
         store.record(*KEY, TILED, seconds, status)
     assert store.all() == []
@@ -104,8 +104,8 @@ def test_senseless_records_are_refused(tmp_path, seconds, status):
 
 def test_the_folder_is_named_by_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "here"))
-    assert Store().path == tmp_path / "here" / "history.sqlite"
-    assert default_store() is default_store() and default_store().path == Store().path
+    assert HistoryStore().path == tmp_path / "here" / "history.sqlite"
+    assert default_store() is default_store() and default_store().path == HistoryStore().path
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "there"))
     assert default_store().path == tmp_path / "there" / "history.sqlite"
     monkeypatch.delenv("POLYTUNE_CACHE_DIR")
@@ -114,8 +114,8 @@ def test_the_folder_is_named_by_the_environment(tmp_path, monkeypatch):
 
 PROCESS = """
 import sys
-from polytune.history import Store
-store = Store(sys.argv[1])
+from polytune.history import HistoryStore
+store = HistoryStore(sys.argv[1])
 for step in range(40):
     store.record("kernel", "shape", "machine", {"own": int(sys.argv[2]), "step": step}, 1.0 + step)
     store.record("kernel", "shape", "machine", {"shared": step}, 1.0 / (1 + int(sys.argv[2])))
@@ -129,14 +129,14 @@ def test_several_processes_write_one_history(tmp_path):
         for number in range(4)
     ]
     assert [process.wait(timeout=120) for process in processes] == [0] * 4
-    measurements = Store(tmp_path).all()
+    measurements = HistoryStore(tmp_path).all()
     assert len(measurements) == 4 * 40 + 40
     shared = [m for m in measurements if "shared" in m.configuration]
     assert {m.count for m in shared} == {4} and {m.best_seconds for m in shared} == {0.25}
 
 
 def test_several_threads_share_one_store(tmp_path):
-    store, problems = Store(tmp_path), []
+    store, problems = HistoryStore(tmp_path), []
 
     def work(number):
         try:
@@ -157,7 +157,7 @@ def test_several_threads_share_one_store(tmp_path):
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
 def test_a_forked_process_writes_too(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     store.record(*KEY, {"process": "parent"}, 1.0)
     child = os.fork()
     if child == 0:
@@ -186,7 +186,7 @@ def damage_root_page(path):
 @pytest.mark.parametrize("damage", [damage_header, damage_pages, damage_root_page])
 @pytest.mark.parametrize("is_open", [False, True])
 def test_a_damaged_file_is_moved_aside_and_begun_anew(tmp_path, damage, is_open):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     for tile in range(200):
         store.record(*KEY, {"tile": tile}, 1.0)
     store.close()
@@ -195,18 +195,18 @@ def test_a_damaged_file_is_moved_aside_and_begun_anew(tmp_path, damage, is_open)
         store.summary()
         store._database.execute("pragma wal_checkpoint(truncate)")
     damage(store.path)
-    again = Store(tmp_path)
+    again = HistoryStore(tmp_path)
     with pytest.warns(CacheWarning, match=r"is damaged .* moved to history\.sqlite\.damaged-"):
         again.record(*KEY, TILED, 0.5)
         assert [m.configuration for m in again.all()] == [TILED]
     assert not again.in_memory
-    assert [m.configuration for m in Store(tmp_path).all()] == [TILED]
+    assert [m.configuration for m in HistoryStore(tmp_path).all()] == [TILED]
     assert len(list(tmp_path.glob("history.sqlite.damaged-*"))) >= 1
 
 
 def test_where_no_folder_can_be_made_it_goes_on_in_memory_with_one_warning(tmp_path):
     (tmp_path / "file").write_text("not a folder")
-    store = Store(tmp_path / "file" / "folder")
+    store = HistoryStore(tmp_path / "file" / "folder")
     with pytest.warns(CacheWarning, match=r"cannot be used .* set POLYTUNE_CACHE_DIR") as caught:
         store.record(*KEY, TILED, 0.5)
         store.save_search(*KEY, {"step": 1})
@@ -217,7 +217,7 @@ def test_where_no_folder_can_be_made_it_goes_on_in_memory_with_one_warning(tmp_p
 
 
 def test_a_full_disk_keeps_what_was_there_and_goes_on_in_memory(tmp_path, monkeypatch):
-    Store(tmp_path).record(*KEY, {"version": "before"}, 1.0)
+    HistoryStore(tmp_path).record(*KEY, {"version": "before"}, 1.0)
     connect = database._connect
 
     def connect_to_full_disk(name, **keywords):
@@ -227,7 +227,7 @@ def test_a_full_disk_keeps_what_was_there_and_goes_on_in_memory(tmp_path, monkey
         return connection
 
     monkeypatch.setattr(database, "_connect", connect_to_full_disk)
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     with pytest.warns(CacheWarning, match="disk is full") as caught:
         for step in range(200):
             store.record(*KEY, {"step": step, "text": "x" * 200}, 2.0)
@@ -236,7 +236,7 @@ def test_a_full_disk_keeps_what_was_there_and_goes_on_in_memory(tmp_path, monkey
 
 
 def test_a_file_that_cannot_be_written_is_read_and_added_to_in_memory(tmp_path, monkeypatch):
-    first = Store(tmp_path)
+    first = HistoryStore(tmp_path)
     first.record(*KEY, {"version": "before"}, 1.0)
     first.close()
     connect = sqlite3.connect
@@ -247,13 +247,13 @@ def test_a_file_that_cannot_be_written_is_read_and_added_to_in_memory(tmp_path, 
         return connect(name, **keywords)
 
     monkeypatch.setattr(sqlite3, "connect", read_only)
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     with pytest.warns(CacheWarning, match="readonly") as caught:
         store.record(*KEY, {"version": "after"}, 2.0)
         assert [m.configuration["version"] for m in store.all()] == ["before", "after"]
     assert len(caught) == 1 and store.in_memory
     monkeypatch.undo()
-    assert [m.configuration["version"] for m in Store(tmp_path).all()] == ["before"]
+    assert [m.configuration["version"] for m in HistoryStore(tmp_path).all()] == ["before"]
 
 
 def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
@@ -261,7 +261,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
         newer.execute("create table measurements (everything text)")
         newer.execute("pragma user_version = 99")
     content = (tmp_path / "history.sqlite").read_bytes()
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     with pytest.warns(CacheWarning, match="newer polytune"):
         store.record(*KEY, TILED, 0.5)
     assert store.in_memory and len(store.all()) == 1
@@ -272,7 +272,7 @@ def test_a_file_of_a_newer_version_is_left_alone(tmp_path):
 def test_nothing_is_warned_of_when_all_is_well(tmp_path):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        store = Store(tmp_path / "new" / "folder")
+        store = HistoryStore(tmp_path / "new" / "folder")
         store.record(*KEY, TILED, 0.5)
         store.close()
         assert store.best(*KEY).median_seconds == 0.5
@@ -290,7 +290,7 @@ def test_nothing_is_warned_of_when_all_is_well(tmp_path):
     ],
 )
 def test_what_someone_has_changed_by_hand_is_passed_over(tmp_path, change):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     store.record(*KEY, TILED, 0.25)
     store.save_search(*KEY, {"a": 1})
     store.close()
@@ -327,19 +327,19 @@ def test_a_file_of_the_first_format_is_read_and_goes_on(tmp_path):
     _of_first_format(tmp_path / "history.sqlite")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        store = Store(tmp_path)
+        store = HistoryStore(tmp_path)
         (old,) = store.all()
         assert (old.configuration, old.count, old.best_seconds, old.code) == (TILED, 3, 0.25, "")
         assert store.load_search(*KEY) == {"a": 1}
         store.record(*KEY, TILED, 0.75, code="new")
         store.close()
-    (new,) = Store(tmp_path).all()
+    (new,) = HistoryStore(tmp_path).all()
     assert (new.count, new.best_seconds, new.median_seconds, new.code) == (1, 0.75, 0.75, "new")
 
 
 def test_processes_that_open_a_file_of_the_first_format_at_once_all_read_it(tmp_path):
     _of_first_format(tmp_path / "history.sqlite")
-    program = "import sys; from polytune.history import Store; print(len(Store(sys.argv[1]).all()))"
+    program = "import sys; from polytune.history import HistoryStore; print(len(HistoryStore(sys.argv[1]).all()))"
     command = [sys.executable, "-W", "error", "-c", program, str(tmp_path)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
     for each in running:

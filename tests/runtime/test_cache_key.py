@@ -40,3 +40,19 @@ def test_another_text_of_the_runtime_gives_another_key(before, monkeypatch, tmp_
     (tmp_path / "cache_key.py").write_text("# nothing like it\n")
     monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "cache_key.py"))
     assert key_of("source") != before
+
+
+def test_the_text_of_each_folder_of_the_runtime_counts(before, monkeypatch, tmp_path):
+    """The one that translates generated code, say, in whose place another text gives other machine code."""
+    monkeypatch.setattr(cache_key, "__file__", str(tmp_path / "cache_key.py"))
+    folder = tmp_path / "native"
+    folder.mkdir()
+    digests = set()
+    for number, name in enumerate(("lowering.py", "lowering.py", "expressions.py")):
+        (folder / name).write_text(f"ROUNDING = {number}\n")
+        forget()
+        digests.add(cache_key.runtime_digest())
+    (folder / "expressions.py").rename(tmp_path / "expressions.py")
+    forget()
+    digests.add(cache_key.runtime_digest())
+    assert len(digests) == 4

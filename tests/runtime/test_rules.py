@@ -10,7 +10,7 @@ import pytest
 
 import polytune
 from polytune.errors import PolytuneError
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.runtime import rules_calibration
 from polytune.runtime.devices import backends
 from polytune.runtime.learned import explain_refused
@@ -166,12 +166,12 @@ def test_thresholds_are_measured_once_and_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(rules_calibration, "_measure", measure)
     device = SimpleNamespace(key="a device")
     for _ in range(2):
-        assert thresholds_of(device, Store(tmp_path)) == Thresholds(7.0, 0.5)
+        assert thresholds_of(device, HistoryStore(tmp_path)) == Thresholds(7.0, 0.5)
     assert measured == [device]
     monkeypatch.setenv("POLYTUNE_RHO", "1e6")
-    assert thresholds_of(device, Store(tmp_path)) == Thresholds(1e6, 0.5)
+    assert thresholds_of(device, HistoryStore(tmp_path)) == Thresholds(1e6, 0.5)
     monkeypatch.setenv("POLYTUNE_ALPHA", "0")
-    assert thresholds_of(SimpleNamespace(key="another"), Store(tmp_path)) == Thresholds(1e6, 0.0)
+    assert thresholds_of(SimpleNamespace(key="another"), HistoryStore(tmp_path)) == Thresholds(1e6, 0.0)
     assert len(measured) == 1
 
 
@@ -187,19 +187,19 @@ def measured(monkeypatch):
 
 def test_a_machine_and_a_device_are_measured(tmp_path, measured):
     device = FakeDevice({})
-    found = thresholds_of(device, Store(tmp_path))
+    found = thresholds_of(device, HistoryStore(tmp_path))
     assert 0 < found.rho < float("inf") and 0 < found.alpha < float("inf")
     operations = len(device.operations)
     assert {"upload", "download"} <= set(device.operations)
-    assert thresholds_of(device, Store(tmp_path)) == found and len(device.operations) == operations
+    assert thresholds_of(device, HistoryStore(tmp_path)) == found and len(device.operations) == operations
 
 
 def test_of_a_device_that_fails_nothing_is_kept(tmp_path, measured):
     device = FakeDevice({})
     device.fail_at = 3
-    assert thresholds_of(device, Store(tmp_path)) == PUBLISHED
+    assert thresholds_of(device, HistoryStore(tmp_path)) == PUBLISHED
     device.fail_at = 0
-    assert thresholds_of(device, Store(tmp_path)) != PUBLISHED
+    assert thresholds_of(device, HistoryStore(tmp_path)) != PUBLISHED
 
 
 def test_small_calls_never_meet_the_device(tmp_path, monkeypatch):
@@ -222,7 +222,7 @@ def test_small_calls_never_meet_the_device(tmp_path, monkeypatch):
 def test_thresholds_that_are_no_numbers_are_refused(tmp_path, monkeypatch, text):
     monkeypatch.setenv("POLYTUNE_RHO", text)
     with pytest.raises(PolytuneError, match="POLYTUNE_RHO must be a number"):
-        thresholds_of(SimpleNamespace(key="a device"), Store(tmp_path))
+        thresholds_of(SimpleNamespace(key="a device"), HistoryStore(tmp_path))
 
 
 def test_a_call_without_devices_measures_nothing(tmp_path, monkeypatch):
@@ -230,4 +230,4 @@ def test_a_call_without_devices_measures_nothing(tmp_path, monkeypatch):
     arguments = (np.zeros(9), np.zeros(9))
     generated = copy.generated(*arguments)
     space = Space([Nominal("version", ("source",))])
-    assert rules_calibration.refused_values(generated.module, space, (9, 9), Store(tmp_path)) == {}
+    assert rules_calibration.refused_values(generated.module, space, (9, 9), HistoryStore(tmp_path)) == {}

@@ -11,7 +11,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
 from polytune.runtime.settled import NOT_MADE, SettledCalls
@@ -59,7 +59,7 @@ def made(monkeypatch) -> list[bool]:
 @pytest.fixture
 def kernel(tmp_path) -> polytune.Kernel:
     found = polytune.Kernel(added, background=False)
-    found._store = Store(tmp_path / "history.sqlite")
+    found._store = HistoryStore(tmp_path / "history.sqlite")
     return found
 
 
@@ -208,7 +208,7 @@ def test_integers_that_sizes_follow_from_are_compared(tmp_path, made):
             x[i] = x[i] + scale
 
     kernel = polytune.Kernel(bounded, background=False)
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     x = np.zeros(4)
     shortened(kernel, made, x, 8, 0.5)
     with pytest.raises(ArgumentError):
@@ -234,7 +234,7 @@ def totals(x, factor, start):
 
 def test_calls_with_results_and_local_arrays_are_right(tmp_path, made):
     found = polytune.Kernel(totals, background=False)
-    found._store = Store(tmp_path / "history.sqlite")
+    found._store = HistoryStore(tmp_path / "history.sqlite")
     x = np.random.default_rng(0).random((6, 8))
     settle(found, x, 2.0, 1.0)
     for call in range(12):
@@ -247,7 +247,7 @@ def test_calls_with_results_and_local_arrays_are_right(tmp_path, made):
 
 def test_calls_that_several_threads_make_at_once_do_not_share_memory(tmp_path, made):
     found = polytune.Kernel(totals, background=False)
-    found._store = Store(tmp_path / "history.sqlite")
+    found._store = HistoryStore(tmp_path / "history.sqlite")
     x = np.random.default_rng(0).random((60, 80))
     settle(found, x, 2.0, 1.0)
     wrong = []
@@ -284,7 +284,7 @@ def held(x, y):
 @pytest.mark.parametrize("function", [made_anew, held])
 def test_arrays_that_are_returned_and_large_ones_are_made_anew(tmp_path, made, function):
     found = polytune.Kernel(function, background=False)
-    found._store = Store(tmp_path / "history.sqlite")
+    found._store = HistoryStore(tmp_path / "history.sqlite")
     given = [np.ones(600), np.zeros(600)][: function.__code__.co_argcount]
     settle(found, *given)
     results = [found(*given) for _ in range(4)]
@@ -339,7 +339,7 @@ def scaled(x, y):
 
 def test_constants_that_change_are_seen(tmp_path, made, monkeypatch):
     kernel = polytune.Kernel(scaled, background=False)
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     x, y = np.arange(5.0), np.zeros(5)
     shortened(kernel, made, x, y)
     monkeypatch.setitem(globals(), "FACTOR", 3.0)
@@ -349,7 +349,7 @@ def test_constants_that_change_are_seen(tmp_path, made, monkeypatch):
 
 def test_threads_make_the_same_call_at_once(tmp_path):
     kernel = polytune.Kernel(scaled, background=False)
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     pairs = [(np.full(50, float(number)), np.zeros(50)) for number in range(4)]
     for x, y in pairs:
         settle(kernel, x, y)
@@ -420,7 +420,7 @@ def asserted(x, y):
 
 def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
     x, index, y = np.arange(1.0, 9.0), np.array([3, 1, 2]), np.zeros(8)
-    store = Store(tmp_path / "history.sqlite")
+    store = HistoryStore(tmp_path / "history.sqlite")
     gather, double = polytune.Kernel(gathered, background=False), polytune.Kernel(asserted, background=False)
     for kernel, arguments in ((gather, (x, index, y)), (double, (x, y))):
         kernel._store = store
@@ -438,7 +438,7 @@ def test_what_depends_on_elements_is_tested_at_each_call(made, tmp_path):
 def test_calls_go_the_short_way_while_nothing_may_be_tried(tmp_path, made, monkeypatch):
     monkeypatch.setattr(choosing, "_LONGEST_REST", 16)
     kernel = polytune.Kernel(added, background=False, budget="0.001 %")
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     given = arrays()
     for _ in range(60):
         check(kernel, *given, 2.0, 2)

@@ -15,7 +15,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, HistoryError, PolytuneError
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.runtime import tuning_mode
 from polytune.runtime.tuning_runs import Copies, ProgressLine
 from polytune.tuner import Configuration
@@ -32,7 +32,7 @@ def smoothed(A, B):
 @pytest.fixture
 def kernel(tmp_path) -> polytune.Kernel:
     made = polytune.Kernel(smoothed)
-    made._store = Store(tmp_path / "history.sqlite")
+    made._store = HistoryStore(tmp_path / "history.sqlite")
     return made
 
 
@@ -65,7 +65,7 @@ def test_tuning_in_one_go_changes_no_argument_and_is_remembered(kernel):
     assert found.configuration == kernel.tuner(A, B).best[0]
     assert found.seconds <= found.default_seconds
     again = polytune.Kernel(smoothed)
-    again._store = Store(kernel._store.path)
+    again._store = HistoryStore(kernel._store.path)
     assert again.tuner(A, B).best[0] == found.configuration
     assert kernel.tuner(A, B).budget == polytune.Kernel(smoothed).budget, "what calls may cost is as before"
     assert kernel.background
@@ -226,15 +226,16 @@ def test_what_cannot_be_compiled_is_replaced_where_nothing_is_tuned(kernel, monk
     A, B = arrays()
     generated = kernel.generated(A, B)
     default = generated.space.default()
-    compile_one = type(generated).compile
+    functions = generated.functions
+    compile_one = functions.compile
 
-    def fails(self, name):
+    def fails(name):
         if name == default["version"]:
             raise polytune.CompilationError("no")
-        return compile_one(self, name)
+        return compile_one(name)
 
-    monkeypatch.setattr(type(generated), "compile", fails)
-    monkeypatch.setattr(generated, "_addresses", {})
+    monkeypatch.setattr(functions, "compile", fails)
+    monkeypatch.setattr(functions, "_addresses", {})
     with polytune.tuning("off"):
         check(kernel)
 
@@ -246,7 +247,7 @@ def test_what_was_found_goes_from_file_to_file(kernel, tmp_path, monkeypatch):
     best = kernel.tune(*arrays(), seconds=1.0).configuration
     kernel.save(tmp_path / "tuned.json")
     other = polytune.Kernel(smoothed)
-    other._store = Store(tmp_path / "elsewhere")
+    other._store = HistoryStore(tmp_path / "elsewhere")
     assert other.load(tmp_path / "tuned.json") == 1
     other.freeze()
     assert configurations_run(other, monkeypatch, 3) == [best] * 3
@@ -263,7 +264,7 @@ def test_loading_holds_for_sizes_that_were_called_before(kernel, tmp_path):
     assert entry["kernel"].startswith("smoothed ") and entry["seconds"] > 0
     entry["configuration"] = {"version": "source"}
     file.write_text(json.dumps(document))
-    kernel._store = Store(tmp_path / "elsewhere")
+    kernel._store = HistoryStore(tmp_path / "elsewhere")
     assert kernel.load(file) == 1
     assert kernel.tuner(*arrays()).choose() == Configuration({"version": "source"})
 
@@ -273,7 +274,7 @@ def test_a_configuration_that_is_none_any_more_is_passed_over(kernel, tmp_path):
     file = tmp_path / "tuned.json"
     kernel.save(file)
     file.write_text(file.read_text().replace('"version": "', '"version": "once_'))
-    kernel._store = Store(tmp_path / "elsewhere")
+    kernel._store = HistoryStore(tmp_path / "elsewhere")
     kernel.load(file)
     kernel.freeze()
     check(kernel)
@@ -311,7 +312,7 @@ def test_a_file_that_cannot_be_written_is_said(kernel, tmp_path):
 def test_the_same_seed_tries_the_same(tmp_path):
     def tried(seed: int) -> list[Configuration]:
         kernel = polytune.Kernel(smoothed, seed=seed, budget=polytune.tuner.Budget.unlimited())
-        kernel._store = Store(tmp_path / f"history_{len(list(tmp_path.iterdir()))}.sqlite")
+        kernel._store = HistoryStore(tmp_path / f"history_{len(list(tmp_path.iterdir()))}.sqlite")
         tuner = kernel.tuner(*arrays())
         made = []
         for number in range(60):

@@ -10,7 +10,7 @@ import time
 import pytest
 
 from polytune.errors import SpaceError
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.tuner import Integer, Nominal, OnlineTuner, Space, persistence
 from tests.tuner.landscape import SPACE, Machine, cost
 
@@ -27,10 +27,10 @@ def calls(tuner, measure, count):
 
 
 def test_a_converged_tuner_is_converged_in_the_next_process(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(first, Machine(0).measure, 1000)
     first.save()
-    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    second = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     assert second.converged and second.choose() == first.best[0] and second.best == first.best
     assert second.statistics().trials == first.statistics().trials
     assert set(calls(second, Machine(1).measure, 50)) == {first.best[0]}
@@ -40,16 +40,16 @@ def test_a_converged_tuner_is_converged_in_the_next_process(tmp_path):
 def test_an_unfinished_search_goes_on_where_it_was(tmp_path, stop):
     alone = OnlineTuner(SPACE)
     expected = calls(alone, cost, 200)
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     made = calls(first, cost, stop)
     first.save()
-    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    second = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     assert made + calls(second, cost, 200 - stop) == expected
     assert second.statistics() == alone.statistics()
 
 
 def test_other_keys_are_not_mixed_up(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     first = OnlineTuner(SPACE, key=KEY, store=store)
     calls(first, cost, 300)
     first.save()
@@ -58,7 +58,7 @@ def test_other_keys_are_not_mixed_up(tmp_path):
 
 
 def test_failures_are_remembered(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     failed = set()
     for _ in range(20):
         configuration = first.choose()
@@ -69,33 +69,33 @@ def test_failures_are_remembered(tmp_path):
             first.report(configuration, cost(configuration))
     first.save()
     assert failed
-    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    second = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     assert failed.isdisjoint(calls(second, cost, 400))
-    (record, *_) = [m for m in Store(tmp_path).all(*KEY) if m.status == "failed"]
+    (record, *_) = [m for m in HistoryStore(tmp_path).all(*KEY) if m.status == "failed"]
     assert record.reason == "it needs too much memory" and record.configuration["version"] == "wavefront"
 
 
 def test_a_changed_space_starts_from_the_best_records_that_are_still_members(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(first, cost, 500)
     first.save()
     wider = Space([Nominal("version", ("source_order", "tiled", "wavefront", "new")), *SPACE.parameters[1:]])
-    second = OnlineTuner(wider, key=KEY, store=Store(tmp_path))
+    second = OnlineTuner(wider, key=KEY, store=HistoryStore(tmp_path))
     assert not second.converged and second.best[0] == first.best[0]
     made = calls(second, lambda c: 0.5e-3 if c["version"] == "new" else cost(c), 500)
     assert second.best[0]["version"] == "new"
     assert len(set(made)) < 40  # what is known is not measured again
     narrower = Space([Nominal("version", ("plain",)), Integer("threads", 1, 8)])
-    assert OnlineTuner(narrower, key=KEY, store=Store(tmp_path)).best is None
+    assert OnlineTuner(narrower, key=KEY, store=HistoryStore(tmp_path)).best is None
 
 
 def test_what_another_process_measured_is_taken_over(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(first, cost, 4)
     first.save()
     good = SPACE.configuration(version="tiled", tile_0=128, tile_1=16, unroll=4)
-    Store(tmp_path).record(*KEY, good, cost(good), count=5)
-    assert OnlineTuner(SPACE, key=KEY, store=Store(tmp_path)).best == (good, cost(good))
+    HistoryStore(tmp_path).record(*KEY, good, cost(good), count=5)
+    assert OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path)).best == (good, cost(good))
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_what_another_process_measured_is_taken_over(tmp_path):
     ],
 )
 def test_a_state_that_cannot_be_read_is_left_aside(tmp_path, spoil):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     first = OnlineTuner(SPACE, key=KEY, store=store)
     calls(first, cost, 300)
     first.save()
@@ -122,8 +122,8 @@ def test_a_state_that_cannot_be_read_is_left_aside(tmp_path, spoil):
 
 def test_calls_are_not_written_one_by_one(tmp_path, monkeypatch):
     written = []
-    monkeypatch.setattr(Store, "record", lambda self, *arguments, **keywords: written.append(arguments))
-    tuner = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    monkeypatch.setattr(HistoryStore, "record", lambda self, *arguments, **keywords: written.append(arguments))
+    tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(tuner, cost, 1000)
     assert len(written) == 0  # seconds have not passed
     tuner.save()
@@ -137,33 +137,33 @@ def test_calls_are_not_written_one_by_one(tmp_path, monkeypatch):
 def test_news_are_written_in_the_background_before_long(tmp_path, monkeypatch):
     monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
     writers = set()
-    record = Store.record
+    record = HistoryStore.record
 
     def recorded(self, *arguments, **keywords):
         writers.add(threading.current_thread())
         record(self, *arguments, **keywords)
 
-    monkeypatch.setattr(Store, "record", recorded)
-    tuner = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    monkeypatch.setattr(HistoryStore, "record", recorded)
+    tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(tuner, cost, 30)
     deadline = time.monotonic() + 20
-    while not Store(tmp_path).all(*KEY):
+    while not HistoryStore(tmp_path).all(*KEY):
         assert time.monotonic() < deadline, "nothing was written"
         time.sleep(0.01)
     assert threading.main_thread() not in writers
 
 
 def test_the_state_is_plain_json(tmp_path):
-    tuner = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path))
+    tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(tuner, cost, 60)
     tuner.save()
-    state = Store(tmp_path).load_search(*KEY)
+    state = HistoryStore(tmp_path).load_search(*KEY)
     assert json.loads(json.dumps(state, allow_nan=False)) == state
 
 
 def test_a_store_needs_a_key(tmp_path):
     with pytest.raises(SpaceError, match="needs a key"):
-        OnlineTuner(SPACE, store=Store(tmp_path))
+        OnlineTuner(SPACE, store=HistoryStore(tmp_path))
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
@@ -172,7 +172,7 @@ def test_a_fork_while_the_background_writes_does_not_hang(tmp_path, monkeypatch)
     monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
     writing, store_lock = threading.Event(), threading.Lock()
 
-    class SlowStore(Store):
+    class SlowStore(HistoryStore):
         def record(self, *arguments, **keywords):
             with store_lock:
                 writing.set()
@@ -192,7 +192,7 @@ def test_saving_waits_for_what_is_being_written(tmp_path, monkeypatch):
     monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
     writing = threading.Event()
 
-    class SlowStore(Store):
+    class SlowStore(HistoryStore):
         def record(self, *arguments, **keywords):
             writing.set()
             time.sleep(0.3)
@@ -202,30 +202,30 @@ def test_saving_waits_for_what_is_being_written(tmp_path, monkeypatch):
     calls(tuner, cost, 1)
     assert writing.wait(20)
     tuner.save()
-    assert Store(tmp_path).all(*KEY) and Store(tmp_path).load_search(*KEY) is not None
+    assert HistoryStore(tmp_path).all(*KEY) and HistoryStore(tmp_path).load_search(*KEY) is not None
 
 
 def test_what_was_measured_with_other_code_is_a_hint(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="old")
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), code="old")
     calls(first, cost, 400)
     first.save()
     best = first.best[0]
-    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new")
+    second = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), code="new")
     assert not second.converged and second.best is None and second.statistics().calls == 0
     assert second.choose() == best  # where the search starts
     calls(second, lambda configuration: 2 * cost(configuration), 20)
     second.save()
     assert second.best[1] >= 2 * first.best[1]
-    (record,) = [each for each in Store(tmp_path).all(*KEY) if each.configuration == dict(best)]
+    (record,) = [each for each in HistoryStore(tmp_path).all(*KEY) if each.configuration == dict(best)]
     assert record.code == "new" and record.best_seconds == 2 * cost(best)
-    assert OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new").best == second.best
+    assert OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), code="new").best == second.best
 
 
 def test_what_failed_as_other_code_is_tried_again(tmp_path):
-    first = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="old")
+    first = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), code="old")
     calls(first, cost, 3)
     failed = first.choose()
     first.fail(failed, "a defect")
     first.save()
-    second = OnlineTuner(SPACE, key=KEY, store=Store(tmp_path), code="new")
+    second = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path), code="new")
     assert failed in calls(second, cost, 400)

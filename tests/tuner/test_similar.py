@@ -6,7 +6,7 @@ import math
 
 import pytest
 
-from polytune.history import Store
+from polytune.history import HistoryStore
 from polytune.tuner import Key, OnlineTuner, persistence
 from polytune.tuner.persistence import distance, starts_of_similar
 from tests.tuner.landscape import SPACE, cost
@@ -23,7 +23,7 @@ def test_the_distance_is_logarithmic_and_between_like_texts_only():
 
 
 def test_the_nearest_size_gives_the_start(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     for shape, configuration in (("n=1000", GOOD), ("n=100000", POOR)):
         store.record("kernel", shape, "machine", configuration, cost(configuration))
     store.record("kernel", "n=1100", "another machine", POOR, 1e-9)
@@ -35,7 +35,7 @@ def test_the_nearest_size_gives_the_start(tmp_path):
 
 
 def test_what_is_known_of_the_size_itself_has_precedence(tmp_path):
-    store = Store(tmp_path)
+    store = HistoryStore(tmp_path)
     store.record("kernel", "n=1000", "machine", GOOD, 1e-3)
     store.record("kernel", "n=1001", "machine", POOR, 1e-3)
     assert OnlineTuner(SPACE, key=Key("kernel", "n=1001", "machine"), store=store).best[0] == POOR
@@ -44,7 +44,7 @@ def test_what_is_known_of_the_size_itself_has_precedence(tmp_path):
 def test_processes_that_tune_at_the_same_time_learn_from_each_other(tmp_path, monkeypatch):
     monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", math.inf)  # nothing is written but by `save`
     key = Key("kernel", "n=1000", "machine")
-    first, second = (OnlineTuner(SPACE, key=key, store=Store(tmp_path)) for _ in range(2))
+    first, second = (OnlineTuner(SPACE, key=key, store=HistoryStore(tmp_path)) for _ in range(2))
     for tuner in (first, second):
         for _ in range(3):
             configuration = tuner.choose()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Annotated, Any
@@ -17,6 +17,7 @@ from polytune.cli.target import parse_target
 from polytune.cli.unexecuted import functions_of
 from polytune.defects import defects_named
 from polytune.errors import DefectError, Obstacle, SourceLocation, UnsupportedSourceError
+from polytune.records import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

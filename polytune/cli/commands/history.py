@@ -5,7 +5,6 @@ from __future__ import annotations
 import difflib
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any
@@ -17,8 +16,9 @@ from rich.text import Text
 from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.errors import HistoryError
-from polytune.history import Measurement, Store, default_store
+from polytune.history import HistoryStore, Measurement, default_store
 from polytune.history.exchange import merged, read_measurements, write_measurements
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -140,8 +140,8 @@ def chosen(entries: Sequence[HistoryEntry], kernel: str | None) -> list[HistoryE
     return found
 
 
-def _forget(store: Store, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
-    """Delete the entries, once a person has said so; how many measurements they had."""
+def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | None, *, confirmed: bool) -> int:
+    """Delete the entries, once a person has said so.  Return how many measurements they had."""
     count = sum(len(entry.measurements) for entry in entries)
     what = _counted(count)
     if not confirmed:
@@ -220,6 +220,12 @@ ACTIONS = ("export", "import", "merge")
 
 def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
     """Do one of the ``ACTIONS``, and say what was done.
+
+    Args:
+        action: one of the ``ACTIONS``.
+        files: those that are read; for export the one that is written.
+        output: the file to write, for merge; else None.
+        as_json: whether what was done is printed as JSON.
 
     Raises:
         typer.BadParameter: the files do not go with it.

@@ -171,6 +171,11 @@ FORMATS = (".svg", ".dot", ".json")
 def write_space(space: Space, name: str, path: Path) -> None:
     """Write a space in the format that the file's ending names.
 
+    Args:
+        space: what is drawn or written.
+        name: the kernel's, which T1 files give.
+        path: the file, whose ending is one of ``FORMATS``.
+
     Raises:
         typer.BadParameter: the ending is another, or the file cannot be written.
     """

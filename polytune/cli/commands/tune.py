@@ -79,6 +79,11 @@ def tune(
 def check_recording(record: Path | None, exhaustive: bool, sample: int | None) -> None:
     """See to it that the options about recording go together.
 
+    Args:
+        record: the file to write; None where it is not asked for.
+        exhaustive: whether every configuration is to be measured.
+        sample: how many are; None where that is not said.
+
     Raises:
         typer.BadParameter: they do not.
     """

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polytune.codegen.python_expressions import no_element
 from polytune.frontend.expression import (
@@ -26,6 +25,7 @@ from polytune.frontend.expression import (
     Unary,
 )
 from polytune.frontend.generated_names import is_generated, plain
+from polytune.records import dataclass
 
 C_TYPES = {"int32": "i32", "int64": "i64", "float32": "f32", "float64": "f64", "bool": "int"}
 """The names of the element types in device text."""

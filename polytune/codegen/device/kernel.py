@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import assert_never
 
 import islpy as isl
@@ -22,6 +22,7 @@ from polytune.frontend.expression import Assign, Binary, Element, Expression, It
 from polytune.frontend.expression import map_children as map_below
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping
 from polytune.schedule.platforms.promotion import (
     Accumulator,
@@ -297,6 +298,12 @@ def in_mapped_loops(node: Node, mapped: tuple[str, ...], around: frozenset[str] 
 
     isl leaves out a loop of one iteration whose value is an affine expression; but every statement has to be run by
     the one thread whose point it is, and only by it.
+
+    Args:
+        node: the code of a tile, each statement of which begins with an assignment of the values of the mapped members:
+            its position.
+        mapped: the loop variables of the mapped members, the outermost first.
+        around: those that loops around the node have already.
     """
     match node:
         case Block(children):

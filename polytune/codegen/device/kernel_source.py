@@ -9,7 +9,6 @@ nothing, before the loops over a tile's points and over the copies.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import assert_never
 
 from polytune.codegen.device.c_expressions import C_TYPES, Context, c_name, c_text, extent_name
@@ -20,6 +19,7 @@ from polytune.codegen.storage import Storage, array_types, storage_of, used_in
 from polytune.frontend.expression import Assign, Binary, Branch, Element, Expression, Iterator, Operation, While, walk
 from polytune.frontend.generated_names import without_marks
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.platforms.promotion import Window
 
 AXES = "XYZ"
@@ -89,7 +89,13 @@ def _written(node: Node) -> set[str]:
 
 
 def kernel_text(kernel: DeviceKernel, scop: Scop, name: str) -> str:
-    """The text of a kernel, without prelude and macros."""
+    """The text of a kernel, without prelude and macros.
+
+    Args:
+        kernel: the region in the loop IR.
+        scop: the kernel of Python that it is a part of.
+        name: what it is called in the text.
+    """
     return _KernelWriter(kernel, scop).write(name)
 
 
@@ -136,7 +142,7 @@ class _KernelWriter:
     # What a block and a thread have
 
     def declare(self) -> None:
-        """The tile's extents, the block's window, copies in shared memory and in registers, and variables."""
+        """Declare the tile's extents, the block's window, copies in shared memory and in registers, and variables."""
         writer, kernel = self.writer, self.kernel
         extents = [f"{window.extent} = DEPTH" for window in kernel.windows[: kernel.sequential]]
         for window, axis in zip(kernel.windows[kernel.sequential :], reversed(self.axes), strict=True):
@@ -173,7 +179,7 @@ class _KernelWriter:
     # Tiles
 
     def tiles(self, member: int) -> None:
-        """Loops over the tiles of the sequential members, and the work of one."""
+        """Write the loops over the tiles of the sequential members, and the work of one."""
         writer, kernel = self.writer, self.kernel
         if member < kernel.sequential:
             window = kernel.windows[member]
@@ -196,7 +202,7 @@ class _KernelWriter:
             self.node(kernel.body)
 
     def copy(self, copy: SharedCopy) -> None:
-        """All threads of the block fill a copy, neighbours from neighbouring elements."""
+        """Write how all threads of the block fill a copy, neighbours from neighbouring elements."""
         writer = self.writer
         place = Context(constant=True)
         for name, value in copy.origins:
@@ -255,7 +261,7 @@ class _KernelWriter:
                 assert_never(node)
 
     def shared_out(self, loop: For) -> None:
-        """A loop over a mapped member: each thread takes the points that are its own."""
+        """Write a loop over a mapped member: each thread takes the points that are its own."""
         writer, axis = self.writer, self.axis_of[loop.variable]
         window = self.kernel.windows[self.kernel.sequential + self.kernel.mapped.index(loop.variable)]
         counter, variable = f"j_{axis}", loop.variable

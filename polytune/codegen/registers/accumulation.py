@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, mentions
 from polytune.codegen.loops import Block, Compute, For, Node
@@ -18,6 +17,7 @@ from polytune.codegen.vectors.lane_access import (
     pays,
 )
 from polytune.frontend.expression import Assign, Binary, Element, Expression, walk
+from polytune.records import dataclass
 
 Fits = Callable[[Element, str, ContiguousAxis], bool]
 """Whether the elements along a loop variable can be the lanes of a vector."""
@@ -127,7 +127,13 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
 
 def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> AccumulatedTerm | None:
     """Return what an update ``x = x + e``, ``x = e + x`` or ``x = x - e`` adds, if e reads no target of any update;
-    else None."""
+    else None.
+
+    Args:
+        update: the assignment.
+        updates: all updates of the loop, this one among them.
+        loops: the variables that a factor must not vary with for it to be multiplied by at the end alone.
+    """
     match update.value:
         case Binary("+" | "-" as operator, left, value) if left == update.target:
             pass
@@ -182,7 +188,12 @@ def coordinate(element: Element, variable: str) -> list[int]:
 
 def differs(element: Element, first: str, second: str) -> bool:
     """Return whether an element is another one for every pair of values of two loop variables: each has a subscript
-    that moves with it and not with the other."""
+    that moves with it and not with the other.
+
+    Args:
+        element: the element, with subscripts in both variables.
+        first, second: the variables of the loops.
+    """
     axes = coordinate(element, first), coordinate(element, second)
     return all(bool(set(own) - set(other)) for own, other in (axes, axes[::-1]))
 
@@ -192,8 +203,13 @@ def is_vector(
 ) -> bool:
     """Return whether the values of an expression for consecutive values of a loop variable can be computed as a vector.
 
-    Elements then fit, by default if they lie next to one another, or are one and the same, and everything is of one
-    type.
+    Args:
+        node: the expression.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
+        dtype: the type that everything has to be of.
+        fits: whether an element's values can be lanes: by default if they lie next to one another.  An element that
+            does not vary is one value in all lanes.
     """
     if not mentions(node, variable):
         return getattr(node, "dtype", None) == dtype

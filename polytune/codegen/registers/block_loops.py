@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least
@@ -12,6 +12,7 @@ from polytune.codegen.loops import For, Let, Node, block
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, after_whole, maximum, minimum, minus
 from polytune.codegen.vectors.expressions import AnyMask, Between
 from polytune.frontend.expression import Compare, Expression, Iterator, Select
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -67,7 +68,7 @@ class BlockLoops:
         )
 
     def outer_columns(self, rows: Range | None) -> tuple[Expression, Expression]:
-        """From the first column of any row to behind the last one."""
+        """The columns from the first one of any row to behind the last one."""
         own = self.ranges(rows)
         first, last = least(self.columns.start, own), greatest(self.columns.stop, own)
         assert first is not None and last is not None
@@ -99,10 +100,13 @@ class BlockLoops:
         return block(*parts)
 
     def narrow(self, rows: Range | None, first: Expression, last: Expression, *, begun: bool) -> Node:
-        """Blocks of one vector a row; masks say which lanes are there.  Behind the last row it is repeated, but
+        """Return blocks of one vector a row; masks say which lanes are there.  Behind the last row it is repeated, but
         not stored.
 
-        ``begun`` says that no row starts behind the first column.
+        Args:
+            rows: the first and the last row of a block; None where there are no rows.
+            first, last: from which column on, and before which, any row has something.
+            begun: whether no row starts behind the first column.
         """
         column = Iterator(self.columns.variable)
         names = BlockNames()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial, reduce
 from typing import Any
 
@@ -15,6 +14,7 @@ from polytune.codegen.vectors.expressions import Between, Total, Variable
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Logical, Unary
 from polytune.frontend.expression import Iterator as Index
 from polytune.frontend.generated_names import generated
+from polytune.records import dataclass
 
 FIRST, LAST = generated("first_0"), generated("last_0")
 """The common range of the innermost loop, over all points of a block."""
@@ -48,7 +48,13 @@ LINES = (BlockShape(1, 8), BlockShape(1, 4), BlockShape(1, 2), BlockShape(1, 1))
 
 
 def largest_shape(has_rows: bool, registers: Callable[[BlockShape], int], available: int) -> BlockShape:
-    """The first shape for which there are registers enough."""
+    """The first shape for which there are registers enough; the smallest where there are for none.
+
+    Args:
+        has_rows: whether blocks have several rows, or one.
+        registers: how many vector registers a shape needs.
+        available: how many the processor has.
+    """
     shapes = SHAPES if has_rows else LINES
     return next((shape for shape in shapes if registers(shape) <= available), shapes[-1])
 
@@ -85,7 +91,12 @@ def minus(left: Expression, right: Expression) -> Expression:
 
 
 def after_whole(first: Expression, last: Expression, step: int) -> Expression:
-    """Return where whole steps from ``first`` end that do not pass ``last``."""
+    """Return where whole steps from ``first`` end that do not pass ``last``.
+
+    Args:
+        first, last: int64; the range begins at the first and ends before the last.
+        step: how long a step is, above 0.
+    """
     extent = maximum(integer(0), minus(last, first))
     whole = Binary("*", Binary("//", extent, integer(step), "int64"), integer(step), "int64")
     return Binary("+", first, whole, "int64")
@@ -114,7 +125,13 @@ def by_vectors(
 
 
 def add_total(target: Element, term: AccumulatedTerm, total: Variable) -> Store:
-    """Add to an element what a vector of partial sums of a term comes to."""
+    """Add to an element what a vector of partial sums of a term comes to.
+
+    Args:
+        target: the element.
+        term: what each iteration adds to it; a factor is multiplied by once.
+        total: the vector with the partial sums.
+    """
     result: Any = Total(total, target.dtype)
     if term.factor is not None:
         result = Binary("*", term.factor, result, target.dtype)
@@ -256,7 +273,15 @@ def points(
     last: Expression | None,
     limit: Expression | None,
 ) -> Node:
-    """The points of a block one by one, those of a part of the innermost loop: from ``first``, before ``last``."""
+    """The points of a block one by one, those of a part of the innermost loop.
+
+    Args:
+        accumulation: the nest.
+        box: the rows and columns of the block.
+        first: where the part begins; None for the beginning of each point's loop.
+        last: before what it ends; None for the end of each point's loop.
+        limit: before which column the block ends; None where it has all of its columns.
+    """
     inner, columns, rows = accumulation.inner, accumulation.columns, accumulation.rows
     values: dict[str, Expression] = {columns.variable: Index(COLUMN)}
     if rows is not None:

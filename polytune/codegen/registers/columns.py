@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytune.codegen.affine_range import mentions
@@ -16,6 +16,7 @@ from polytune.codegen.transform import Target
 from polytune.codegen.vectors.expressions import VECTOR, Apart, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
 from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, Select, walk
+from polytune.records import dataclass
 
 FEW = 8
 """How many vectors of results are enough to hide how long one operation on them takes."""

@@ -7,9 +7,10 @@ rounded, as another order of them does, and is done where that is allowed.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from polytune.frontend.expression import Binary, Expression, Unary
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)

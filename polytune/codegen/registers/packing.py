@@ -11,7 +11,7 @@ reads.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from polytune.codegen.affine_range import Range, coefficient, greatest, least, mentions
@@ -22,6 +22,7 @@ from polytune.codegen.registers.blocks import after_whole
 from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.frontend.expression import Binary, Compare, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.generated_names import generated
+from polytune.records import dataclass
 
 TOGETHER = 8
 """How many columns are copied at once where neighbours in memory are not in one row of the buffer."""
@@ -52,7 +53,8 @@ def pack(
         windows: names of the lower and upper bound of a tile along each member of the band.
         written: the arrays that are written anywhere in the region.
         contiguous: tells how arrays lie in memory.
-        prefix: what the names of the buffers begin with; ``first``: the number of the first one.
+        prefix: what the names of the buffers begin with.
+        first: the number of the first buffer.
     """
     if len(nest) < 3 or assignments_of(nest[-1].body) is None:
         return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
 from collections.abc import Mapping, Set
-from dataclasses import dataclass, field
+from dataclasses import field
 from math import inf
 
 from polytune.codegen.affine_range import Range, from_first, greatest, least, mentions
@@ -14,6 +14,7 @@ from polytune.codegen.vectors.chains import is_chain
 from polytune.codegen.vectors.expressions import Apart
 from polytune.codegen.vectors.lane_access import ContiguousAxis, apart_of, is_near, lane_operands, moves, pays
 from polytune.frontend.expression import Assign, Constant, Element, Expression, walk
+from polytune.records import dataclass
 
 MOST_UNROLLED = 32
 """Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost
@@ -58,7 +59,7 @@ class PointNest:
         return [part for child in self.parts for part in walk(child) if isinstance(part, Element)]
 
     def across(self, arrays: frozenset[str]) -> dict[str, int]:
-        """Those of some arrays of which each point uses the part at its own place along one axis, along which they do
+        """The arrays, of some, of which each point uses the part at its own place along one axis, along which they do
         not lie next to one another in memory; and that axis."""
         found = {}
         for array in sorted(arrays):
@@ -107,8 +108,8 @@ def point_nest_of(
     elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
     if any(element.array in shared for element in elements):
         return None
-    judge = Judge(columns.variable, own, dtype)
-    if not all(judge.is_target(assignment.target) and judge.is_vector(assignment.value) for assignment in known):
+    rules = LaneRules(columns.variable, own, dtype)
+    if not all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known):
         return None
     nest = PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
     # Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
@@ -198,8 +199,8 @@ def assignments_below(node: Node) -> Iteration[Assign | None]:
 
 
 @dataclass(frozen=True)
-class Judge:
-    """The work that can be computed for consecutive columns as a vector."""
+class LaneRules:
+    """The rules of what can be computed for consecutive columns as a vector."""
 
     column: str
     own: frozenset[str]

@@ -28,7 +28,7 @@ and the other would load, and a strip holds values that live in one block alone.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from polytune.codegen.affine_range import greatest, least, mentions
@@ -36,12 +36,13 @@ from polytune.codegen.ast_conversion import Part, add_constant, integer, substit
 from polytune.codegen.loops import Compute, For, If, Let, Node, Store, block
 from polytune.codegen.registers.block_loops import BlockLoops, BlockRow
 from polytune.codegen.registers.blocks import BlockNames, BlockShape, PointRanges, largest_shape, maximum, minimum
-from polytune.codegen.registers.point_nests import Judge, PointNest, assignments_below, children_of, variables_below
+from polytune.codegen.registers.point_nests import LaneRules, PointNest, assignments_below, children_of, variables_below
 from polytune.codegen.transform import Target
 from polytune.codegen.vectors.chains import Link, links_of
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import in_lanes, lane_operands
 from polytune.frontend.expression import Compare, Constant, Element, Expression, Iterator, walk
+from polytune.records import dataclass
 
 ACROSS = BlockShape(1, 2)
 """The shape of blocks of points that lie across the rows of arrays: two chains side by side keep the processor busy,
@@ -261,7 +262,7 @@ class _Points:
         return in_lanes(node, [self.value(part, row, vector, loads) for part in operands])
 
     def is_uniform(self, node: Expression) -> bool:
-        return Judge(self.nest.columns.variable, self.nest.own, "").is_uniform(node)
+        return LaneRules(self.nest.columns.variable, self.nest.own, "").is_uniform(node)
 
     def once(self, kind: str, value: VectorExpression, loads: _Loads | None) -> Any:
         if loads is None or any(isinstance(part, Element) and part.array in loads.changing for part in walk(value)):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -41,6 +41,7 @@ from polytune.frontend.expression import (
     Iterator,
     walk,
 )
+from polytune.records import dataclass
 
 
 def tile_sums(accumulation: Accumulation, target: Target) -> Node:
@@ -135,7 +136,7 @@ class _Sums:
         return If(Compare("<", low, high), work) if scales else work
 
     def step(self, sums: Mapping[tuple[int, int, int], Variable], mask: str | None) -> Node:
-        """So many iterations of the innermost loop as there are lanes, or those of a mask."""
+        """The work of as many iterations of the innermost loop as there are lanes, or of those of a mask."""
         self.loads = {}
         names = BlockNames()
         updates: list[Node] = []

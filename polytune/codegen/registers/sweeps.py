@@ -21,7 +21,7 @@ be reassociated.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any
 
@@ -48,6 +48,7 @@ from polytune.codegen.vectors.expressions import (
 )
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, walk
+from polytune.records import dataclass
 
 ROWS = (8, 4, 2, 1)
 """How many rows may be swept at once: of the first number for which there are registers enough."""
@@ -113,7 +114,11 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
 def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:
     """Return what an update adds to an element of its row that nothing else uses; None where it does something else.
 
-    ``updates`` are those that update one element in all columns.
+    Args:
+        update: one of the assignments in the nest.
+        updates: those that update one element in all columns.
+        columns: the innermost loop.
+        rows: the loop around it.
     """
     if [each.target for each in updates].count(update.target) > 1 or not coordinate(update.target, rows.variable):
         return None

@@ -18,7 +18,7 @@ runs, and a block that fails runs point by point.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial, reduce
 
 from polytune.codegen.ast_conversion import integer
@@ -51,6 +51,7 @@ from polytune.codegen.vectors.rows import RowLoop, row_loop_of, vectorise_row
 from polytune.frontend.expression import Assign, Element, walk
 from polytune.frontend.generated_names import generated
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED, INTERLEAVED
 
@@ -83,6 +84,11 @@ def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
 
     Tiles start from sizes that suit it: two buffers of what a tile copies, 256 by 96 numbers, stay in the second cache,
     and there are many rows for which that is done, in whole blocks.
+
+    Args:
+        program: a version that accumulates.
+        scop: its kernel.
+        target: the processor, of whose vector registers blocks are made.
     """
     packed = tile_registers(program, scop, target, accumulations=True, packing=True)
     if packed is None:

@@ -46,7 +46,13 @@ def with_copies(scop: Scop, region: Region) -> Scop:
 
 
 def in_window(body: Node, region: Region, names: WindowNames) -> Node:
-    """The code of a tile with the lower bound of its window for ``FIRST``."""
+    """The code of a tile with the lower bound of its window for ``FIRST``.
+
+    Args:
+        body: the code of a tile, with accesses to copies.
+        region: the region, whose arrays are expanded.
+        names: the names of the parameters that bound a tile.
+    """
     assert region.expansion is not None
     return substitute(body, {FIRST: Iterator(names.window(region.expansion.member)[0])})
 

@@ -2,13 +2,12 @@
 
 In a factorisation most tiles only update ``A[i, j] -= A[i, k] * A[k, j]``; what is done once per row or pivot is in the
 tiles along the diagonals.  Code for both has conditions and several loops inside one another; code for the former has
-three plain loops, of which ``register_tiles`` makes blocks.
+three plain loops, of which ``polytune.codegen.registers.tiles`` makes blocks.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import reduce
 
 import islpy as isl
@@ -18,6 +17,7 @@ from polytune.codegen.loops import Node
 from polytune.codegen.tiles.windows import WindowNames, ast_build, loops_of_schedule
 from polytune.frontend.expression import Expression, Iterator
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.regions import Region
 from polytune.schedule.tiles.interchange import select_members
 from polytune.schedule.unions import sets_of

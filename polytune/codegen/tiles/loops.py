@@ -13,11 +13,11 @@ outer tile or an earlier one.  Outer tiles with equal sums of coordinates are as
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from polytune.codegen.loops import RegionCode
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
+from polytune.records import dataclass
 
 CLAIM = "$claim($context, {}, $workers, $base, {})"
 """Claims a task for a worker, of a region of so many."""
@@ -42,7 +42,7 @@ class TileLoops:
     body: Callable[[], None]
 
     def write(self) -> None:
-        """The bounds of the members, and all tasks."""
+        """Write the bounds of the members, and all tasks."""
         writer, region = self.writer, self.region
         for number, member in enumerate(region.members):
             writer.line(f"$lower_{number} = {expression_text(member.lower)}")
@@ -57,7 +57,7 @@ class TileLoops:
             self.waves()
 
     def waves(self) -> None:
-        """The tiles with equal sums of tile coordinates, sum after sum.
+        """Write the tiles with equal sums of tile coordinates, sum after sum.
 
         Tasks are the coordinates but the first one, which follows from them and the sum.  With three members or more
         some tasks have none.
@@ -73,7 +73,7 @@ class TileLoops:
             self.tasks(self.place_on_wave)
 
     def place_in_box(self) -> None:
-        """The tile of a task: tile coordinates counted with the last shared member fastest."""
+        """Write which tile a task is: tile coordinates counted with the last shared member fastest."""
         writer, region = self.writer, self.region
         # Where tiles descend the last one has the first task.
         task = "$total - 1 - ($task - $base)" if region.descends else "$task - $base"
@@ -90,7 +90,7 @@ class TileLoops:
         self.task()
 
     def place_on_wave(self) -> None:
-        """The tile of a task, if there is one: see ``waves``."""
+        """Write which tile a task is, if there is one: see ``waves``."""
         writer, region = self.writer, self.region
         rest = "$task - $base"
         for number in reversed(range(2, region.shared)):
@@ -112,13 +112,13 @@ class TileLoops:
             placed()
 
     def task(self) -> None:
-        """The work of a task, whose first iterations along the shared members are set."""
+        """Write the work of a task, whose first iterations along the shared members are set."""
         for number in range(self.region.shared):
             self.end(number)
         self.other_members(self.region.shared)
 
     def other_members(self, number: int) -> None:
-        """The loops along members that are not shared, of the size of a task along the others."""
+        """Write the loops along members that are not shared, of the size of a task along the others."""
         if number == len(self.region.members):
             if self.is_nested:
                 self.inner_tiles(0)
@@ -131,7 +131,7 @@ class TileLoops:
             self.other_members(number + 1)
 
     def inner_tiles(self, number: int) -> None:
-        """The loops over the tiles of an outer tile."""
+        """Write the loops over the tiles of an outer tile."""
         if number == len(self.region.members):
             self.body()
             return
@@ -149,6 +149,6 @@ class TileLoops:
         return f"$begin_{number}" if self.is_nested else self.region.windows[number][0]
 
     def end(self, number: int) -> None:
-        """One more than the last iteration of a member in a task."""
+        """Write one more than the last iteration of a member in a task."""
         name = f"$end_{number}" if self.is_nested else self.region.windows[number][1]
         self.writer.line(f"{name} = $least({self.start(number)} + {self.size(number)}, $upper_{number})")

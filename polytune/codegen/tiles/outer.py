@@ -27,7 +27,13 @@ by 96 numbers each, is in the second cache."""
 
 def outer_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
     """The version of a program that accumulates whose tiles lie in outer tiles; None where no tiles run along diagonals
-    of three members or more, so that each element that a tile reads is used several times there."""
+    of three members or more, so that each element that a tile reads is used several times there.
+
+    Args:
+        program: a version that accumulates.
+        scop: its kernel.
+        target: the processor; the same on all.
+    """
     found = [region for region in program.regions if region.kind == "wavefront" and len(region.members) > 2]
     if not found:
         return None
@@ -43,15 +49,3 @@ OUTER = LoopTransform(
     after=(REGISTERS,),
     is_for_first=True,
 )
-
-
-def in_outer_tiles(program: Program, tiles: tuple[int, ...], outer: tuple[int, ...]) -> Program:
-    """A program as it is, with its tiles in outer tiles: the same code, with other sizes.
-
-    Args:
-        program: what has one level of tiles.
-        tiles: per tiled member the tile size to start from.
-        outer: per tiled member how many tiles an outer tile has along it to start from.
-    """
-    recipe = program.recipe.then(OUTER)
-    return replace(program, recipe=recipe, tiles=tiles, outer=outer, shares=program.function)

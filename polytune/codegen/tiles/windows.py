@@ -33,8 +33,14 @@ class WindowNames:
 
 
 def ast_build(context: isl.Set, names: WindowNames, depth: int, first: int = 0) -> isl.AstBuild:
-    """Return what makes an AST of so many nested loops, the first of them with the name of the loop at depth
-    ``first``."""
+    """Return what makes an AST of nested loops.
+
+    Args:
+        context: what is known of the parameters.
+        names: the names of loops.
+        depth: how many loops there are at most, one in another.
+        first: at which depth the outermost of them is, which its name follows from.
+    """
     isl_context = context.get_ctx()
     isl_context.set_ast_build_detect_min_max(1)
     isl_context.set_ast_build_exploit_nested_bounds(1)
@@ -68,7 +74,14 @@ def schedule_depth(node: isl.ScheduleNode) -> int:
 def constrain(
     domain: isl.UnionSet, position: isl.UnionPwAff, name: str, low: int | None, high: int | None
 ) -> isl.UnionSet:
-    """``{ x in domain : low <= position(x) - name <= high }`` with the parameter ``name``; None is no bound."""
+    """``{ x in domain : low <= position(x) - name <= high }`` with the parameter ``name``.
+
+    Args:
+        domain: some instances.
+        position: where each of them lies along a member.
+        name: of the parameter.
+        low, high: by how much the position may be off; None is no bound.
+    """
     space = isl.Space.set_alloc(domain.get_ctx(), 1, 1).set_dim_name(isl.dim_type.param, 0, name)
     local = isl.LocalSpace.from_space(space)
     value = isl.Aff.var_on_domain(local, isl.dim_type.set, 0)
@@ -88,6 +101,12 @@ def window_context(
     """Return what the caller of a body guarantees of its window: ``least <= l < u <= greatest + 1`` for every member.
 
     A range that is no single affine expression is left out, as it would only make isl's conditions longer.
+
+    Args:
+        domain: the instances of the region.
+        region: the region, with its band.
+        context: what is known of the parameters.
+        windows: per member the parameters l and u that bound a tile.
     """
     for member, (lower, upper) in enumerate(windows):
         values = values_of(domain, region, member)
@@ -102,14 +121,26 @@ def window_context(
 
 
 def values_of(domain: isl.UnionSet, region: Region, member: int) -> isl.Set:
-    """The values that a member of the region's band takes."""
+    """The values that a member of the region's band takes.
+
+    Args:
+        domain: the instances of the region.
+        region: the region, with its band.
+        member: the number of the member.
+    """
     assert region.band is not None
     positions = isl.UnionMap.from_union_pw_aff(region.band.get_union_pw_aff(member))
     return isl.Set.from_union_set(domain.apply(positions)).coalesce()
 
 
 def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: WindowNames) -> tuple[TiledMember, ...]:
-    """Per member of the band its least value and one more than its greatest, where there is any work.
+    """The least value of each member of the band, and one more than its greatest, where there is any work.
+
+    Args:
+        domain: the instances of the region.
+        region: the region, with its band.
+        nonempty: the parameters for which there is an instance.
+        names: the names of loops and windows.
 
     Raises:
         UnprovenError: it is not proven that an instance lies between them, as code has them.
@@ -125,12 +156,24 @@ def ranges(domain: isl.UnionSet, region: Region, nonempty: isl.Set, names: Windo
 
 
 def range_of(values: isl.Set, nonempty: isl.Set, names: WindowNames) -> TiledMember:
-    """The least of some values ``{ [v] }``, and one more than the greatest, where there is any."""
+    """The least of some values ``{ [v] }``, and one more than the greatest, where there is any.
+
+    Args:
+        values: the values ``[p] -> { [v] }``.
+        nonempty: the parameters p for which there is any.
+        names: the names of loops and windows.
+    """
     return _between(values.dim_min(0), values.dim_max(0), nonempty, names)
 
 
 def range_or_nothing(values: isl.Set, context: isl.Set, names: WindowNames) -> TiledMember:
-    """The same in a context in which there may be none: then it is empty, from 0 to 0."""
+    """The least of some values and one more than the greatest; from 0 to 0 where there is none.
+
+    Args:
+        values: the values ``[p] -> { [v] }``.
+        context: what is known of the parameters p, for some of which there may be none.
+        names: the names of loops and windows.
+    """
     least, greatest = values.dim_min(0), values.dim_max(0)
     none = context.subtract(values.params())
     if not none.is_empty():

@@ -7,11 +7,11 @@ nothing, several such loops side by side gain all.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from polytune.codegen.affine_range import coefficient, difference, mentions
 from polytune.codegen.ast_conversion import add_constant, substitute
 from polytune.frontend.expression import Assign, Element, Iterator, walk
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,13 @@ def is_chain(assignments: Sequence[Assign], variable: str, own: frozenset[str]) 
 
 
 def links_of(assignments: Sequence[Assign], variable: str, own: frozenset[str]) -> tuple[Link, ...]:
-    """The elements that lead from each iteration of a loop to the next one; see ``is_chain``."""
+    """The elements that lead from each iteration of a loop to the next one; see ``is_chain``.
+
+    Args:
+        assignments: what an iteration does.
+        variable: the loop's.
+        own: scalars that are variables of the code around the loop.
+    """
     elements = [part for assignment in assignments for part in walk(assignment) if isinstance(part, Element)]
     targets = [assignment.target for assignment in assignments]
     found = []

@@ -18,9 +18,8 @@ those of a comparison that chooses lanes.  A mask is the name of a variable.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from polytune.frontend.expression import Compare, Element, Expression
+from polytune.records import dataclass
 
 VECTOR = "vector"
 """The type of what is computed lane by lane."""
@@ -34,7 +33,7 @@ class Variable:
 
 @dataclass(frozen=True)
 class Apart:
-    """By how much the subscript of an axis grows from lane to lane."""
+    """The distance of lanes: by how much the subscript of an axis grows from one to the next."""
 
     axis: int
     step: int

@@ -61,7 +61,7 @@ ContiguousAxis = Callable[[Element], int | None]
 """The position of the subscript that walks through neighbours in memory; None where there is none."""
 
 NEAR = 4
-"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors.NEAR``)."""
+"""Up to how many elements apart lanes are loaded in whole vectors (``polytune.runtime.vectors_apart.NEAR``)."""
 
 WORTH = 6
 """How many operations and other accesses there are to be for each one that takes a load for each lane, unless several
@@ -69,13 +69,24 @@ rows share it."""
 
 
 def is_consecutive(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Return whether consecutive values of a loop variable mean elements next to one another."""
+    """Return whether consecutive values of a loop variable mean elements next to one another.
+
+    Args:
+        element: the element of an iteration.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
+    """
     axis = contiguous(element)
     return axis is not None and moves(element, variable) == (axis, 1)
 
 
 def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apart | None:
     """Return how far lanes along a loop variable are apart; None where they are consecutive.
+
+    Args:
+        element: the element of an iteration.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
 
     Raises:
         ValueError: they are nothing that vectors can do.
@@ -88,12 +99,24 @@ def apart_of(element: Element, variable: str, contiguous: ContiguousAxis) -> Apa
 
 def may_be_loaded(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
     """Return whether lanes along a loop variable can be loaded, however far they are apart along one axis of an array
-    of known layout."""
+    of known layout.
+
+    Args:
+        element: the element of an iteration.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
+    """
     return contiguous(element) is not None and moves(element, variable) is not None
 
 
 def is_near(element: Element, variable: str, contiguous: ContiguousAxis) -> bool:
-    """Return whether lanes along a loop variable can be loaded, and stored, in whole vectors."""
+    """Return whether lanes along a loop variable can be loaded, and stored, in whole vectors.
+
+    Args:
+        element: the element of an iteration.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
+    """
     moving = moves(element, variable)
     return moving is not None and moving[0] == contiguous(element) and abs(moving[1]) <= NEAR
 
@@ -103,7 +126,13 @@ def pays(
 ) -> bool:
     """Return whether lanes along a loop variable save more than the loads cost that vectors cannot do.
 
-    ``rows`` is the variable of a loop several iterations of which share what is loaded for all of them.
+    Args:
+        assignments: what an iteration does.
+        variable: the loop's.
+        contiguous: tells how arrays lie in memory.
+        dtype: the type of the lanes.
+        rows: the variable of a loop several iterations of which share what is loaded for all of them; None where there
+            is none.
     """
     values = {node for each in assignments for node in _in_lanes(each.value, variable, dtype)}
     nodes = values | {each.target for each in assignments if mentions(each.target, variable)}

@@ -43,7 +43,13 @@ from the second cache takes some 15, one from the last cache some 70 to 100."""
 
 
 def prefetch_rows(program: Program, scop: Scop, target: Target) -> Program:
-    """The program with prefetches in innermost loops that walk down rows of arrays, a vector of each at a time."""
+    """The program with prefetches in innermost loops that walk down rows of arrays, a vector of each at a time.
+
+    Args:
+        program: a version with vectors.
+        scop: its kernel.
+        target: the processor; the same on all.
+    """
     return replace(program, regions=tuple(_in_region(region, scop) for region in program.regions))
 
 

@@ -25,7 +25,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from typing import Any
 
@@ -58,6 +58,7 @@ from polytune.codegen.vectors.expressions import (
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.scop import Scop
+from polytune.records import dataclass
 from polytune.schedule.candidate import REASSOCIATION
 from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
@@ -86,7 +87,13 @@ class Recurrence:
 
 
 def scan_program(program: Program, scop: Scop, target: Target) -> Program:
-    """The program with its linear recurrences as scans."""
+    """The program with its linear recurrences as scans.
+
+    Args:
+        program: a version.
+        scop: its kernel.
+        target: the processor, which says how many lanes a vector has.
+    """
     names = BlockNames()
     regions = tuple(_scan_region(region, scop, target, names) for region in program.regions)
     return replace(program, regions=regions)

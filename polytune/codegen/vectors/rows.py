@@ -12,7 +12,6 @@ depend on it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import Any
@@ -45,6 +44,7 @@ from polytune.codegen.vectors.lane_access import (
     pays,
 )
 from polytune.frontend.expression import Assign, Binary, Compare, Element, Expression, Iterator, Select, walk
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,13 @@ class Vectors(Enum):
 
 
 def vectorise_row(row: RowLoop, target: Target, vectors: Vectors = Vectors.PLAIN) -> Node:
-    """The loop by a vector at a time."""
+    """Return the loop by a vector at a time.
+
+    Args:
+        row: the loop, which carries no dependence.
+        target: the processor, which says how many lanes a vector has.
+        vectors: where they begin.
+    """
     lanes, columns = target.lanes(row.dtype), row.columns
     names = BlockNames()
     fixed: dict[Expression, Let] = {}

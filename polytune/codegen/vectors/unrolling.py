@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -33,6 +33,7 @@ from polytune.codegen.vectors.lane_access import ContiguousAxis
 from polytune.codegen.vectors.rows import Vectors, row_loop_of, vectorise_row
 from polytune.frontend.expression import Compare, Element, Expression, Iterator, Logical, walk
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.orders.summed import SUMMED
 from polytune.schedule.plan_transform import ACCUMULATED, EARLY, EXPANDED
 
@@ -44,7 +45,13 @@ MOST_STREAMS = 16
 
 
 def unroll_iterations(program: Program, scop: Scop, target: Target) -> Program:
-    """Return the program with iterations unrolled, and vectors along rows."""
+    """Return the program with iterations unrolled, and vectors along rows.
+
+    Args:
+        program: a version.
+        scop: its kernel.
+        target: the processor, which says how many lanes a vector has.
+    """
     regions = tuple(_in_region(region, scop, target) for region in program.regions)
     return replace(program, regions=regions)
 

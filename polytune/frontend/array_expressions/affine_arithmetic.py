@@ -15,7 +15,12 @@ def integer(value: int) -> Constant:
 
 
 def add(left: Expression, right: Expression, factor: int = 1) -> Expression:
-    """``left + factor * right``."""
+    """``left + factor * right``.
+
+    Args:
+        left, right: of type int64.
+        factor: how often the right one is added; below 0 it is subtracted.
+    """
     terms, constant = _terms(left)
     others, other = _terms(right)
     for leaf, coefficient in others.items():

@@ -6,11 +6,11 @@ import ast
 from collections.abc import Collection, Sequence
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
-from polytune.frontend.array_expressions.calls import Evaluate
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
+from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
@@ -34,7 +34,15 @@ def is_part(frame: Frame, target: ast.expr) -> bool:
 def assign_part(
     frame: Frame, node: ast.stmt, target: ast.Subscript, value: Operand, evaluate: Evaluate, symbol: str | None = None
 ) -> None:
-    """``A[1:] = value``, or with a ``symbol`` ``A[1:] symbol= value``.
+    """Lower ``A[1:] = value``, or with a symbol ``A[1:] symbol= value``.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        target: what is assigned to.
+        value: the right side.
+        evaluate: reads an expression.
+        symbol: the operator of an update; None for a plain assignment.
 
     Raises:
         UnsupportedSourceError: the shapes do not fit, or the target is no part of an array.
@@ -65,7 +73,13 @@ def assign_part(
 
 
 def parts_of(frame: Frame, targets: Sequence[ast.expr], evaluate: Evaluate) -> list[ArrayValue] | None:
-    """The parts of arrays that several targets are; None where some is something else."""
+    """The parts of arrays that several targets are; None where some is something else.
+
+    Args:
+        frame: where they stand.
+        targets: what is assigned to.
+        evaluate: reads an expression.
+    """
     parts = []
     for target in targets:
         if not isinstance(target, ast.Subscript) or not is_part(frame, target):
@@ -83,9 +97,15 @@ def _part(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue:
 
 
 def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayValue | Sum | Selection) -> None:
-    """``name = array``: the name means what is assigned, a part of an array, or a new array.
+    """Lower ``name = array``: the name means what is assigned, a part of an array, or a new array.
 
     Where the name has an array already that later iterations or other branches see, its elements are assigned.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        target: the name.
+        operand: the right side.
 
     Raises:
         UnsupportedSourceError: then, that is not possible.
@@ -128,6 +148,12 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
 
 def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "") -> None:
     """Refuse to keep what NumPy makes a view of an array that others can see, and that is a copy here.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for the message.
+        value: the array that is kept.
+        name: what it is assigned to, which may mean the array until then; empty where it is passed on or returned.
 
     Raises:
         UnsupportedSourceError: the array has another name, or is an argument.
@@ -185,7 +211,8 @@ def _is_own(frame: Frame, node: ast.stmt, name: str, current: ArrayValue, operan
 
 
 def _require_equal(frame: Frame, node: ast.stmt, name: str, pairs: Sequence[tuple[Expression, Expression]]) -> bool:
-    """Have each call checked for an array of the same shape in each iteration; whether a call can have it."""
+    """Have each call checked for an array of the same shape in each iteration.  Return whether a call can have
+    it."""
     if not all(isinstance(extent, ParameterValue) for pair in pairs for extent in pair):
         return False  # what is computed, as the extent of A[1:], differs for a reason
     text = f"the array {name!r} has another shape after an iteration of the loop"
@@ -235,7 +262,7 @@ def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: 
 
 
 def make_own(frame: Frame, node: ast.stmt, body: Sequence[ast.stmt], names: Collection[str]) -> None:
-    """Before a loop: copies of arrays in place of which their names are given others in it.
+    """Make, before a loop, copies of arrays in place of which their names are given others in it.
 
     So the elements of these can be assigned there, where the name has its array alone.  An array stays as it is where
     the copy could be told from it.

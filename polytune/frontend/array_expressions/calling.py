@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, handler_of_several, matched
+from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import change
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue
@@ -28,7 +29,13 @@ from polytune.frontend.promotion import Value
 
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
-    """Return what an expression of arrays stands for, where it is passed on or returned: a result is computed there."""
+    """Return what an expression of arrays stands for, where it is passed on or returned: a result is computed there.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        value: the array that it is.
+    """
     refuse_detached(frame, node, value)
     if value.region is None:
         value = kept(frame, node, value, "result")
@@ -37,6 +44,11 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
 
 def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
     """A copy of a part of an array, which a kernel can return.
+
+    Args:
+        frame: where it is returned.
+        node: the expression, for the message.
+        view: the part of an array.
 
     Raises:
         UnsupportedSourceError: its shape depends on loop variables.
@@ -81,9 +93,17 @@ def results_of_call(
     node: ast.Call,
     function: Any,
     evaluate: Evaluate,
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
+    shape_of: ShapeOf,
 ) -> Meaning | None:
-    """Return what a call of a function gives that returns a tuple of arrays and numbers; None for any other."""
+    """Return what a call of a function gives that returns a tuple of arrays and numbers; None for any other.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called.
+        evaluate: reads an expression.
+        shape_of: reads a tuple of integers, such as a shape; None for what is none.
+    """
     found = handler_of_several(function)
     if found is None:
         return None
@@ -108,7 +128,14 @@ def _has_slice(node: ast.AST) -> bool:
 
 
 def evaluate_statement(frame: Frame, call: ast.Call, evaluate: Evaluate) -> bool:
-    """A call that is a statement: ``A.fill(value)``, ``np.copyto(A, B)``, or one with ``out=``; whether it is one."""
+    """Lower a call that is a statement: ``A.fill(value)``, ``np.copyto(A, B)``, or one with ``out=``.  Return whether
+    it is one.
+
+    Args:
+        frame: where it stands.
+        call: the call.
+        evaluate: reads an expression.
+    """
     match call:
         case ast.Call(ast.Attribute(owner, "sort"), [], []):
             target = computed(frame, call, evaluate(frame, owner))

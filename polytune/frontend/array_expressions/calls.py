@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import normal
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Expression
@@ -23,9 +24,8 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
 from polytune.frontend.promotion import Value, number
+from polytune.records import dataclass
 from polytune.signature import DATA_TYPES
-
-Evaluate = Callable[[Frame, ast.expr], Operand]
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class ArrayCall:
     receiver: Operand | None
     first: str
     evaluate: Evaluate
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None]
+    shape_of: ShapeOf
     read: dict[str, Operand] = field(default_factory=dict)
 
     def given(self, name: str) -> bool:
@@ -114,7 +114,13 @@ class ArrayCall:
         return value
 
     def axis(self, name: str, ndim: int, default: Any = None) -> int | None:
-        """The number of a dimension, counted from the front; None where none is named."""
+        """The number of a dimension, counted from the front; None where none is named.
+
+        Args:
+            name: the argument's.
+            ndim: how many dimensions the array has.
+            default: what holds where the argument is not given.
+        """
         axis = self.constant(name, default)
         if axis is None:
             return None
@@ -215,6 +221,13 @@ def matched(
     frame: Frame, node: ast.Call, name: str, parameters: tuple[str, ...], receiver: Operand | None
 ) -> dict[str, ast.expr]:
     """The arguments of a call by the names of the parameters.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        name: what is called, for the message.
+        parameters: the names; the last one may be ``*name``, which takes all further positional arguments as a tuple.
+        receiver: the array whose method it is, which is the first parameter; None for a function.
 
     Raises:
         UnsupportedSourceError: there are others than those.

@@ -166,7 +166,7 @@ def _converted_copy(call: ArrayCall) -> Operand:
 
 @compiles(np.astype, "a", "dtype", "copy")
 def _astype(call: ArrayCall) -> Operand:
-    """Not computed before it is needed; a name for it gets a copy."""
+    """``A.astype(dtype)``, not computed before it is needed; a name for it gets a copy."""
     array = call.value("a")
     call.argument("dtype")
     converted = cast_array(call.frame, call.node, array, call.dtype("dtype", array.dtype))
@@ -196,7 +196,7 @@ def _identity(call: ArrayCall) -> Operand:
 
 @compiles(np.arange, "start", "stop", "step", "dtype")
 def _arange(call: ArrayCall) -> Operand:
-    """Of integers, with a constant step."""
+    """``np.arange`` of integers, with a constant step."""
     frame = call.frame
     if call.given("stop"):
         start, stop = call.argument("start"), call.argument("stop")

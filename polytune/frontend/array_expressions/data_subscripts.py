@@ -28,6 +28,11 @@ def captured(frame: Frame, node: ast.AST, expression: Expression) -> Element:
 
     Where nothing that it depends on has been assigned since an equal one was captured, it is that variable: so
     equal bounds give slices of equal length.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        expression: the integer, which depends on data.
     """
     known = frame.kernel.captured.get(expression)
     if known is not None and known.nodes is frame.nodes:
@@ -52,7 +57,13 @@ def is_of_data(frame: Frame, expression: Expression) -> bool:
 
 
 def with_captured_subscripts(frame: Frame, node: ast.AST, value: ArrayValue) -> ArrayValue:
-    """A part of an array for a name to mean: it stays the same elements if what its subscripts depend on changes."""
+    """A part of an array for a name to mean: it stays the same elements if what its subscripts depend on changes.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        value: the part.
+    """
     region = value.region
     if region is None or not any(is_of_data(frame, axis.offset) for axis in region.axes):
         return value

@@ -23,6 +23,11 @@ _CHEAP = ("minimum", "maximum", "fmin", "fmax", "sign", "floor", "ceil", "trunc"
 def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
     """The operand with its sums, if it has any, computed.
 
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: its value.
+
     Raises:
         UnsupportedSourceError: it is what a mask selects.
     """
@@ -45,7 +50,14 @@ def as_array(operand: ArrayValue | Value) -> ArrayValue:
 
 
 def elementwise(frame: Frame, node: ast.AST, build: Build, operands: Sequence[Operand]) -> ArrayValue | Value:
-    """Return what ``build`` makes of the operands' elements: an array, or a number where all of them are numbers."""
+    """Return what is made of operands element by element: an array, or a number where all of them are numbers.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        build: makes the result's element of the operands' elements, in their order.
+        operands: arrays whose shapes are broadcast, and numbers.
+    """
     if any(isinstance(operand, Selection) for operand in operands):
         return _of_selections(frame, node, build, operands)  # type: ignore[return-value]
     values = [computed(frame, node, operand) for operand in operands]
@@ -121,7 +133,14 @@ def _is_costly(sample: Value) -> bool:
 
 
 def cast_array(frame: Frame, node: ast.AST, operand: Operand, dtype: str) -> ArrayValue | Value:
-    """An array with its elements converted."""
+    """An array with its elements converted.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: the array.
+        dtype: the type that its elements become, ``bool`` included.
+    """
 
     def build(values: list[Value]) -> Value:
         return promotion.truth(values[0]) if dtype == "bool" else promotion.cast(promotion.number(values[0]), dtype)
@@ -135,7 +154,14 @@ def is_truth(operand: Operand) -> bool:
 
 
 def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> Operand:
-    """``left symbol right`` for ``+ - * / // % ** & | ^ << >>``."""
+    """``left symbol right`` for ``+ - * / // % ** & | ^ << >>``.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        symbol: the operator.
+        left, right: arrays whose shapes are broadcast, or numbers.
+    """
     if symbol in bits.OPERATORS:
         return elementwise(frame, node, lambda values: bits.bits(symbol, *values), [left, right])
     if is_truth(left) and is_truth(right):
@@ -169,7 +195,13 @@ def arithmetic(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: O
 
 
 def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
-    """``-operand``."""
+    """``-operand``.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: an array or a number; of sums that are still to be computed all terms change their signs.
+    """
     if isinstance(operand, Sum) and operand.finish is None:
         terms = tuple(replace(term, is_negative=not term.is_negative) for term in operand.terms)
         start = None if operand.start is None else negated(frame, node, operand.start)
@@ -183,7 +215,14 @@ def negated(frame: Frame, node: ast.AST, operand: Operand) -> Operand:
 
 
 def compared(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
-    """``left symbol right`` for comparisons."""
+    """``left symbol right`` for comparisons.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        symbol: ``<``, ``<=``, ``>``, ``>=``, ``==`` or ``!=``.
+        left, right: arrays whose shapes are broadcast, or numbers.
+    """
 
     def build(values: list[Value]) -> Value:
         return promotion.compare(symbol, *(promotion.number(value) for value in values))
@@ -192,7 +231,14 @@ def compared(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Ope
 
 
 def logical(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Operand) -> ArrayValue | Value:
-    """``and`` and ``or``, element by element."""
+    """``and`` and ``or``, element by element.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        symbol: ``and`` or ``or``.
+        left, right: arrays whose shapes are broadcast, or numbers; all of them are taken for truth values.
+    """
 
     def build(values: list[Value]) -> Value:
         return promotion.logical(symbol, [promotion.truth(value) for value in values])
@@ -201,12 +247,25 @@ def logical(frame: Frame, node: ast.AST, symbol: str, left: Operand, right: Oper
 
 
 def inverted(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Value:
-    """``not``, element by element."""
+    """``not``, element by element.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: an array or a number, taken for truth values.
+    """
     return elementwise(frame, node, lambda values: promotion.negation(promotion.truth(values[0])), [operand])
 
 
 def chosen(frame: Frame, node: ast.AST, test: Operand, then: Operand, otherwise: Operand) -> ArrayValue | Value:
-    """``np.where``."""
+    """``np.where``.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        test: taken for truth values.
+        then, otherwise: where the test is true, and elsewhere; the shapes of all three are broadcast.
+    """
 
     def build(values: list[Value]) -> Value:
         return promotion.select(promotion.truth(values[0]), values[1], values[2])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, add
 from polytune.frontend.array_expressions.data_subscripts import from_either_end
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
+from polytune.frontend.array_expressions.readers import Evaluate, Number
 from polytune.frontend.array_expressions.shapes import broadcast, stretched
 from polytune.frontend.array_expressions.slices import complete, is_whole, sliced
 from polytune.frontend.array_expressions.temporaries import assigned_element, emit, kept, over, perform
@@ -17,10 +17,8 @@ from polytune.frontend.array_expressions.views import element_at
 from polytune.frontend.expression import Element, Expression, Iterator, walk
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
-from polytune.frontend.promotion import INTEGERS, Value
-
-Evaluate = Callable[[Frame, ast.expr], Operand]
-Number = Callable[[Frame, ast.expr], Value]
+from polytune.frontend.promotion import INTEGERS
+from polytune.records import dataclass
 
 
 @dataclass(frozen=True)
@@ -50,6 +48,14 @@ def gathered(
 
     As in NumPy, these and single integers are stretched to one shape, the dimensions of which stand in the place of
     theirs if these are neighbours, and else first.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        base: the array that is subscripted.
+        items: the subscripts.
+        evaluate: reads an expression.
+        number: reads an expression that is a number.
 
     Raises:
         UnsupportedSourceError: an item is an array of anything else.
@@ -112,8 +118,15 @@ def _index_array(frame: Frame, node: ast.expr, evaluate: Evaluate) -> ArrayValue
 
 
 def scatter(frame: Frame, node: ast.stmt, target: Gathered, value: Operand, symbol: str | None) -> None:
-    """``A[index] = value``, or with a ``symbol`` ``A[index] symbol= value``: of several values for one element, the
+    """Lower ``A[index] = value``, or with a symbol ``A[index] symbol= value``: of several values for one element, the
     last one stays.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        target: the elements that are assigned.
+        value: the right side, whose shape is broadcast to that of the target.
+        symbol: the operator of an update; None for a plain assignment.
 
     Raises:
         UnsupportedSourceError: what is subscripted is no array in memory, or the shapes do not fit.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,14 +21,13 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 )
 from polytune.frontend.array_expressions.calls import ArrayCall
 from polytune.frontend.array_expressions.elementwise import as_array, computed
+from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import extent
 from polytune.frontend.array_expressions.slices import affine_number, is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
-
-Number = Callable[[Frame, ast.expr], Value]
 
 GRIDS: tuple[Any, ...] = (np.mgrid, np.ogrid)
 """The objects whose subscripts are ranges of coordinates."""
@@ -41,6 +40,12 @@ def is_grid(thing: Any) -> bool:
 
 def grid_axes(frame: Frame, node: ast.Subscript, grid: Any, number: Number) -> list[ArrayValue]:
     """The coordinates of ``np.mgrid[a:b, c:d]`` along each dimension, or of ``np.ogrid``.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        grid: ``np.mgrid`` or ``np.ogrid``.
+        number: reads an expression that is a number.
 
     Raises:
         UnsupportedSourceError: a subscript is no slice of integers with a constant step.

@@ -20,10 +20,6 @@ from polytune.frontend.generated_names import REPORT
 from polytune.frontend.promotion import Value, convert, number, truth
 from polytune.frontend.scop import Array, ArrayRole
 
-ALL = "*"
-"""The further argument that stands for all arrays, by position; ``x=@0`` passes the first by name, and ``size=shape``
-the shape of the first result."""
-
 Wanted = tuple[Shape, str]
 """The shape and the element type of a result."""
 
@@ -42,7 +38,8 @@ def library_call(
     Args:
         frame: where it stands.
         node: what it is in the source.
-        function: the function's name and its further arguments, as ``numpy.sort * axis=0``.
+        function: the function's name and its further arguments, as ``numpy.sort * axis=0``; see
+            ``polytune.runtime.library.run``.
         arguments: the arrays, or numbers, that it is given.
         results: what it gives.
         state: the name of a state that the call reads and changes, as random generators have; calls with the same state
@@ -67,7 +64,16 @@ def library_call(
 
 
 def change(frame: Frame, node: ast.AST, function: str, target: ArrayValue, *, state: str = "") -> None:
-    """A call that changes an array in place: the function works on a copy, which is then assigned."""
+    """Lower a call that changes an array in place: the function works on a copy, which is then assigned.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: the function's name and its further arguments, as ``numpy.sort * axis=0``.
+        target: the array.
+        state: the name of a state that the call reads and changes, as random generators have; empty where there is
+            none.
+    """
     (changed,) = library_call(frame, node, function, [target], [(target.shape, target.dtype)], state=state)
     store(frame, node, target, changed)
 

@@ -86,7 +86,16 @@ def _permutation(call: ArrayCall) -> Operand:
 def random_statement(
     call: ast.Call, function: object, frame: Frame, evaluate: Callable[..., Any], computed: Callable[..., Any]
 ) -> bool:
-    """``np.random.seed(n)`` and ``np.random.shuffle(A)``, which are statements; whether a call is one of them."""
+    """Lower ``np.random.seed(n)`` and ``np.random.shuffle(A)``, which are statements.  Return whether a call is one of
+    them.
+
+    Args:
+        call: the call.
+        function: what is called.
+        frame: where it stands.
+        evaluate: reads an expression.
+        computed: computes the sums of what was read.
+    """
     if function is np.random.seed and len(call.args) == 1 and not call.keywords:
         value = computed(frame, call, evaluate(frame, call.args[0]))
         library_call(frame, call, "numpy.random.seed seed=@0", [value], [], state=STATE)

@@ -135,7 +135,7 @@ def _einsum(call: ArrayCall) -> Operand:
 
 @compiles(np.cov, "m", "y", "rowvar", "bias", "ddof")
 def _cov(call: ArrayCall) -> Operand:
-    """Of variables in rows, or in columns: the products of distances from the means."""
+    """``np.cov`` of variables in rows, or in columns: the products of distances from the means."""
     frame, node = call.frame, call.node
     array = cast_array(frame, node, call.array("m"), "float64")
     if not isinstance(array, ArrayValue) or array.ndim != 2 or call.given("y"):

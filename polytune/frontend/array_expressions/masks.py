@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import ast
-from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, compiles
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
+from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
+from polytune.records import dataclass
 
 
 @compiles(np.where, "condition", "x", "y")
@@ -29,7 +30,13 @@ def _where(call: ArrayCall) -> Operand:
 
 
 def read_index(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> tuple[ArrayValue | None, Evaluate]:
-    """The mask that a subscript is, or None, and what reads expressions without reading the subscript again."""
+    """The mask that a subscript is, or None, and what reads expressions without reading the subscript again.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        evaluate: reads an expression.
+    """
     if isinstance(node.slice, ast.Tuple):
         return None, evaluate
     index, place = computed(frame, node, evaluate(frame, node.slice)), node.slice
@@ -42,6 +49,12 @@ def read_index(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> tuple[A
 
 def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, mask: ArrayValue) -> Selection:
     """``A[mask]``.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        base: the array that is subscripted.
+        mask: truth values of the shape of its leading dimensions.
 
     Raises:
         UnsupportedSourceError: the mask is not of the array's shape.
@@ -64,7 +77,13 @@ def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue
 
 
 def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:
-    """A selection that a name can mean: what it selects from, and its mask, may change later."""
+    """A selection that a name can mean: what it selects from, and its mask, may change later.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        selection: what is assigned to the name.
+    """
     mask = kept(frame, node, selection.mask, "mask")
     values = kept(frame, node, selection.values, "selected")
     assert mask.region is not None
@@ -81,7 +100,13 @@ class Masked:
 
 
 def masked_target(frame: Frame, node: ast.Subscript, mask: ArrayValue, evaluate: Evaluate) -> Masked:
-    """A subscript as such a target.
+    """Read ``A[mask]`` as a target.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        mask: truth values of the shape of A.
+        evaluate: reads an expression.
 
     Raises:
         UnsupportedSourceError: the mask is not of the array's shape.
@@ -92,7 +117,15 @@ def masked_target(frame: Frame, node: ast.Subscript, mask: ArrayValue, evaluate:
 
 
 def store_masked(frame: Frame, node: ast.AST, masked: Masked, value: Operand, symbol: str | None) -> None:
-    """``A[mask] = value``, or with a ``symbol`` ``A[mask] symbol= value``, for a number or what the same mask selects.
+    """Lower ``A[mask] = value``, or with a symbol ``A[mask] symbol= value``, for a number or what the same mask
+    selects.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        masked: the target.
+        value: the right side.
+        symbol: the operator of an update; None for a plain assignment.
 
     Raises:
         UnsupportedSourceError: the value has dimensions.

@@ -34,6 +34,12 @@ _ARITHMETIC: dict[type[ast.operator], str] = {
 def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand, right: Operand) -> Operand:
     """``left operator right``, where one of them at least is no number.
 
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operator: one of Python's, that of matrix products among them.
+        left, right: arrays, or one array and one number.
+
     Raises:
         UnsupportedSourceError: the operator is not compiled for arrays of these types.
     """
@@ -45,6 +51,11 @@ def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand
 
 def unary(frame: Frame, node: ast.UnaryOp, operand: Operand) -> Operand:
     """An operator on one array.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        operand: its operand, an array.
 
     Raises:
         UnsupportedSourceError: the operator is not compiled for arrays of this type.

@@ -16,7 +16,12 @@ from polytune.frontend.promotion import Value
 
 
 def factor(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue:
-    """An operand of a product, each element of which is used many times.
+    """Read an operand of a product, each element of which is used many times: what is costly to compute is kept.
+
+    Args:
+        frame: where it stands.
+        node: the product, for its place.
+        operand: one of its operands.
 
     Raises:
         UnsupportedSourceError: it is a number.
@@ -37,7 +42,12 @@ def factor(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue:
 
 
 def product_term(left: Value, right: Value, dtype: str) -> Value:
-    """The product of two elements, each of the type of the result first, as NumPy does."""
+    """The product of two elements, each of the type of the result first, as NumPy does.
+
+    Args:
+        left, right: the elements.
+        dtype: the type of the result.
+    """
     return strong(promotion.binary("*", promotion.cast(left, dtype), promotion.cast(right, dtype)))
 
 
@@ -47,7 +57,13 @@ def product_type(left: ArrayValue, right: ArrayValue) -> str:
 
 
 def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum | ArrayValue | Value:
-    """``first @ second``: of stacks of matrices too.  That of truth values says whether any pair is true."""
+    """``first @ second``: of stacks of matrices too.  That of truth values says whether any pair is true.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        first, second: arrays of one dimension or more.
+    """
     operands = [computed(frame, node, operand) for operand in (first, second)]
     dtypes = [operand.dtype for operand in operands if isinstance(operand, ArrayValue)]
     if len(dtypes) < 2 or "bool" not in dtypes:
@@ -91,6 +107,9 @@ def contraction(
     """Einstein's sum: the product of the operands over all letters that the result does not have.
 
     Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operands: arrays, or stacks of them.
         letters: the letters of each operand's dimensions, no letter of an operand twice.
         result: those of the result's.
     """
@@ -128,7 +147,14 @@ def outer_product(
     second: Operand,
     build: Callable[[list[Value]], Value] | None = None,
 ) -> ArrayValue:
-    """``np.outer``, or ``ufunc.outer`` for a function of two numbers."""
+    """``np.outer``, or ``ufunc.outer`` for a function of two numbers.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        first, second: arrays; the result has the dimensions of both.
+        build: makes an element of two; None for their product.
+    """
     left, right = (factor(frame, node, operand) for operand in (first, second))
     made = build or (lambda values: promotion.binary("*", *values))
     sample = strong(made([Value(Element("", (), side.dtype)) for side in (left, right)]))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -21,7 +20,6 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
 )
 from polytune.frontend.array_expressions.calls import (
     ArrayCall,
-    Evaluate,
     handler_of,
     matched,
     method,
@@ -30,6 +28,7 @@ from polytune.frontend.array_expressions.elementwise import computed, elementwis
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
 from polytune.frontend.array_expressions.masks import read_index, selected
+from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
 from polytune.frontend.array_expressions.slices import is_ellipsis, is_none, part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
@@ -43,8 +42,6 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, is_known
 from polytune.frontend.names import lookup
 from polytune.frontend.promotion import Value
-
-ShapeOf = Callable[[Frame, ast.expr], "tuple[Value, ...] | None"]
 
 
 def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
@@ -126,6 +123,12 @@ def subscripted(
 ) -> ArrayValue | Value | Selection:
     """A part of an array, or one element of a part.
 
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        evaluate: reads an expression.
+        array: what is subscripted; None where it is still to be read.
+
     Raises:
         UnsupportedSourceError: what is subscripted is no array.
     """
@@ -148,7 +151,7 @@ def subscripted(
     return part if part.shape else part.at(())
 
 
-def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
+def number_reader(evaluate: Evaluate) -> Number:
     """Return what reads subscripts and bounds, which are numbers."""
 
     def number(frame: Frame, node: ast.expr) -> Value:
@@ -166,7 +169,13 @@ def number_reader(evaluate: Evaluate) -> Callable[[Frame, ast.expr], Value]:
 
 
 def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand | None:
-    """``A.T``, ``A.size`` and ``A.ndim`` of an array; None where the owner is no array."""
+    """``A.T``, ``A.size``, ``A.ndim``, ``A.real`` and ``A.imag`` of an array; None where the owner is no array.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        evaluate: reads an expression.
+    """
     if not mentions_arrays(frame, node.value):
         return None
     owner = computed(frame, node, evaluate(frame, node.value))
@@ -196,6 +205,13 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
 
 def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_of: ShapeOf) -> Operand | None:
     """A call of a function or method that is compiled for arrays; None for any other.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called; None where that is not known, as of a method.
+        evaluate: reads an expression.
+        shape_of: reads a tuple of integers, such as a shape; None for what is none.
 
     Raises:
         UnsupportedSourceError: its arguments are not compiled.

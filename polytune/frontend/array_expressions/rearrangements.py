@@ -154,9 +154,14 @@ def _ravel(call: ArrayCall) -> Operand:
 
 
 def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:
-    """The array in another shape; None stands for the extent that follows from the others.
+    """The array in another shape.
 
     Where dimensions other than those of extent 1 are split or joined, the result is a copy, which must not be assigned.
+
+    Args:
+        call: where it stands.
+        array: the array.
+        wanted: the extents; None stands for the one that follows from the others.
 
     Raises:
         UnsupportedSourceError: the shapes never have as many elements.
@@ -270,7 +275,13 @@ def _operands(call: ArrayCall, name: str) -> list[ArrayValue]:
 
 
 def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayValue:
-    """The arrays one after the other along an axis, in a new array."""
+    """The arrays one after the other along an axis, in a new array.
+
+    Args:
+        call: where it stands.
+        arrays: with as many dimensions each, which agree in all extents but one; one array at least.
+        axis: the dimension along which they are joined, counted from the front.
+    """
     frame, node = call.frame, call.node
     dtype = arrays[0].dtype
     size: Expression = ZERO

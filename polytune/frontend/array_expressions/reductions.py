@@ -45,7 +45,14 @@ def _axes(call: ArrayCall, ndim: int) -> tuple[int, ...]:
 
 
 class Reduced:
-    """The dimensions of an array that a reduction keeps and those that it does not, and the mask that it has if any."""
+    """The dimensions of an array that a reduction keeps and those that it does not, and the mask that it has if any.
+
+    Args:
+        array: what is reduced.
+        axes: the dimensions that the reduction does not keep, counted from the front.
+        keepdims: whether the result has them all the same, with an extent of 1.
+        mask: truth values, of the array's shape, that say which elements count; None for all.
+    """
 
     def __init__(self, array: ArrayValue, axes: Sequence[int], keepdims: bool, mask: ArrayValue | None = None):
         self.array, self.axes, self.keepdims, self.mask = array, tuple(axes), keepdims, mask
@@ -238,7 +245,14 @@ def _count(reduced: Reduced, dtype: str) -> Value:
 
 
 def mean_of(frame: Frame, node: ast.AST, reduced: Reduced, dtype: str) -> Operand:
-    """Means of elements, as numbers of a type."""
+    """Means of elements, as numbers of a type.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        reduced: the array, with what is reduced of it.
+        dtype: the type of the means.
+    """
     count: Operand = _count(reduced, dtype)
     if reduced.mask is not None:
         count = computed(frame, node, total(Reduced(reduced.mask, reduced.axes, False), dtype))

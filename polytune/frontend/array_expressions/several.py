@@ -10,15 +10,15 @@ import numpy as np
 
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO, constant_of, integer
 from polytune.frontend.array_expressions.calling import array_meaning
-from polytune.frontend.array_expressions.calls import ArrayCall, Evaluate, matched
+from polytune.frontend.array_expressions.calls import ArrayCall, matched
 from polytune.frontend.array_expressions.grids import meshgrid
 from polytune.frontend.array_expressions.histograms import histogram
+from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.sizes import require
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame, Meaning, TupleBinding, ValueBinding
-from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted
 
 MOST_PARTS = 64
@@ -35,9 +35,16 @@ def several_arrays(
     node: ast.Call,
     function: Any,
     evaluate: Evaluate,
-    shape_of: Callable[[Frame, ast.expr], tuple[Value, ...] | None],
+    shape_of: ShapeOf,
 ) -> TupleBinding | None:
     """The arrays that a call gives; None where its function gives no several ones.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        function: what is called.
+        evaluate: reads an expression.
+        shape_of: reads a tuple of integers, such as a shape; None for what is none.
 
     Raises:
         UnsupportedSourceError: its arguments are not compiled.
@@ -63,7 +70,13 @@ def several_arrays(
 def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: int) -> tuple[Meaning, ...] | None:
     """Return what an array is unpacked into; None where it has no dimensions, or too many parts.
 
-    How many parts there are is seen in the source, or else is what is ``wanted``, which each call is checked for.
+    How many parts there are is seen in the source, or else is what is wanted, which each call is checked for.
+
+    Args:
+        frame: where it stands.
+        node: the expression that is unpacked.
+        array: its value.
+        wanted: how many names there are for the parts.
 
     Raises:
         UnsupportedSourceError: no call has so many.

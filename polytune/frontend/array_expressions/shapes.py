@@ -27,6 +27,11 @@ def is_one(frame: Frame, extent: Expression) -> bool:
 def broadcast(frame: Frame, node: ast.AST, shapes: Sequence[Shape]) -> Shape:
     """The shape that NumPy makes of several; what must agree and is not proven to is checked at each call.
 
+    Args:
+        frame: where they meet.
+        node: the expression, for its place.
+        shapes: those of the operands, with any numbers of dimensions.
+
     Raises:
         UnsupportedSourceError: they never fit.
     """
@@ -62,7 +67,12 @@ def _require_single(frame: Frame, node: ast.AST, extents: Sequence[Expression]) 
 
 
 def may_be_stretched(frame: Frame, left: Expression, right: Expression) -> None:
-    """Record that the meaning depends on which of two extents that meet is 1, where they are those of arguments."""
+    """Record that the meaning depends on which of two extents that meet is 1, where they are those of arguments.
+
+    Args:
+        frame: where they meet.
+        left, right: the extents.
+    """
     if not are_equal(frame, left, right):
         places = tuple(filter(None, (_place(frame, extent) for extent in (left, right))))
         if places:
@@ -79,7 +89,15 @@ def _place(frame: Frame, extent: Expression) -> Place | None:
 def agree(
     frame: Frame, node: ast.AST, left: Expression, right: Expression, shapes: tuple[Shape, Shape], what: str = ""
 ) -> None:
-    """See to it that two extents are equal, of two shapes that a refusal names."""
+    """See to it that two extents are equal, of two shapes that a refusal names.
+
+    Args:
+        frame: where they meet.
+        node: the expression, for its place.
+        left, right: the extents.
+        shapes: those that the extents are of.
+        what: what has these shapes, for the message; empty for operands.
+    """
     if are_equal(frame, left, right):
         return
     first, second = (shape_text(frame.kernel, shape) for shape in shapes)
@@ -97,7 +115,13 @@ def agree(
 
 
 def stretched(frame: Frame, value: ArrayValue, shape: Shape) -> ArrayValue:
-    """The array as one of the given shape, with the elements of extents of 1 repeated."""
+    """The array as one of the given shape, with the elements of extents of 1 repeated.
+
+    Args:
+        frame: where it stands.
+        value: the array.
+        shape: what `broadcast` has made of its shape and others.
+    """
     missing = len(shape) - value.ndim
     ones = [
         is_one(frame, extent) and not is_one(frame, shape[missing + dimension])

@@ -90,7 +90,12 @@ def _decided(condition: Expression) -> bool | None:
 
 
 def at_least(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Return whether ``left >= right`` is proven."""
+    """Return whether ``left >= right`` is proven.
+
+    Args:
+        frame: where it is to hold.
+        left, right: integers.
+    """
     return always(frame, Compare(">=", left, right))
 
 
@@ -111,21 +116,36 @@ def loop_bound(extent: Expression) -> Expression:
 
 
 def lesser(frame: Frame, left: Expression, right: Expression) -> Expression:
-    """``min(left, right)``, or the one of them that is proven to be it."""
+    """``min(left, right)``, or the one of them that is proven to be it.
+
+    Args:
+        frame: where it is to hold.
+        left, right: integers.
+    """
     if at_least(frame, right, left):
         return left
     return right if at_least(frame, left, right) else minimum(left, right)
 
 
 def greater(frame: Frame, left: Expression, right: Expression) -> Expression:
-    """``max(left, right)``, or the one of them that is proven to be it."""
+    """``max(left, right)``, or the one of them that is proven to be it.
+
+    Args:
+        frame: where it is to hold.
+        left, right: integers.
+    """
     if at_least(frame, left, right):
         return left
     return right if at_least(frame, right, left) else maximum(left, right)
 
 
 def are_equal(frame: Frame, left: Expression, right: Expression) -> bool:
-    """Return whether two numbers are proven to be equal."""
+    """Return whether two numbers are proven to be equal.
+
+    Args:
+        frame: where it is to hold.
+        left, right: integers.
+    """
     return normal(left) == normal(right) or always(frame, Compare("==", left, right))
 
 
@@ -135,7 +155,10 @@ def require(
     """See to it that a condition holds: by proof, or else by a check at each call.
 
     Args:
-        what: what is wrong where it does not, in terms of the source.
+        frame: where it is to hold.
+        node: the expression, for its place.
+        condition: a comparison of integers.
+        what: what is wrong where it does not hold, in terms of the source.
         parts: the same with the numbers of the call, of texts and expressions in turn.
         remedy: what to do about it.
 
@@ -210,7 +233,13 @@ def size_text(kernel: KernelWalk, expression: Expression) -> str:
 
 
 def greatest(frame: Frame, expression: Expression, *, least: bool = False) -> Expression:
-    """A bound of an affine expression over all iterations of the loops around: one that depends on sizes alone."""
+    """A bound of an affine expression over all iterations of the loops around: one that depends on sizes alone.
+
+    Args:
+        frame: where the loops are around.
+        expression: an affine one.
+        least: whether the bound is a lower one.
+    """
     expression = normal(expression)
     most = frame.kernel.most.get(expression)
     if most is not None:

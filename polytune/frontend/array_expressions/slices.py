@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from polytune.frontend.affine import NotAffineError, as_index
 from polytune.frontend.array_expressions.affine_arithmetic import (
@@ -18,6 +18,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
+from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
@@ -32,10 +33,8 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, cast
+from polytune.frontend.promotion import cast
 from polytune.frontend.refusals import counted
-
-Number = Callable[[Frame, ast.expr], Value]
 
 
 def subscripts_of(node: ast.Subscript) -> list[ast.expr]:
@@ -53,6 +52,13 @@ def is_none(node: ast.expr) -> bool:
 
 def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr], number: Number) -> ArrayValue:
     """``value[items]``: an array, of no dimensions where there is a subscript for each.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        value: the array that is subscripted.
+        items: the subscripts.
+        number: reads an expression that is a number.
 
     Raises:
         UnsupportedSourceError: too many subscripts, or some that is not affine.
@@ -74,7 +80,14 @@ def part_of(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[as
 
 
 def complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[ast.expr]) -> list[ast.expr | None]:
-    """The subscripts with slices for all dimensions that have none; None stands for a new dimension."""
+    """The subscripts with slices for all dimensions that have none; None stands for a new dimension.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        value: the array that is subscripted.
+        items: the subscripts, slices, ``None`` and ``...`` as they are written.
+    """
     new = [is_none(item) or (isinstance(item, ast.Attribute) and item.attr == "newaxis") for item in items]
     ellipses = [place for place, item in enumerate(items) if is_ellipsis(item)]
     missing = value.ndim - (len(items) - sum(new) - len(ellipses))
@@ -96,6 +109,12 @@ def complete(frame: Frame, node: ast.Subscript, value: ArrayValue, items: list[a
 
 def affine_number(frame: Frame, node: ast.expr, what: str, number: Number) -> Expression:
     """The value of an integer expression in a subscript or a shape.
+
+    Args:
+        frame: where it stands.
+        node: the expression.
+        what: what it is of, for the message.
+        number: reads an expression that is a number.
 
     Raises:
         UnsupportedSourceError: it is not affine.
@@ -136,7 +155,13 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
-    """Return whether a dimension is that of an array in memory, from end to end."""
+    """Return whether a dimension is that of an array in memory, from end to end.
+
+    Args:
+        frame: where it stands.
+        value: the array.
+        dimension: one of its dimensions, counted from the front.
+    """
     if value.region is None:
         return False
     for place, axis in enumerate(value.region.axes):
@@ -147,7 +172,14 @@ def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:
 
 
 def sliced(frame: Frame, node: ast.Slice, length: Expression, number: Number) -> tuple[Expression, int, Expression]:
-    """The first subscript of a slice, its step, and how many elements it has, as Python counts them."""
+    """The first subscript of a slice, its step, and how many elements it has, as Python counts them.
+
+    Args:
+        frame: where it stands.
+        node: the slice.
+        length: the extent of the dimension.
+        number: reads an expression that is a number.
+    """
     step = 1 if node.step is None else number(frame, node.step).constant
     if not isinstance(step, int) or isinstance(step, bool) or step == 0:
         assert node.step is not None

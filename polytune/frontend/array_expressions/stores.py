@@ -34,7 +34,13 @@ from polytune.frontend.promotion import Value, is_inexact
 
 
 def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> None:
-    """``target[...] = operand``.
+    """Lower ``target[...] = operand``.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        target: an array in memory.
+        operand: what is assigned, whose shape is broadcast to that of the target.
 
     Raises:
         UnsupportedSourceError: the shapes do not fit.
@@ -45,8 +51,14 @@ def store(frame: Frame, node: ast.AST, target: ArrayValue, operand: Operand) -> 
 
 
 def store_in_all(frame: Frame, node: ast.AST, targets: Sequence[ArrayValue], operand: Operand) -> None:
-    """``target = target = operand``: sums are computed in one of the targets, where the others have no element of it at
-    another place.
+    """Lower ``target = target = operand``: sums are computed in one of the targets, where the others have no element of
+    it at another place.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        targets: arrays in memory, in the order in which they are assigned.
+        operand: what is assigned, whose shape is broadcast to that of each target.
 
     Raises:
         UnsupportedSourceError: the shapes do not fit.
@@ -111,7 +123,14 @@ def _is_proven(frame: Frame, question: Callable[[], bool]) -> bool:
 
 
 def update(frame: Frame, node: ast.AST, symbol: str, target: ArrayValue, operand: Operand) -> None:
-    """``target[...] symbol= operand``.
+    """Lower ``target[...] symbol= operand``.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        symbol: the operator.
+        target: an array in memory.
+        operand: the right side, whose shape is broadcast to that of the target.
 
     Raises:
         UnsupportedSourceError: the shapes do not fit, or NumPy does not convert the result to the target's type.
@@ -292,7 +311,7 @@ def _within(frame: Frame, iterators: Sequence[Iterator], shape: Shape) -> isl.Se
 
 
 def _sum_directly(frame: Frame, node: ast.AST, target: ArrayValue, operand: Sum, *, adding: bool) -> bool:
-    """Compute sums where they are to be, if nothing that they need is there; whether that was possible."""
+    """Compute sums where they are to be, if nothing that they need is there.  Return whether that was possible."""
     region = target.region
     if region is None or operand.dtype != region.dtype or len(operand.shape) != target.ndim:
         return False
@@ -360,7 +379,13 @@ def _is_apart(
 
 
 def element_target(frame: Frame, node: ast.AST, element: Element) -> ArrayValue:
-    """A single element as an array of no dimensions, which sums can be added up in."""
+    """A single element as an array of no dimensions, which sums can be added up in.
+
+    Args:
+        frame: where it stands.
+        node: the assignment, for its place.
+        element: the element.
+    """
     axes = tuple(Axis(subscript) for subscript in element.subscripts)
     region = ArrayRegion(element.array, element.dtype, axes, frame.source.location(node))
     return ArrayValue((), element.dtype, lambda subscripts: Value(element), region)

@@ -20,7 +20,14 @@ Body = Callable[[tuple[Iterator, ...]], Sequence[Node]]
 
 
 def over(frame: Frame, node: ast.AST, shape: Shape, body: Body) -> tuple[Node, ...]:
-    """Loops over all subscripts of a shape, the last innermost."""
+    """Make loops over all subscripts of a shape, the last innermost.
+
+    Args:
+        frame: where they stand.
+        node: the expression, for its place.
+        shape: the extents.
+        body: makes what is inside of the iterators.
+    """
     iterators = tuple(Iterator(_iterator_name(frame, place)) for place in range(len(shape)))
     nodes = tuple(body(iterators))
     location = frame.source.location(node)
@@ -38,12 +45,23 @@ def _iterator_name(frame: Frame, place: int) -> str:
 
 
 def perform(frame: Frame, node: ast.AST, *operations: Operation) -> Perform:
-    """A statement with the place and text of a node."""
+    """Make a statement with the place and text of a node.
+
+    Args:
+        frame: where it stands.
+        node: the expression or assignment.
+        operations: what an instance does.
+    """
     return Perform(operations, frame.source.location(node), frame.source.segment(node))
 
 
 def emit(frame: Frame, node: ast.AST, nodes: Sequence[Node]) -> None:
     """Append nodes to the program.
+
+    Args:
+        frame: where they stand; where data decide whether that is reached, the nodes become operations.
+        node: what is refused where no statement can stand.
+        nodes: what is appended.
 
     Raises:
         UnsupportedSourceError: this is where no statement can stand.
@@ -87,9 +105,17 @@ def _operations(node: Node) -> tuple[Operation, ...]:
 
 
 def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = "temporary") -> ArrayRegion:
-    """A new local array that holds at least ``shape`` in every iteration of the loops around; as a region of it.
+    """Make a local array that holds at least a shape in every iteration of the loops around.  Return it as a region of
+    it.
 
     There is one for all iterations: workers have copies of their own where they need some.
+
+    Args:
+        frame: where it is used.
+        node: the expression, for its place.
+        shape: the extents, which may depend on loop variables.
+        dtype: the type of its elements.
+        name: what its name begins with.
     """
     kernel = frame.kernel
     array = kernel.fresh(name)
@@ -105,7 +131,14 @@ def allocate(frame: Frame, node: ast.AST, shape: Shape, dtype: str, name: str = 
 
 
 def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Element:
-    """A new variable of a type."""
+    """Make a new variable of a type.
+
+    Args:
+        frame: where it is used.
+        node: the expression, for its place.
+        dtype: its type.
+        name: what its name begins with.
+    """
     variable = frame.kernel.fresh(name)
     location = frame.source.location(node)
     frame.kernel.arrays[variable] = Array(variable, dtype, ArrayRole.SCALAR, location=location)
@@ -113,7 +146,14 @@ def scalar(frame: Frame, node: ast.AST, dtype: str, name: str = "total") -> Elem
 
 
 def assigned(frame: Frame, region: ArrayRegion, subscripts: Subscripts, value: Value) -> Assign:
-    """The assignment of a value to an element of a region."""
+    """The assignment of a value to an element of a region.
+
+    Args:
+        frame: where it stands.
+        region: part of an array.
+        subscripts: those of the region, as many as it has dimensions.
+        value: what is converted to the type of the elements.
+    """
     return assigned_element(element_of(frame.kernel, region, subscripts), value)
 
 
@@ -124,7 +164,14 @@ def assigned_element(element: Element, value: Value) -> Assign:
 
 
 def kept(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "temporary") -> ArrayValue:
-    """The elements of an array in a new local array."""
+    """Keep the elements of an array in a new local array, computed where this stands.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        value: the array.
+        name: what the name of the new one begins with.
+    """
     region = allocate(frame, node, value.shape, value.dtype, name)
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
@@ -136,7 +183,14 @@ def kept(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "temporary"
 
 
 def settled(frame: Frame, node: ast.AST, operand: Sum, name: str = "temporary") -> ArrayValue | Value:
-    """The result of sums, computed into a new local array, or into a variable."""
+    """Compute sums into a new local array, or into a variable where they are one.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        operand: the sums.
+        name: what the name of the array begins with.
+    """
     if not operand.shape:
         target = scalar(frame, node, operand.dtype)
         emit(frame, node, summed(frame, node, operand, lambda subscripts: target))
@@ -149,7 +203,15 @@ def settled(frame: Frame, node: ast.AST, operand: Sum, name: str = "temporary") 
 def summed(
     frame: Frame, node: ast.AST, operand: Sum, target: Callable[[Subscripts], Element], *, adding: bool = False
 ) -> tuple[Node, ...]:
-    """Statements that compute sums in the elements that ``target`` gives, ``adding`` to what is there."""
+    """Make the statements that compute sums.
+
+    Args:
+        frame: where they stand.
+        node: the expression, for its place.
+        operand: the sums.
+        target: gives the element for each sum, by its subscripts.
+        adding: whether sums are added to what is there.
+    """
     start = constant(0) if operand.start is None else operand.start
 
     def body(iterators: tuple[Iterator, ...]) -> Sequence[Node]:
@@ -180,5 +242,11 @@ def summed(
 
 
 def increased(element: Element, value: Value, negative: bool = False) -> Assign:
-    """``element += value``, or ``-=``."""
+    """``element += value``, or ``-=``.
+
+    Args:
+        element: what is updated.
+        value: what is added, converted to the element's type at the end.
+        negative: whether it is subtracted.
+    """
     return Assign(element, convert(binary("-" if negative else "+", Value(element), value), element.dtype))

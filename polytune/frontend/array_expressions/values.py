@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
 
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Expression
 from polytune.frontend.promotion import Value
+from polytune.records import dataclass
 
 Shape = tuple[Expression, ...]
 """Extents, outermost first: affine, of type int64, never negative."""

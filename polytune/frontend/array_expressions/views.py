@@ -15,7 +15,14 @@ from polytune.frontend.promotion import Value
 
 
 def whole(frame: Frame, node: ast.AST, array: str, *, is_new: bool = False) -> ArrayValue:
-    """All of an array."""
+    """All of an array.
+
+    Args:
+        frame: where it stands.
+        node: the expression, for its place.
+        array: its name in the SCoP.
+        is_new: whether nothing else means it, so that a name can have it without a copy.
+    """
     kernel = frame.kernel
     declared = kernel.arrays[array]
     shape = tuple(kernel.extents[array, dimension].expression for dimension in range(declared.ndim))
@@ -25,7 +32,14 @@ def whole(frame: Frame, node: ast.AST, array: str, *, is_new: bool = False) -> A
 
 
 def in_memory(kernel: KernelWalk, region: ArrayRegion, shape: Shape, *, is_new: bool = False) -> ArrayValue:
-    """The elements of a region as an array value."""
+    """The elements of a region as an array value.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        region: part of an array.
+        shape: that of the region.
+        is_new: whether nothing else means the array, so that a name can have it without a copy.
+    """
 
     def at(subscripts: Subscripts) -> Value:
         return Value(element_of(kernel, region, subscripts))
@@ -34,17 +48,35 @@ def in_memory(kernel: KernelWalk, region: ArrayRegion, shape: Shape, *, is_new: 
 
 
 def element_of(kernel: KernelWalk, region: ArrayRegion, subscripts: Subscripts) -> Element:
-    """The element of a region at the given subscripts."""
+    """The element of a region at subscripts of the region.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        region: part of an array.
+        subscripts: as many as the region has dimensions.
+    """
     return element_at(kernel, region, [position(axis, subscripts) for axis in region.axes])
 
 
 def element_at(kernel: KernelWalk, region: ArrayRegion, indices: Subscripts) -> Element:
-    """The element of a region's array at subscripts of the array, which stands where the region does."""
+    """The element of a region's array at subscripts of the array, which stands where the region does.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        region: part of an array.
+        indices: as many as the array has dimensions.
+    """
     return kernel.locations.record(Element(region.array, tuple(indices), region.dtype), region.location)
 
 
 def moved(kernel: KernelWalk, expression: Any, to: Mapping[Iterator, Expression]) -> Any:
-    """An expression or operation with iterators replaced; its elements stand where they stood in the source."""
+    """An expression or operation with iterators replaced; its elements stand where they stood in the source.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        expression: an expression or an operation.
+        to: what replaces each iterator; others stay.
+    """
     if isinstance(expression, Iterator) and expression in to:
         return to[expression]
     result = map_children(expression, lambda child: moved(kernel, child, to))
@@ -65,7 +97,15 @@ def position(axis: Axis, subscripts: Subscripts) -> Expression:
 def rearranged(
     kernel: KernelWalk, value: ArrayValue, axes: Sequence[Axis], shape: Shape, location: SourceLocation | None = None
 ) -> ArrayValue:
-    """A part of an array value: ``axes`` are its subscripts as functions of those of the part."""
+    """A part of an array value.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        value: the array.
+        axes: its subscripts, as functions of those of the part.
+        shape: that of the part.
+        location: where the part stands in the source; None for where the array stands.
+    """
     region = value.region
     if region is None:
         at = value.at
@@ -89,7 +129,13 @@ def _composed(axis: Axis, axes: Sequence[Axis]) -> Axis:
 
 
 def permuted(kernel: KernelWalk, value: ArrayValue, order: Sequence[int]) -> ArrayValue:
-    """The array with its dimensions in another order, as NumPy's transpose has them."""
+    """The array with its dimensions in another order, as NumPy's transpose has them.
+
+    Args:
+        kernel: what knows where elements stand in the source.
+        value: the array.
+        order: per dimension of the result the number of the array's.
+    """
     axes = tuple(Axis(ZERO, order.index(dimension)) for dimension in range(value.ndim))
     return rearranged(kernel, value, axes, tuple(value.shape[dimension] for dimension in order))
 

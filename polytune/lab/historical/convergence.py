@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import statistics
 import zlib
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -13,6 +12,7 @@ from polytune.lab.historical.portions import THRESHOLD, steps_to_find, well_perf
 from polytune.lab.historical.pruning import Pruning, kept_rows, pruned
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
+from polytune.records import dataclass
 
 __all__ = ["Convergence", "convergence"]
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from polytune.errors import SearchError
 from polytune.lab.recording import RecordedSpace
+from polytune.records import dataclass
 
 __all__ = ["Family", "families"]
 

@@ -64,7 +64,7 @@ def _violins(axes: Any, family: Family) -> None:
 
 
 def _boxes(axes: Any, family: Family, information: Mapping[str, Mapping[str, float]]) -> None:
-    """A box for each parameter: its mutual information, divided by the largest of each recording."""
+    """Draw a box for each parameter: its mutual information, divided by the largest of each recording."""
     shares: dict[str, list[float]] = {}
     for values in information.values():
         largest = max(values.values(), default=0.0) or 1.0

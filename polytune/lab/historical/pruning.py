@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from polytune.errors import SearchError
 from polytune.lab.historical.information import BINS, mutual_information
 from polytune.lab.historical.portions import THRESHOLD, check_share, expected_steps, well_performing
 from polytune.lab.recording import RecordedSpace
+from polytune.records import dataclass
 from polytune.tuner import FiniteSpace
 
 __all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "Retention", "kept_rows", "prune", "pruned", "retention"]

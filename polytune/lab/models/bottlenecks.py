@@ -7,9 +7,9 @@ counters to speed up autotuning convergence on GPUs" (J. Parallel Distrib. Compu
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from polytune.lab.models.counter_names import GLOBAL_SIZE, Vocabulary, vocabulary_of
+from polytune.records import dataclass
 
 _THREADS_PER_CORE = 5
 _COMPUTE_BOUND = 0.5
@@ -36,7 +36,7 @@ class Bottlenecks:
 
 
 def reaction(memory_bound: bool) -> float:
-    """From which share of the issue slots on a class of instructions is a bottleneck."""
+    """Return from which share of the issue slots on a class of instructions is a bottleneck."""
     return _MEMORY_BOUND if memory_bound else _COMPUTE_BOUND
 
 
@@ -80,9 +80,12 @@ def bottlenecks(counters: Mapping[str, float], *, cores: int, memory_bound: bool
 
 
 def wanted_changes(counters: Mapping[str, float], *, cores: int, memory_bound: bool) -> dict[str, float]:
-    """By counter, the direction in which it has to change, from -1 to 1, and how important that is; 0 is left out.
+    """The direction in which each counter has to change, from -1 to 1, and how important that is; 0 is left out.
 
-    Args and errors: those of `bottlenecks`.
+    Args:
+        counters: values by name, those of `vocabulary_of` and the number of threads among them.
+        cores: of the device that was profiled (CUDA cores).
+        memory_bound: whether the problem is known to be bound by memory rather than by computation.
     """
     names = vocabulary_of(counters)
     found = bottlenecks(counters, cores=cores, memory_bound=memory_bound)

@@ -6,9 +6,9 @@ Up to Pascal (compute capability 6) the metrics of nvprof, from Volta and Turing
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from polytune.errors import MeasurementError
+from polytune.records import dataclass
 
 GLOBAL_SIZE = "Global size"
 """The number of threads of a launch, recorded with the counters by the Kernel Tuning Toolkit."""

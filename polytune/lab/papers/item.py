@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any
 
 from polytune.lab.recording import RecordedSpace
+from polytune.records import dataclass
 
 __all__ = ["Effort", "Item", "Outcome", "Recordings", "Table"]
 

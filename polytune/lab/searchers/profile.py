@@ -83,7 +83,7 @@ class ProfileBased(FiniteSearcher):
         return self._wanted
 
     def tell_profile(self, index: int, counters: Mapping[str, float]) -> None:
-        """The hardware counters of a row.
+        """Take in the hardware counters of a row.
 
         Raises:
             MeasurementError: counters that the analysis needs are missing or not finite.
@@ -152,7 +152,12 @@ class ProfileBased(FiniteSearcher):
 
 
 def relative_difference(there: np.ndarray, here: float) -> np.ndarray:
-    """The difference of counters by their mean, from -2 to 2; 0 where both are 0 or one is not known."""
+    """The difference of counters by their mean, from -2 to 2; 0 where both are 0 or one is not known.
+
+    Args:
+        there: (n,) float64, the counters of n configurations; NaN where one is not known.
+        here: the counter of the profiled one.
+    """
     there = np.maximum(there, 0.0)  # a polynomial may predict less than nothing
     here = max(here, 0.0)
     total = there + here
@@ -162,7 +167,11 @@ def relative_difference(there: np.ndarray, here: float) -> np.ndarray:
 
 
 def weights_of(scores: np.ndarray) -> np.ndarray:
-    """Return how likely a configuration is to be drawn, up to a factor: from about 0 to 2^8, and 1 for a score of 0."""
+    """Return how likely a configuration is to be drawn, up to a factor: from about 0 to 2^8, and 1 for a score of 0.
+
+    Args:
+        scores: (n,) float64.
+    """
     lowest, highest = min(float(scores.min()), -1e-12), max(float(scores.max()), 1e-12)
     relative = np.where(scores < 0, 1 - scores / lowest, 1 + scores / highest) ** _EXPONENT
     return np.where(scores < _CUT_OFF, _LEAST_WEIGHT, np.maximum(relative, _LEAST_WEIGHT))

@@ -1,1 +1,1 @@
-"""Compiling beside the application: versions of kernels, in a process of their own."""
+"""Compiling versions of kernels beside the application: in a thread that lets others run, or in a process."""

@@ -38,7 +38,8 @@ _ATTEMPTS = 2
 
 
 class BackgroundCompiler:
-    """Has functions of generated modules compiled by another process; safe to use from several threads.
+    """Has functions of generated modules translated by a thread, or compiled by a process; safe to use from several
+    threads.
 
     Attributes:
         activity: grows by one when compiling begins and when it ends: odd while something is being compiled.
@@ -167,7 +168,7 @@ class BackgroundCompiler:
                 self.activity += not self._under_way
 
     def _has_rest(self) -> bool:
-        """End the thread and the process unless there is something to do by now; whether they have ended."""
+        """End the thread and the process unless there is something to do by now.  Return whether they have ended."""
         with self._lock:
             if self._under_way:
                 return False

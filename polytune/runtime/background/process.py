@@ -73,7 +73,7 @@ class WorkerProcess:
         return self._process.pid
 
     def wait_until_ready(self) -> None:
-        """Return when it has imported all that it needs.
+        """Wait until it has imported all that it needs.
 
         Raises:
             WorkerError: it ends, says something else, or says nothing for minutes; then it is ended.

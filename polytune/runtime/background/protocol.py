@@ -28,7 +28,7 @@ class Request(NamedTuple):
     words: int
 
     def line(self) -> str:
-        """As it is sent."""
+        """The line that is sent."""
         return json.dumps(list(self)) + "\n"
 
     @classmethod
@@ -53,7 +53,7 @@ class Answer(NamedTuple):
     kept: bool
 
     def line(self) -> str:
-        """As it is sent."""
+        """The line that is sent."""
         return json.dumps(list(self)) + "\n"
 
     @classmethod

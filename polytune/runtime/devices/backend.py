@@ -4,8 +4,8 @@ here."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Device
 
 __all__ = ["Backend", "Found", "Listing"]

@@ -10,9 +10,9 @@ from __future__ import annotations
 import functools
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 
 __all__ = ["HOPPER", "Chip", "KernelNeeds", "kernel_needs", "occupancy"]
 

@@ -36,7 +36,13 @@ class CudaCompiler(Protocol):
     """A compiler of CUDA text to machine code: ``nvrtc.ForDriver``, or whatever has the same two functions."""
 
     def compile(self, source: str, arch: str, options: Sequence[str]) -> bytes:
-        """A cubin, or what else the driver loads; raises ``DeviceCompilationError``."""
+        """Return a cubin, or what else the driver loads.
+
+        Args:
+            source: the whole text, CUDA C++.
+            arch: the architecture, such as ``sm_90``.
+            options: as ``polytune.runtime.devices.nvrtc.options`` makes them.
+        """
 
     def compiler(self) -> str:
         """Its name and version; raises ``DeviceCompilationError`` where it is not installed."""

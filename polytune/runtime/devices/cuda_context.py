@@ -34,7 +34,7 @@ class CudaContext:
         self._finalizer = weakref.finalize(device, _detach, cuda, raw)
 
     def __call__(self, what: str) -> _Entered:
-        """For a ``with`` block: the context is current in it, and ``what`` cannot be done to the device if it fails.
+        """Make the context current in a ``with`` block, in which ``what`` cannot be done to the device if it fails.
 
         Raises:
             DeviceError: or the subclass that fits, for whatever pycuda raises.

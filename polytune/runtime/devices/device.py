@@ -11,13 +11,13 @@ import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceWarning
+from polytune.records import dataclass
 
 __all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream", "warn_of_device"]
 
@@ -208,7 +208,11 @@ class Device(ABC):
     def download(self, stream: Stream, host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
         """Copy exactly the elements of ``host[box]`` from the device, to be there once the stream is synchronized.
 
-        Args are those of ``upload``.
+        Args:
+            stream: where it is enqueued.
+            host: an array with any strides, of which no other element is written.
+            buffer: an array of the shape and dtype of ``host``, dense in C order.
+            box: which elements.
         """
 
     @abstractmethod

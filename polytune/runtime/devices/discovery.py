@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from polytune.errors import DeviceError, DeviceUnavailableError
+from polytune.records import dataclass
 from polytune.runtime.devices import backends
 from polytune.runtime.devices.backends import Found
 from polytune.runtime.devices.device import Device, warn_of_device

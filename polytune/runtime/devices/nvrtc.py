@@ -13,10 +13,10 @@ import functools
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 from polytune.errors import DeviceCompilationError
+from polytune.records import dataclass
 from polytune.runtime.devices import nvcc
 
 __all__ = ["INSTALL", "ForDriver", "compile", "compiler", "options"]
@@ -92,7 +92,13 @@ class ForDriver:
     major: int
 
     def compile(self, source: str, arch: str, options: Sequence[str]) -> bytes:
-        """See ``compile`` of this module."""
+        """Return machine code that the driver can load; see ``compile`` of this module.
+
+        Args:
+            source: the whole text, CUDA C++.
+            arch: the architecture, such as ``sm_90``.
+            options: of the compiler, such as ``--fmad=false``.
+        """
         return compile(source, arch, options, self.major)
 
     def compiler(self) -> str:

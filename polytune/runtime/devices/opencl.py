@@ -205,7 +205,7 @@ class OpenCLDevice(StagedDevice):
             event.handle.wait()
 
     def wait_for_others(self) -> None:
-        """There is nothing to wait for: other libraries have contexts of their own, which share no memory with this."""
+        """Wait for nothing: other libraries have contexts of their own, which share no memory with this."""
 
     def memory_free(self) -> int:
         """The device's memory less what has been allocated here: OpenCL does not tell what others use."""
@@ -337,7 +337,7 @@ def _release(raw: Any, allocated: _Count, nbytes: int) -> None:
 
 @contextlib.contextmanager
 def _silent(category: type[Warning]) -> Iterator[None]:
-    """Without what pyopencl says of drivers whose compilers report success: there is nothing to warn of."""
+    """Leave out what pyopencl says of drivers whose compilers report success: there is nothing to warn of."""
     with _silencing, warnings.catch_warnings():
         warnings.simplefilter("ignore", category)
         yield

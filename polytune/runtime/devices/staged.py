@@ -10,10 +10,10 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Event, Stream
 from polytune.runtime.devices.staging import Staging, StagingPool, copy
 from polytune.runtime.devices.transfers import Rectangle, check_box, pieces, rectangles, view

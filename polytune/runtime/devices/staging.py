@@ -8,10 +8,10 @@ import math
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.threads import maximum_threads
 
 __all__ = ["Staging", "StagingPool", "copy"]
@@ -33,7 +33,7 @@ class Staging:
     handle: object
 
     def packed(self, shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-        """Its beginning as a dense array in C order."""
+        """Its beginning as a dense array of a shape and dtype, in C order."""
         return self.bytes[: math.prod(shape) * dtype.itemsize].view(dtype).reshape(shape)
 
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
 from polytune.errors import DeviceError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, DeviceBuffer
 
 __all__ = ["Rectangle", "box_shape", "check_box", "pieces", "rectangles", "view"]
@@ -65,6 +65,11 @@ def view(host: np.ndarray, box: Box) -> np.ndarray:
 def check_box(host: np.ndarray, buffer: DeviceBuffer, box: Box) -> None:
     """Refuse what would touch memory outside the array or its image.
 
+    Args:
+        host: the array, of any strides.
+        buffer: its image, dense in C order.
+        box: per axis (start, stop, step).
+
     Raises:
         DeviceError: the box is not one of this array, or the buffer is too small for it or has been freed.
     """
@@ -90,7 +95,13 @@ def _packed_strides(shape: Sequence[int], itemsize: int) -> tuple[int, ...]:
 
 
 def pieces(box: Box, itemsize: int, limit: int) -> Iterator[Box]:
-    """Boxes of at most ``limit`` bytes each, or of one element, that together are the box, in C order."""
+    """Boxes of at most ``limit`` bytes each, or of one element, that together are the box, in C order.
+
+    Args:
+        box: per axis (start, stop, step).
+        itemsize: the bytes of an element.
+        limit: the bytes that a box may have at most.
+    """
     shape = box_shape(box)
     if 0 in shape:
         return

@@ -11,14 +11,14 @@ from numba.core import cgutils, types
 from polytune.runtime.native.kinds import WORD, storage_kind
 from polytune.runtime.native.operations import CONTEXT, Parts
 
-__all__ = ["Memory", "allocate", "release"]
+__all__ = ["AllocatedArray", "allocate", "release"]
 
 _ADDRESS = ir.IntType(8).as_pointer()
 _LINE = 64
 """Arrays begin where a line of the cache does."""
 
 
-class Memory(NamedTuple):
+class AllocatedArray(NamedTuple):
     """An array and the memory that it lies in.
 
     Attributes:
@@ -32,7 +32,7 @@ class Memory(NamedTuple):
     address: ir.Value
 
 
-def allocate(builder: ir.IRBuilder, shape: Sequence[ir.Value], dtype: types.Type) -> Memory:
+def allocate(builder: ir.IRBuilder, shape: Sequence[ir.Value], dtype: types.Type) -> AllocatedArray:
     """An array in C order; a process that has no memory for it ends, as no result of it would be right.
 
     Args:
@@ -59,10 +59,10 @@ def allocate(builder: ir.IRBuilder, shape: Sequence[ir.Value], dtype: types.Type
     for axis, stride in enumerate(strides):
         packed = builder.insert_value(packed, stride, axis)
     parts.strides = packed
-    return Memory(types.Array(dtype, len(shape), "C"), parts, address)
+    return AllocatedArray(types.Array(dtype, len(shape), "C"), parts, address)
 
 
-def release(builder: ir.IRBuilder, memory: Memory) -> None:
+def release(builder: ir.IRBuilder, memory: AllocatedArray) -> None:
     """Give an array's memory back."""
     give_back = cgutils.get_or_insert_function(builder.module, ir.FunctionType(ir.VoidType(), [_ADDRESS]), "free")
     builder.call(give_back, [memory.address])

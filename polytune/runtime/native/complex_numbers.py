@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from llvmlite import ir
 from numba.core import cgutils, types
 
-from polytune.runtime.native.kinds import NotNativeError, Value, llvm_kind
+from polytune.runtime.native.kinds import NativeValue, NotNativeError, llvm_kind
 
-__all__ = ["Parts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
+__all__ = ["ComplexParts", "arithmetic", "combined", "compared", "conjugate", "magnitude", "negated", "part"]
 
 
-class Parts:
+class ComplexParts:
     """A complex number by its parts, as operations that are written for Numba take it.
 
     Args:
@@ -37,10 +37,10 @@ class Parts:
         return number
 
 
-def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> Value:
-    made = Parts(builder, kind)
+def _made(builder: ir.IRBuilder, kind: types.Complex, real: ir.Value, imaginary: ir.Value) -> NativeValue:
+    made = ComplexParts(builder, kind)
     made.real, made.imag = real, imaginary
-    return Value(kind, made._getvalue())
+    return NativeValue(kind, made._getvalue())
 
 
 _OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub"}
@@ -48,13 +48,19 @@ _OPERATIONS: Mapping[type[ast.operator], str] = {ast.Add: "fadd", ast.Sub: "fsub
 
 def arithmetic(
     builder: ir.IRBuilder, operator: ast.operator, kind: types.Complex, first: ir.Value, second: ir.Value
-) -> Value:
+) -> NativeValue:
     """Write the sum, difference or product of two complex numbers of one type.
+
+    Args:
+        builder: where the code goes.
+        operator: ``+``, ``-`` or ``*``.
+        kind: the type of both numbers and of the result.
+        first, second: the numbers, each a structure of two floats.
 
     Raises:
         NotNativeError: it is another operator.
     """
-    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    left, right = ComplexParts(builder, kind, first), ComplexParts(builder, kind, second)
     if type(operator) in _OPERATIONS:
         apply = getattr(builder, _OPERATIONS[type(operator)])
         return _made(builder, kind, apply(left.real, right.real), apply(left.imag, right.imag))
@@ -65,19 +71,25 @@ def arithmetic(
     raise NotNativeError(f"{type(operator).__name__} of {kind}")
 
 
-def negated(builder: ir.IRBuilder, value: Value) -> Value:
+def negated(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``-z``."""
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     return _made(builder, value.kind, builder.fneg(parts.real), builder.fneg(parts.imag))
 
 
 def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: ir.Value, second: ir.Value) -> ir.Value:
     """Write ``==`` or ``!=`` of two complex numbers of one type, as one bit.
 
+    Args:
+        builder: where the code goes.
+        relation: ``==`` or ``!=``.
+        kind: the type of both numbers.
+        first, second: the numbers, each a structure of two floats.
+
     Raises:
         NotNativeError: it is another relation; complex numbers have no order.
     """
-    left, right = Parts(builder, kind, first), Parts(builder, kind, second)
+    left, right = ComplexParts(builder, kind, first), ComplexParts(builder, kind, second)
     pairs = (left.real, right.real), (left.imag, right.imag)
     if relation == "==":
         return builder.and_(*(builder.fcmp_ordered(relation, *pair) for pair in pairs))
@@ -86,19 +98,29 @@ def compared(builder: ir.IRBuilder, relation: str, kind: types.Complex, first: i
     raise NotNativeError(f"{relation} of {kind}")
 
 
-def part(builder: ir.IRBuilder, value: Value, name: str) -> Value:
-    """Write ``z.real`` or ``z.imag``."""
-    return Value(value.kind.underlying_float, getattr(Parts(builder, value.kind, value.code), name))
+def part(builder: ir.IRBuilder, value: NativeValue, name: str) -> NativeValue:
+    """Write ``z.real`` or ``z.imag``.
+
+    Args:
+        builder: where the code goes.
+        value: a complex number.
+        name: ``real`` or ``imag``.
+    """
+    return NativeValue(value.kind.underlying_float, getattr(ComplexParts(builder, value.kind, value.code), name))
 
 
-def conjugate(builder: ir.IRBuilder, value: Value) -> Value:
+def conjugate(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``z.conjugate()``."""
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     return _made(builder, value.kind, parts.real, builder.fneg(parts.imag))
 
 
-def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
+def combined(builder: ir.IRBuilder, real: NativeValue, imaginary: NativeValue) -> NativeValue:
     """Write ``complex(x, y)``; of two float32 it is a complex64, as Numba's.
+
+    Args:
+        builder: where the code goes.
+        real, imaginary: floats of one type.
 
     Raises:
         NotNativeError: the parts are no floats of one type.
@@ -109,11 +131,11 @@ def combined(builder: ir.IRBuilder, real: Value, imaginary: Value) -> Value:
     return _made(builder, kind, real.code, imaginary.code)
 
 
-def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
+def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """Write ``abs(z)``, by C's ``hypot``."""
     kind = value.kind.underlying_float
-    parts = Parts(builder, value.kind, value.code)
+    parts = ComplexParts(builder, value.kind, value.code)
     number = llvm_kind(kind)
     symbol = "hypotf" if kind == types.float32 else "hypot"
     function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(number, [number, number]), symbol)
-    return Value(kind, builder.call(function, [parts.real, parts.imag]))
+    return NativeValue(kind, builder.call(function, [parts.real, parts.imag]))

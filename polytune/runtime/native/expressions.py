@@ -17,7 +17,7 @@ from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
 from polytune.runtime.native import complex_numbers
-from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, common_kind, llvm_kind, unified
+from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, common_kind, llvm_kind, unified
 from polytune.runtime.native.operations import (
     CASTS,
     CONTEXT,
@@ -47,10 +47,10 @@ _OF_INTEGERS: Mapping[type[ast.operator], str] = {ast.Add: "add", ast.Sub: "sub"
 _SHIFTS = (ast.LShift, ast.RShift)
 _OF_BITS: Mapping[type[ast.operator], str] = {ast.BitAnd: "and_", ast.BitOr: "or_", ast.BitXor: "xor"}
 
-Variables = Callable[[str], Value | None]
+Variables = Callable[[str], NativeValue | None]
 """Gives the value of a variable of the function; None for a name that is none."""
 
-Called = Callable[[FunctionType, Sequence[Value]], Value]
+Called = Callable[[FunctionType, Sequence[NativeValue]], NativeValue]
 
 
 class Expressions:
@@ -75,7 +75,7 @@ class Expressions:
         self.builder, self._variables, self._names, self._called = builder, variables, names, called
         self._ignores_signs = ignores_signs
 
-    def value(self, node: ast.expr) -> Value:
+    def value(self, node: ast.expr) -> NativeValue:
         """The value of an expression.
 
         Raises:
@@ -111,7 +111,7 @@ class Expressions:
                 return self._call(self.named(function), arguments)
         raise NotNativeError(ast.unparse(node))
 
-    def _complex(self, node: ast.expr) -> Value:
+    def _complex(self, node: ast.expr) -> NativeValue:
         """A complex number."""
         found = self.value(node)
         if not isinstance(found.kind, types.Complex):
@@ -132,8 +132,14 @@ class Expressions:
             raise NotNativeError(f"{ast.unparse(node)} is {found.kind}")
         return cast(self.builder, found.code, found.kind, types.int64)
 
-    def store(self, name: str, subscripts: ast.expr, value: Value) -> None:
-        """Store a number to an element of a view."""
+    def store(self, name: str, subscripts: ast.expr, value: NativeValue) -> None:
+        """Store a number to an element of a view, as one of the type of its elements.
+
+        Args:
+            name: the variable that holds the view.
+            subscripts: one expression, or a tuple of as many as the view has axes.
+            value: a number of any type.
+        """
         view = self._view(name)
         if not isinstance(types.unliteral(value.kind), types.Number | types.Boolean):
             raise NotNativeError(f"{value.kind} stored to {name}")
@@ -156,48 +162,48 @@ class Expressions:
 
     # ---- leaves
 
-    def _constant(self, value: Any) -> Value:
+    def _constant(self, value: Any) -> NativeValue:
         match value:
             case bool():
-                return Value(types.boolean, ir.IntType(1)(int(value)), value)
+                return NativeValue(types.boolean, ir.IntType(1)(int(value)), value)
             case int() if -(2**63) <= value < 2**63:
-                return Value(types.literal(value), WORD(value), value)
+                return NativeValue(types.literal(value), WORD(value), value)
             case float():
-                return Value(types.float64, ir.DoubleType()(value), value)
+                return NativeValue(types.float64, ir.DoubleType()(value), value)
             case str():
-                return Value(types.literal(value), None, value)
+                return NativeValue(types.literal(value), None, value)
         raise NotNativeError(f"the constant {value!r}")
 
-    def _view(self, name: str) -> Value:
+    def _view(self, name: str) -> NativeValue:
         found = self._variables(name)
         if found is None or not isinstance(found.kind, View):
             raise NotNativeError(f"{name} is no view")
         return found
 
-    def _address(self, view: Value, subscripts: ast.expr) -> ir.Value:
+    def _address(self, view: NativeValue, subscripts: ast.expr) -> ir.Value:
         elements = subscripts.elts if isinstance(subscripts, ast.Tuple) else [subscripts]
         index = self._tuple([self.value(element) for element in elements])
         return element_address(CONTEXT, self.builder, view.kind, index.kind, view.code, index.code)
 
-    def _element(self, view: Value, subscripts: ast.expr) -> Value:
+    def _element(self, view: NativeValue, subscripts: ast.expr) -> NativeValue:
         address = self._address(view, subscripts)
         kind = CONTEXT.get_data_type(view.kind.dtype)
         loaded = self.builder.load(address, align=alignment_of(CONTEXT, view.kind), typ=kind)
         annotate(self.builder.module, loaded, view.kind)
-        return Value(view.kind.dtype, CONTEXT.data_model_manager[view.kind.dtype].from_data(self.builder, loaded))
+        return NativeValue(view.kind.dtype, CONTEXT.data_model_manager[view.kind.dtype].from_data(self.builder, loaded))
 
-    def _tuple(self, values: Sequence[Value]) -> Value:
+    def _tuple(self, values: Sequence[NativeValue]) -> NativeValue:
         kinds = [types.unliteral(value.kind) for value in values]
         if not all(isinstance(kind, types.Integer | types.BaseTuple) for kind in kinds):
             raise NotNativeError("a tuple of other values than integers and tuples")
         code = ir.Constant(ir.LiteralStructType([value.code.type for value in values]), ir.Undefined)
         for position, value in enumerate(values):
             code = self.builder.insert_value(code, value.code, position)
-        return Value(types.Tuple(kinds), code)
+        return NativeValue(types.Tuple(kinds), code)
 
     # ---- operators
 
-    def _binary(self, operator: ast.operator, left: Value, right: Value) -> Value:
+    def _binary(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
         builder, kinds = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
         if isinstance(kinds[0], Vector | Mask):
             return self._lanes(operator, left, right)
@@ -210,16 +216,16 @@ class Expressions:
         if isinstance(kind, types.Complex):
             return complex_numbers.arithmetic(builder, operator, kind, first, second)
         if isinstance(kind, types.Float) and isinstance(operator, ast.Pow):
-            return Value(kind, power(builder, first, second))
+            return NativeValue(kind, power(builder, first, second))
         if isinstance(kind, types.Float) and type(operator) in _OF_FLOATS:
-            return Value(kind, getattr(builder, _OF_FLOATS[type(operator)])(first, second))
+            return NativeValue(kind, getattr(builder, _OF_FLOATS[type(operator)])(first, second))
         if isinstance(kind, types.Integer) and type(operator) in _OF_INTEGERS:
-            return Value(kind, getattr(builder, _OF_INTEGERS[type(operator)])(first, second))
+            return NativeValue(kind, getattr(builder, _OF_INTEGERS[type(operator)])(first, second))
         if kind == types.int64 and isinstance(operator, ast.FloorDiv | ast.Mod):
-            return Value(kind, integer_division(builder, first, second)[isinstance(operator, ast.Mod)])
+            return NativeValue(kind, integer_division(builder, first, second)[isinstance(operator, ast.Mod)])
         raise NotNativeError(f"{type(operator).__name__} of {kinds[0]} and {kinds[1]}")
 
-    def _bits(self, operator: ast.operator, left: Value, right: Value) -> Value:
+    def _bits(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
         """An operation on bits; smaller integers are computed with in 64 bits, as their sums are."""
         builder, (first, second) = self.builder, (types.unliteral(left.kind), types.unliteral(right.kind))
         if type(operator) in _SHIFTS:
@@ -230,44 +236,44 @@ class Expressions:
             number = cast(builder, left.code, first, kind)
             amount = WORD(by)
             if isinstance(operator, ast.LShift):
-                return Value(kind, builder.shl(number, amount))
-            return Value(kind, (builder.ashr if first.signed else builder.lshr)(number, amount))
+                return NativeValue(kind, builder.shl(number, amount))
+            return NativeValue(kind, (builder.ashr if first.signed else builder.lshr)(number, amount))
         if first == second == types.boolean:
-            return Value(first, getattr(builder, _OF_BITS[type(operator)])(left.code, right.code))
+            return NativeValue(first, getattr(builder, _OF_BITS[type(operator)])(left.code, right.code))
         if not (isinstance(first, types.Integer) and isinstance(second, types.Integer)):
             raise NotNativeError(f"bits of {first} and {second}")
         kind = common_kind(first, second)
         numbers = (cast(builder, each.code, each.kind, kind) for each in (left, right))
-        return Value(kind, getattr(builder, _OF_BITS[type(operator)])(*numbers))
+        return NativeValue(kind, getattr(builder, _OF_BITS[type(operator)])(*numbers))
 
-    def _lanes(self, operator: ast.operator, left: Value, right: Value) -> Value:
+    def _lanes(self, operator: ast.operator, left: NativeValue, right: NativeValue) -> NativeValue:
         if left.kind == right.kind:
             if isinstance(left.kind, Mask):
                 if isinstance(operator, ast.BitOr):
-                    return Value(left.kind, self.builder.or_(left.code, right.code))
+                    return NativeValue(left.kind, self.builder.or_(left.code, right.code))
             else:
                 names = _OF_FLOATS if isinstance(left.kind.dtype, types.Float) else _OF_INTEGERS
                 if type(operator) in names:
-                    return Value(left.kind, getattr(self.builder, names[type(operator)])(left.code, right.code))
+                    return NativeValue(left.kind, getattr(self.builder, names[type(operator)])(left.code, right.code))
         raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
 
-    def _unary(self, operator: ast.unaryop, operand: Value) -> Value:
+    def _unary(self, operator: ast.unaryop, operand: NativeValue) -> NativeValue:
         kind = types.unliteral(operand.kind)
         of_lanes = isinstance(kind, Vector)
         if isinstance(operator, ast.USub) and operand.literal is not None and kind != types.boolean:
             return self._constant(-operand.literal)
         if isinstance(operator, ast.USub):
             if isinstance(kind.dtype if of_lanes else kind, types.Float):
-                return Value(kind, self.builder.fneg(operand.code))
+                return NativeValue(kind, self.builder.fneg(operand.code))
             if isinstance(kind, types.Complex):
                 return complex_numbers.negated(self.builder, operand)
             if of_lanes or kind == types.int64:
-                return Value(kind, self.builder.neg(operand.code))
+                return NativeValue(kind, self.builder.neg(operand.code))
         if isinstance(operator, ast.Not) and kind == types.boolean:
-            return Value(kind, self.builder.not_(operand.code))
+            return NativeValue(kind, self.builder.not_(operand.code))
         raise NotNativeError(f"{type(operator).__name__} of {kind}")
 
-    def _comparisons(self, operands: Sequence[ast.expr], operators: Sequence[ast.cmpop]) -> Value:
+    def _comparisons(self, operands: Sequence[ast.expr], operators: Sequence[ast.cmpop]) -> NativeValue:
         """An operand after the second one is evaluated only where the comparisons before hold, and once."""
         if len(operators) == 1:
             return self._comparison(operators[0], *(self.value(operand) for operand in operands))
@@ -283,7 +289,7 @@ class Expressions:
 
         return self._decided(True, [partial(compared, operator) for operator in operators])
 
-    def _comparison(self, operator: ast.cmpop, left: Value, right: Value) -> Value:
+    def _comparison(self, operator: ast.cmpop, left: NativeValue, right: NativeValue) -> NativeValue:
         if type(operator) not in _RELATIONS:
             raise NotNativeError(f"{type(operator).__name__} of {left.kind} and {right.kind}")
         relation = _RELATIONS[type(operator)]
@@ -291,14 +297,14 @@ class Expressions:
         if isinstance(left.kind, Vector):
             if left.kind != right.kind:
                 raise NotNativeError(f"{left.kind} compared with {right.kind}")
-            return Value(Mask(left.kind.lanes), self._compared(relation, left.kind.dtype, left.code, right.code))
+            return NativeValue(Mask(left.kind.lanes), self._compared(relation, left.kind.dtype, left.code, right.code))
         if left.kind == types.boolean == right.kind and relation in ("==", "!="):
-            return Value(types.boolean, builder.icmp_unsigned(relation, left.code, right.code))
+            return NativeValue(types.boolean, builder.icmp_unsigned(relation, left.code, right.code))
         kind = common_kind(left.kind, right.kind)
         first, second = (cast(builder, each.code, each.kind, kind) for each in (left, right))
         if isinstance(kind, types.Complex):
-            return Value(types.boolean, complex_numbers.compared(builder, relation, kind, first, second))
-        return Value(types.boolean, self._compared(relation, kind, first, second))
+            return NativeValue(types.boolean, complex_numbers.compared(builder, relation, kind, first, second))
+        return NativeValue(types.boolean, self._compared(relation, kind, first, second))
 
     def _compared(self, relation: str, kind: types.Type, first: ir.Value, second: ir.Value) -> ir.Value:
         if isinstance(kind, types.Float):
@@ -307,10 +313,10 @@ class Expressions:
         compare = self.builder.icmp_signed if kind.signed else self.builder.icmp_unsigned
         return compare(relation, first, second)
 
-    def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> Value:
+    def _logical(self, is_and: bool, operands: Sequence[ast.expr]) -> NativeValue:
         return self._decided(is_and, [partial(self.truth, operand) for operand in operands])
 
-    def _decided(self, is_and: bool, conditions: Sequence[Callable[[], ir.Value]]) -> Value:
+    def _decided(self, is_and: bool, conditions: Sequence[Callable[[], ir.Value]]) -> NativeValue:
         """All of some conditions, or any: one is evaluated only where those before it do not decide."""
         builder = self.builder
         end = builder.append_basic_block("decided")
@@ -325,9 +331,9 @@ class Expressions:
         incoming.append((last, builder.block))
         builder.branch(end)
         builder.position_at_end(end)
-        return Value(types.boolean, self._joined(ir.IntType(1), incoming))
+        return NativeValue(types.boolean, self._joined(ir.IntType(1), incoming))
 
-    def _chosen(self, condition: ir.Value, then: ast.expr, otherwise: ast.expr) -> Value:
+    def _chosen(self, condition: ir.Value, then: ast.expr, otherwise: ast.expr) -> NativeValue:
         builder = self.builder
         places = [builder.append_basic_block(name) for name in ("then", "else")]
         end = builder.append_basic_block("chosen")
@@ -347,7 +353,7 @@ class Expressions:
             incoming.append((code, block))
             builder.branch(end)
         builder.position_at_end(end)
-        return Value(kind, self._joined(incoming[0][0].type, incoming))
+        return NativeValue(kind, self._joined(incoming[0][0].type, incoming))
 
     def _joined(self, kind: ir.Type, incoming: Sequence[tuple[ir.Value, ir.Block]]) -> ir.Value:
         phi = self.builder.phi(kind)
@@ -357,7 +363,7 @@ class Expressions:
 
     # ---- calls
 
-    def _call(self, function: Any, nodes: Sequence[ast.expr]) -> Value:
+    def _call(self, function: Any, nodes: Sequence[ast.expr]) -> NativeValue:
         arguments = [self.value(node) for node in nodes]
         if isinstance(function, Intrinsic):
             return call_intrinsic(self.builder, function, arguments)
@@ -374,16 +380,18 @@ class Expressions:
             if function in CASTS:
                 wanted = CASTS[function]
                 if isinstance(wanted, types.Integer) and isinstance(argument.kind, types.IntegerLiteral):
-                    return Value(wanted, llvm_kind(wanted)(argument.literal % 2**wanted.bitwidth))
-                return Value(wanted, cast(self.builder, argument.code, argument.kind, wanted))
+                    return NativeValue(wanted, llvm_kind(wanted)(argument.literal % 2**wanted.bitwidth))
+                return NativeValue(wanted, cast(self.builder, argument.code, argument.kind, wanted))
             if function in MATHEMATICS:
                 if types.unliteral(argument.kind) == types.int64:
-                    argument = Value(types.float64, cast(self.builder, argument.code, argument.kind, types.float64))
+                    argument = NativeValue(
+                        types.float64, cast(self.builder, argument.code, argument.kind, types.float64)
+                    )
                 if isinstance(argument.kind, types.Float):
                     return MATHEMATICS[function](self.builder, argument)
         raise NotNativeError(f"a call of {function}")
 
-    def _call_of_two(self, function: Any, first: Value, second: Value) -> Value:
+    def _call_of_two(self, function: Any, first: NativeValue, second: NativeValue) -> NativeValue:
         if function is complex:
             return complex_numbers.combined(self.builder, first, second)
         if first.kind == second.kind and isinstance(first.kind, types.Float):

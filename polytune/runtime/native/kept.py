@@ -49,7 +49,13 @@ def kept(folder: Path, name: str) -> bytes | None:
 
 
 def keep(folder: Path, name: str, code: bytes) -> bool:
-    """Keep code under a name, in one step; whether that was possible."""
+    """Keep code under a name, in one step.  Return whether that was possible.
+
+    Args:
+        folder: where to; made if it is not there.
+        name: the file's, without its suffix; it has to tell this code from any other.
+        code: an object file.
+    """
     try:
         folder.mkdir(parents=True, exist_ok=True)
         check_folder(folder, may_be_link=True)

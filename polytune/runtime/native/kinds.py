@@ -7,7 +7,17 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 from numba.core import types
 
-__all__ = ["BIT", "WORD", "NotNativeError", "Value", "cast", "common_kind", "llvm_kind", "storage_kind", "unified"]
+__all__ = [
+    "BIT",
+    "WORD",
+    "NativeValue",
+    "NotNativeError",
+    "cast",
+    "common_kind",
+    "llvm_kind",
+    "storage_kind",
+    "unified",
+]
 
 BIT, WORD = ir.IntType(1), ir.IntType(64)
 
@@ -16,7 +26,7 @@ class NotNativeError(Exception):
     """A function is not written in the part of Python that is translated here; Numba compiles it."""
 
 
-class Value(NamedTuple):
+class NativeValue(NamedTuple):
     """The value of an expression.
 
     Attributes:
@@ -51,7 +61,14 @@ def storage_kind(kind: types.Type) -> ir.Type:
 
 
 def cast(builder: ir.IRBuilder, value: ir.Value, given: types.Type, wanted: types.Type) -> ir.Value:
-    """A number as one of another type, by C's rules, as Numba's conversions are."""
+    """A number as one of another type, by C's rules, as Numba's conversions are.
+
+    Args:
+        builder: where the code goes.
+        value: the number.
+        given: its type.
+        wanted: the type of the result; no complex number becomes a real one.
+    """
     given, wanted = types.unliteral(given), types.unliteral(wanted)
     if given == wanted:
         return value

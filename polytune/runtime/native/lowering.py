@@ -17,9 +17,9 @@ from llvmlite import ir
 from numba.core import types
 
 from polytune.runtime.memory import View, keep_alive
-from polytune.runtime.native.allocation import Memory, allocate, release
+from polytune.runtime.native.allocation import AllocatedArray, allocate, release
 from polytune.runtime.native.expressions import Expressions
-from polytune.runtime.native.kinds import WORD, NotNativeError, Value, cast, llvm_kind
+from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind
 from polytune.runtime.native.operations import CASTS
 from polytune.runtime.native.source import parsed
 from polytune.runtime.vectors import Mask, Vector, storage_of
@@ -49,7 +49,7 @@ def lower(
     code = ir.Function(module, kind, symbol)
     entry, builder = (ir.IRBuilder(code.append_basic_block(name)) for name in ("variables", "body"))
     begin = builder.block
-    arguments = [Value(types.int64, argument) for argument in code.args]
+    arguments = [NativeValue(types.int64, argument) for argument in code.args]
     result = _FunctionLowering(entry, builder, names, ignores_signs).write(
         dict(zip(parameters, arguments, strict=True)), function.body
     )
@@ -87,12 +87,12 @@ class _FunctionLowering:
         depth: int = 0,
     ):
         self._entry, self._builder, self._ignores_signs, self._depth = entry, builder, ignores_signs, depth
-        self._values: dict[str, Value] = {}
+        self._values: dict[str, NativeValue] = {}
         """Variables that never change, by their values."""
         self._places: dict[str, tuple[types.Type, ir.Value]] = {}
         """The others, by their types and where they are in memory, until LLVM puts them into registers."""
         self._expressions = Expressions(builder, self._variable, names, self._called, ignores_signs)
-        self._allocated: dict[str, Memory] = {}
+        self._allocated: dict[str, AllocatedArray] = {}
         """The arrays that have been made and not been given back."""
         self._loops: list[tuple[ir.Block, ir.Block]] = []
         """Where ``continue`` and ``break`` go, of the loops around."""
@@ -100,7 +100,7 @@ class _FunctionLowering:
         self._result: tuple[types.Type, ir.Value] | None = None
         """The type of what is returned, and where it is put."""
 
-    def write(self, parameters: Mapping[str, Value], body: Sequence[ast.stmt]) -> Value:
+    def write(self, parameters: Mapping[str, NativeValue], body: Sequence[ast.stmt]) -> NativeValue:
         """Write the body; the builder then stands behind it.  What it returns, of type ``none`` where that is nothing.
 
         Raises:
@@ -114,11 +114,11 @@ class _FunctionLowering:
             self._builder.branch(self._end)
         self._builder.position_at_end(self._end)
         if self._result is None:
-            return Value(types.none, None)
+            return NativeValue(types.none, None)
         kind, place = self._result
-        return Value(kind, self._builder.load(place, typ=_register(kind)))
+        return NativeValue(kind, self._builder.load(place, typ=_register(kind)))
 
-    def _called(self, function: FunctionType, arguments: Sequence[Value]) -> Value:
+    def _called(self, function: FunctionType, arguments: Sequence[NativeValue]) -> NativeValue:
         """The value of a call of a function of Python, which is written where it is called."""
         node = parsed(function)
         parameters = [parameter.arg for parameter in node.args.args]
@@ -129,7 +129,7 @@ class _FunctionLowering:
         )
         return inner.write(dict(zip(parameters, arguments, strict=True)), node.body)
 
-    def _return(self, value: Value | None) -> None:
+    def _return(self, value: NativeValue | None) -> None:
         if self._allocated:
             raise NotNativeError("arrays are made in a function that returns early")
         if value is not None:
@@ -142,13 +142,13 @@ class _FunctionLowering:
             self._builder.store(value.code, place)
         self._builder.branch(self._end)
 
-    def _variable(self, name: str) -> Value | None:
+    def _variable(self, name: str) -> NativeValue | None:
         if name in self._places:
             kind, place = self._places[name]
-            return Value(kind, self._builder.load(place, typ=_register(kind)))
+            return NativeValue(kind, self._builder.load(place, typ=_register(kind)))
         return self._values.get(name)
 
-    def _assign(self, name: str, value: Value) -> None:
+    def _assign(self, name: str, value: NativeValue) -> None:
         kind = types.unliteral(value.kind)
         if isinstance(kind, View | types.Array):
             if name in self._values or name in self._places or self._loops:
@@ -174,7 +174,7 @@ class _FunctionLowering:
             raise NotNativeError(f"an array of {dtype}")
         integers = [self._expressions.integer(extent) for extent in extents]
         memory = allocate(self._builder, integers, CASTS[dtype])
-        self._assign(name, Value(memory.kind, memory.parts))
+        self._assign(name, NativeValue(memory.kind, memory.parts))
         self._allocated[name] = memory
 
     def _statements(self, statements: Sequence[ast.stmt]) -> None:
@@ -252,7 +252,8 @@ class _FunctionLowering:
         builder.position_at_end(end)
 
     def _for(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        """Iterations are counted from zero, so that LLVM sees how many there are, and no sum can be too large."""
+        """Write a loop whose iterations are counted from zero, so that LLVM sees how many there are, and no sum can be
+        too large."""
         builder, integer = self._builder, self._expressions.integer
         values = [integer(bound) for bound in bounds]
         start, stop, step = (WORD(0), *values, WORD(1)) if len(values) == 1 else (*values, WORD(1))[:3]
@@ -267,7 +268,7 @@ class _FunctionLowering:
             counter.add_incoming(start, before)
             builder.cbranch(builder.icmp_signed("<", counter, stop), work, end)
             builder.position_at_end(work)
-            self._assign(name, Value(types.int64, counter))
+            self._assign(name, NativeValue(types.int64, counter))
             self._loop(body, following, end)
             builder.position_at_end(following)
             counter.add_incoming(builder.add(counter, WORD(1), flags=("nsw",)), following)
@@ -281,7 +282,7 @@ class _FunctionLowering:
             builder.cbranch(builder.icmp_unsigned("<", counter, count), work, end)
             builder.position_at_end(work)
             place = builder.add(start, builder.mul(counter, step, flags=("nsw",)), flags=("nsw",))
-            self._assign(name, Value(types.int64, place))
+            self._assign(name, NativeValue(types.int64, place))
             self._loop(body, following, end)
             builder.position_at_end(following)
             counter.add_incoming(builder.add(counter, WORD(1), flags=("nuw", "nsw")), following)
@@ -300,7 +301,7 @@ class _FunctionLowering:
         return builder.select(is_none, zero, builder.add(behind, WORD(1)))
 
     def _loop(self, body: Sequence[ast.stmt], following: ir.Block, end: ir.Block) -> None:
-        """The body of a loop, from where the builder stands."""
+        """Write the body of a loop, from where the builder stands."""
         self._loops.append((following, end))
         self._statements(body)
         self._loops.pop()

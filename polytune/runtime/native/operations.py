@@ -15,7 +15,7 @@ from numba.extending import _Intrinsic as Intrinsic
 
 from polytune.runtime.memory import keep_alive, view
 from polytune.runtime.native import complex_numbers
-from polytune.runtime.native.kinds import NotNativeError, Value, cast, llvm_kind, storage_kind
+from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, storage_kind
 from polytune.runtime.vectors import Vector, storage_of
 
 __all__ = [
@@ -80,8 +80,8 @@ class _Context:
 
     def make_complex(
         self, builder: ir.IRBuilder, kind: types.Complex, value: ir.Value | None = None
-    ) -> complex_numbers.Parts:
-        return complex_numbers.Parts(builder, kind, value)
+    ) -> complex_numbers.ComplexParts:
+        return complex_numbers.ComplexParts(builder, kind, value)
 
     def get_abi_sizeof(self, kind: ir.Type) -> int:
         if isinstance(kind, ir.LiteralStructType):
@@ -102,8 +102,13 @@ class _Context:
 CONTEXT: Any = _Context()
 
 
-def call_intrinsic(builder: ir.IRBuilder, operation: Intrinsic, arguments: Sequence[Value]) -> Value:
+def call_intrinsic(builder: ir.IRBuilder, operation: Intrinsic, arguments: Sequence[NativeValue]) -> NativeValue:
     """The result of an operation that is written for Numba: it names its types and writes its own code.
+
+    Args:
+        builder: where the code goes.
+        operation: what ``numba.extending.intrinsic`` has made.
+        arguments: in order; those with a literal value are taken as literals where the operation prefers them.
 
     Raises:
         NotNativeError: it does not take such arguments.
@@ -116,7 +121,7 @@ def call_intrinsic(builder: ir.IRBuilder, operation: Intrinsic, arguments: Seque
     except NumbaError as error:
         raise NotNativeError(str(error)) from error
     code = emit(CONTEXT, builder, signature, [each.code for each in arguments])
-    return Value(signature.return_type, code)
+    return NativeValue(signature.return_type, code)
 
 
 CASTS: Mapping[Any, types.Type] = {
@@ -163,7 +168,7 @@ _OF_TWO = {
 """Functions of two floats of one type, by LLVM's names and those of C's library."""
 
 
-def _call(builder: ir.IRBuilder, symbol: str, arguments: Sequence[Value]) -> Value:
+def _call(builder: ir.IRBuilder, symbol: str, arguments: Sequence[NativeValue]) -> NativeValue:
     """A call of a function of LLVM, ``llvm.sin``, or of C's library, ``sin``, of floats of one type with a value of
     that type."""
     kind = arguments[0].kind
@@ -171,34 +176,34 @@ def _call(builder: ir.IRBuilder, symbol: str, arguments: Sequence[Value]) -> Val
     suffix = (".f32" if is_single else ".f64") if symbol.startswith("llvm.") else "f" if is_single else ""
     function_kind = ir.FunctionType(number, [number] * len(arguments))
     function = cgutils.get_or_insert_function(builder.module, function_kind, f"{symbol}{suffix}")
-    return Value(kind, builder.call(function, [each.code for each in arguments]))
+    return NativeValue(kind, builder.call(function, [each.code for each in arguments]))
 
 
-def _of_one(symbol: str) -> Callable[[ir.IRBuilder, Value], Value]:
+def _of_one(symbol: str) -> Callable[[ir.IRBuilder, NativeValue], NativeValue]:
     return lambda builder, argument: _call(builder, symbol, [argument])
 
 
-def _of_two(symbol: str) -> Callable[[ir.IRBuilder, Value, Value], Value]:
+def _of_two(symbol: str) -> Callable[[ir.IRBuilder, NativeValue, NativeValue], NativeValue]:
     return lambda builder, first, second: _call(builder, symbol, [first, second])
 
 
-def _sign(builder: ir.IRBuilder, argument: Value) -> Value:
+def _sign(builder: ir.IRBuilder, argument: NativeValue) -> NativeValue:
     """``np.sign`` of a float; zeros have 0.0, and NaN has NaN."""
     number = argument.code.type
     found: ir.Value = argument.code
     for relation, sign in (("==", 0.0), ("<", -1.0), (">", 1.0)):
         found = builder.select(builder.fcmp_ordered(relation, argument.code, number(0.0)), number(sign), found)
-    return Value(argument.kind, found)
+    return NativeValue(argument.kind, found)
 
 
-MATHEMATICS: Mapping[Any, Callable[[ir.IRBuilder, Value], Value]] = {
+MATHEMATICS: Mapping[Any, Callable[[ir.IRBuilder, NativeValue], NativeValue]] = {
     **{function: _of_one(f"llvm.{name}") for function, name in _LLVM.items()},
     **{function: _of_one(name) for function, name in _LIBRARY.items()},
     np.sign: _sign,
 }
 """Functions of one float with a float of the same type as their value."""
 
-MATHEMATICS_OF_TWO: Mapping[Any, Callable[[ir.IRBuilder, Value, Value], Value]] = {
+MATHEMATICS_OF_TWO: Mapping[Any, Callable[[ir.IRBuilder, NativeValue, NativeValue], NativeValue]] = {
     function: _of_two(name) for function, name in _OF_TWO.items()
 }
 """Functions of two floats of one type with a float of that type as their value."""
@@ -213,7 +218,9 @@ EXTREMA: Mapping[Any, tuple[str, str]] = {
 those of which NaN is the result where one number is NaN."""
 
 
-def extremum(builder: ir.IRBuilder, function: Any, first: Value, second: Value, ignores_signs: bool) -> Value:
+def extremum(
+    builder: ir.IRBuilder, function: Any, first: NativeValue, second: NativeValue, ignores_signs: bool
+) -> NativeValue:
     """One of NumPy's extrema of two floats of one type.
 
     Args:
@@ -231,10 +238,10 @@ def extremum(builder: ir.IRBuilder, function: Any, first: Value, second: Value, 
     propagates = function in (np.minimum, np.maximum)
     unknown = (first if propagates else second).code
     is_unknown = builder.fcmp_unordered("uno", unknown, unknown)
-    return Value(first.kind, builder.select(builder.or_(is_better, is_unknown), first.code, second.code))
+    return NativeValue(first.kind, builder.select(builder.or_(is_better, is_unknown), first.code, second.code))
 
 
-def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
+def magnitude(builder: ir.IRBuilder, value: NativeValue) -> NativeValue:
     """``abs`` of a number or a vector of floats."""
     kind = types.unliteral(value.kind)
     if isinstance(kind, types.Complex):
@@ -243,17 +250,22 @@ def magnitude(builder: ir.IRBuilder, value: Value) -> Value:
         storage = storage_of(kind)
         name = f"llvm.fabs.v{kind.lanes}f{kind.dtype.bitwidth}"
         function = cgutils.get_or_insert_function(builder.module, ir.FunctionType(storage, [storage]), name)
-        return Value(kind, builder.call(function, [value.code]))
+        return NativeValue(kind, builder.call(function, [value.code]))
     if isinstance(kind, types.Float):
-        return _call(builder, "llvm.fabs", [Value(kind, value.code)])
+        return _call(builder, "llvm.fabs", [NativeValue(kind, value.code)])
     if kind == types.int64:
         negative = builder.icmp_signed("<", value.code, value.code.type(0))
-        return Value(kind, builder.select(negative, builder.neg(value.code), value.code))
+        return NativeValue(kind, builder.select(negative, builder.neg(value.code), value.code))
     raise NotNativeError(f"abs of {kind}")
 
 
 def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value:
-    """``base ** exponent`` of floats of one type."""
+    """``base ** exponent`` of floats of one type.
+
+    Args:
+        builder: where the code goes.
+        base, exponent: both float32 or both float64, as the result is.
+    """
     suffix = "f32" if str(base.type) == "float" else "f64"
     kind = ir.FunctionType(base.type, [base.type, base.type])
     return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.pow.{suffix}"), [base, exponent])
@@ -261,7 +273,12 @@ def power(builder: ir.IRBuilder, base: ir.Value, exponent: ir.Value) -> ir.Value
 
 def integer_division(builder: ir.IRBuilder, left: ir.Value, right: ir.Value) -> tuple[ir.Value, ir.Value]:
     """Python's ``//`` and ``%`` of int64, both 0 where the divisor is, as in NumPy; wrapped where the quotient is too
-    large."""
+    large.
+
+    Args:
+        builder: where the code goes.
+        left, right: int64 each.
+    """
     number = left.type
     zero, one = number(0), number(1)
     is_zero = builder.icmp_signed("==", right, zero)

@@ -23,11 +23,12 @@ import itertools
 import math
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceLostError, LaunchError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.call import CallReport, SharedCall
@@ -64,7 +65,13 @@ class _OnDevice:
 
 
 class Attempt:
-    """One call, run once; ``release`` it afterwards."""
+    """One call, run once; ``release`` it afterwards.
+
+    Args:
+        partitioned: the version.
+        transfers: finds what pieces read and write.
+        call: its arguments, and the plan that says what runs where.
+    """
 
     def __init__(self, partitioned: Partitioned, transfers: Transfers, call: SharedCall):
         self._partitioned, self._transfers, self._call = partitioned, transfers, call
@@ -239,7 +246,7 @@ class Attempt:
     # ---- coming home
 
     def _finish(self) -> None:
-        """Everything is where it belongs; what fails here fails before any of it is put in place."""
+        """Bring everything where it belongs; what fails here fails before any of it is put in place."""
         for name, residence in self._call.residences.items():
             if residence.at_home:
                 everything = {name: [whole(residence.host.shape)]}

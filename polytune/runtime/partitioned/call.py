@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import DeviceError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Device, LoadedKernel
 from polytune.runtime.partitioned.description import Part
 from polytune.runtime.partitioned.launches import KernelShape

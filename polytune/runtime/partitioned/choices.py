@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Set
-from dataclasses import dataclass
 from enum import Enum, auto
 
+from polytune.records import dataclass
 from polytune.tuner import Integer, Nominal
 from polytune.tuner.spaces.condition import Condition
 
@@ -24,7 +24,13 @@ class Trait(Enum):
 
 
 def traits_of(*, tiled: bool, shares: bool, sequential: bool) -> frozenset[Trait]:
-    """The traits of a version, of each of which it is said whether some kernel has it."""
+    """The traits of a version, of each of which it is said whether some kernel has it.
+
+    Args:
+        tiled: whether one has threads along more than one axis.
+        shares: whether one can keep tiles of what it reads in shared memory.
+        sequential: whether one has tiles along a sequential member.
+    """
     has = {Trait.TILED: tiled, Trait.SHARES: shares, Trait.SEQUENTIAL: sequential}
     return frozenset(trait for trait, is_there in has.items() if is_there)
 

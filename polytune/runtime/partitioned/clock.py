@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Event
 from polytune.runtime.partitioned.call import Share
 from polytune.runtime.partitioned.holdings import Holdings
@@ -39,7 +40,14 @@ class DeviceClock:
         return self.holdings.device.record(self.holdings.stream)
 
     def stop(self, partition: int, since: Event | None, *, moved: bool) -> Event | None:
-        """The end of transfers or of a kernel, and the beginning of what comes next."""
+        """Mark the end of transfers or of a kernel.  Return this moment, with which what comes next begins; None where
+        it is not timed.
+
+        Args:
+            partition: the number of the partition that it was for.
+            since: when it began, as `start` or this method told it; None where it is not timed.
+            moved: whether it was transfers.
+        """
         if since is None:
             self._left_out += 1
             return None
@@ -48,7 +56,7 @@ class DeviceClock:
         return now
 
     def read(self) -> dict[int, tuple[float, float]]:
-        """Per partition the seconds in all, and those of kernels.
+        """The seconds of each partition in all, and those of its kernels.
 
         Raises:
             DeviceError: the device does not tell.

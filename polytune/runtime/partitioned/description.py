@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 
 __all__ = ["DeviceCode", "Part", "Partitioned", "Transfer"]

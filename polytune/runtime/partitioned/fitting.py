@@ -81,7 +81,12 @@ def first_shape(number: int, codes: Sequence[DeviceCode], limits: Mapping[str, D
     """The values that the search begins with, which fit into every device: a block of as many threads as can be, and
     shared memory where it is large enough, and where copying to it brings anything nearer.
 
-    Args are those of ``constraints_of``; every device takes blocks of 32 threads along x.
+    Every device takes blocks of 32 threads along x.
+
+    Args:
+        number: the partition's.
+        codes: the kernels.
+        limits: of the devices, by identity.
 
     Returns:
         Values of ``block``, ``height`` and ``shared``.

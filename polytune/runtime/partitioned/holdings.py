@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box, Device, DeviceBuffer, Stream
 from polytune.runtime.devices.staging import copy
 from polytune.runtime.devices.transfers import box_shape, view
@@ -50,7 +51,7 @@ class Holding:
         return remainder(box, self.valid)
 
     def add_valid(self, box: Box) -> None:
-        """The device now holds a box."""
+        """Note that the device now holds a box."""
         if box in self.valid or any(contains(held, box) for held in self.valid):
             return
         self.valid = [held for held in self.valid if not contains(box, held)]
@@ -58,12 +59,12 @@ class Holding:
             self.valid.append(box)
 
     def add_dirty(self, box: Box) -> None:
-        """The device alone now holds the newest elements of a box."""
+        """Note that the device alone now holds the newest elements of a box."""
         self.add_valid(box)
         self.dirty.add(box)
 
     def invalidate(self, box: Box) -> None:
-        """The host has new elements in a box."""
+        """Note that the host has new elements in a box."""
         # Where steps are involved the remainder may still overlap: then it is forgotten as a whole.
         pieces = [piece for held in self.valid for piece in remainder(held, [box])]
         self.valid = [piece for piece in pieces if not overlap(piece, box)]
@@ -76,6 +77,10 @@ class Holding:
 
 class Holdings:
     """The arrays on one device.
+
+    Args:
+        device, stream: the attributes.
+        pool: where the memory for them is from.
 
     Attributes:
         device: the device.
@@ -104,7 +109,13 @@ class Holdings:
         self._arrays[name] = holding
 
     def upload(self, name: str, host: np.ndarray, boxes: Iterable[Box]) -> None:
-        """Have the device hold boxes of an array."""
+        """Have the device hold boxes of an array.
+
+        Args:
+            name: the array's.
+            host: the array itself, of any strides.
+            boxes: per axis (start, stop, step); what the device holds already is not copied.
+        """
         holding = self.array(name, host)
         for box in boxes:
             if is_empty(box):
@@ -115,14 +126,14 @@ class Holdings:
             holding.add_valid(box)
 
     def wrote(self, name: str, boxes: Iterable[Box]) -> None:
-        """A kernel writes boxes of an array."""
+        """Note that a kernel writes boxes of an array."""
         holding = self._arrays[name]
         for box in boxes:
             if not is_empty(box):
                 holding.add_dirty(box)
 
     def host_wrote(self, name: str, boxes: Iterable[Box]) -> None:
-        """The host has new elements in boxes of an array, none of which it lacked."""
+        """Note that the host has new elements in boxes of an array, none of which it lacked."""
         holding = self._arrays.get(name)
         if holding is not None:
             for box in boxes:
@@ -166,7 +177,7 @@ class Holdings:
                 self.downloaded += _size(holding.host, box)
 
     def commit(self, names: Iterable[str]) -> None:
-        """After the stream has been synchronized: put what was downloaded into the arrays."""
+        """Put what was downloaded into the arrays, after the stream has been synchronized."""
         for name in names:
             holding = self._arrays[name]
             assert holding.shadow is not None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import LaunchError
+from polytune.records import dataclass
 from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.devices.device import Device, DeviceBuffer, LoadedKernel
 from polytune.runtime.partitioned.description import DeviceCode
@@ -49,7 +49,13 @@ class KernelShape:
 
 
 def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int) -> KernelShape:
-    """The shape that a configuration gives the kernels of one of its partitions."""
+    """The shape that a configuration gives the kernels of one of its partitions.
+
+    Args:
+        code: the kernels.
+        configuration: a member of the space; what it leaves out has its usual value.
+        partition: the number of the partition.
+    """
 
     def choice(name: str, default: Any) -> Any:
         return configuration.get(f"{name}_{partition}", default)
@@ -68,7 +74,13 @@ def shape_of(code: DeviceCode, configuration: Mapping[str, Any], partition: int)
 
 
 def source_of(code: DeviceCode, shape: KernelShape, dialect: str) -> str:
-    """The whole text of a kernel in the dialect of a device."""
+    """The whole text of a kernel in the dialect of a device.
+
+    Args:
+        code: the kernel.
+        shape: what its macros follow from.
+        dialect: the name of the device's language, a key of ``PRELUDES``.
+    """
     return f"{PRELUDES[dialect]}\n{text_of(code, shape)}"
 
 
@@ -105,6 +117,12 @@ def grid_of(
 ) -> tuple[int, int, int]:
     """Return how many blocks along x, y and z cover the ranges of a kernel's members.
 
+    Args:
+        code: the kernel.
+        shape: how many threads and points blocks have.
+        ranges: of the members of the kernel, (start, stop) each, the sequential ones first.
+        device: where it is to run.
+
     Raises:
         LaunchError: more than the device takes.
     """
@@ -133,7 +151,12 @@ class LoadedKernels:
         self._lock = threading.Lock()
 
     def kernel(self, device: Device, code: DeviceCode, shape: KernelShape) -> LoadedKernel:
-        """A kernel for a device.
+        """A kernel for a device, compiled when it is first wanted.
+
+        Args:
+            device: where it is to run.
+            code: the kernel.
+            shape: what it is compiled with.
 
         Raises:
             DeviceCompilationError: it cannot be compiled.

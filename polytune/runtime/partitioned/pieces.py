@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.description import Part, Transfer
 
@@ -52,6 +52,11 @@ def pieces(part: Part, ranges: Limits, configuration: Mapping[str, Any]) -> list
     The partition whose number has the binary digits b0 b1 ... is on side b_d of the split of member d, the lower one if
     b_d is 0.  A region with fewer members to split than the configuration splits takes the partitions whose further
     digits are 0; one that no device can run is the processor's.
+
+    Args:
+        part: the region.
+        ranges: (start, stop) of every member of its band.
+        configuration: a member of the space, of the version that is shared.
     """
     chosen, split = platforms(configuration), configuration["split"]
     depth = min(split, part.splits) if part.device is not None else 0

@@ -11,12 +11,13 @@ import itertools
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import TracebackType
 
 import numpy as np
 
 from polytune.errors import ArgumentError, DeviceLostError, DeviceMemoryError
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Device, warn_of_device
 from polytune.runtime.devices.discovery import device as open_device
 from polytune.runtime.devices.discovery import devices
@@ -139,7 +140,7 @@ class _Registry:
             return residence
 
     def leave(self, residence: Residence) -> None:
-        """One block less keeps an array on its device; after the last one it is at home.
+        """End that a block keeps an array on its device; after the last one it is at home.
 
         Raises:
             DeviceError: what the device had computed cannot be brought home.
@@ -260,7 +261,7 @@ class resident:
                 residence.bring_home()
 
     def changed(self, *arrays: np.ndarray) -> None:
-        """The program has written to arrays: all elements that the host has are the newest from now on.
+        """Say that the program has written to arrays: all elements that the host has are the newest from now on.
 
         Who writes to a part of an array brings it home before.
 
@@ -283,7 +284,7 @@ class resident:
         return [residence for residence in self._residences if _memory(residence.host) in wanted]
 
     def _leave(self) -> None:
-        """Every array comes home, also after one could not."""
+        """Bring every array home, also after one could not be."""
         with ExitStack() as stack:
             while self._residences:
                 stack.callback(_registry.leave, self._residences.pop())

@@ -116,7 +116,7 @@ def _partition(
 
 
 def _uses_a_device(partitions: int) -> list[Constraint]:
-    """Not every partition runs on the processor: that is what the other versions are for."""
+    """Require that not every partition runs on the processor: that is what the other versions are for."""
     found, number = [], 1
     while number <= partitions:
         names = [f"platform_{index}" for index in range(number)]

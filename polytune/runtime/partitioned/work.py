@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.call import SharedCall
 from polytune.runtime.partitioned.description import Part
@@ -64,6 +64,13 @@ def works_of(call: SharedCall, transfers: Transfers, part: Part, number: int, ar
     """The pieces of a region, those of a device beside one another and the processor's last.
 
     They are the same in every call of a plan with the same parameters, unless pieces add up on their own.
+
+    Args:
+        call: the call, which knows its plan.
+        transfers: finds what pieces read and write.
+        part: the region.
+        number: the region's.
+        around: the values of the loops around it.
     """
     kept, key = call.plan.works, (number, call.parameters, around)
     works = kept.get(key)
@@ -112,7 +119,15 @@ def neutral_copy(array: np.ndarray, operator: str) -> np.ndarray:
 
 
 def combine(array: np.ndarray, partial: np.ndarray, operator: str, boxes: Iterable[Box]) -> None:
-    """Update boxes of an array, which may overlap, by the partial results in a copy, each element once."""
+    """Update boxes of an array, which may overlap, by the partial results in a copy, each element once; what has been
+    taken from the copy is neutral afterwards.
+
+    Args:
+        array: what is updated.
+        partial: the copy, of the array's shape and dtype.
+        operator: ``+``, ``*``, ``min`` or ``max``.
+        boxes: per axis (start, stop, step).
+    """
     neutral = _neutral(operator, array.dtype)
     for box in boxes:
         where = tuple(slice(*axis) for axis in box)

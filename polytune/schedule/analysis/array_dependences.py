@@ -16,7 +16,7 @@ Only the first knows which value a read sees, so only then may the array be priv
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import Enum
 from functools import partial, reduce
 
@@ -24,6 +24,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, Scop
+from polytune.records import dataclass
 from polytune.schedule.unions import coalesced, domain_of, joined, maps_of, union_of
 
 OPERATIONS = 2_000_000
@@ -74,12 +75,18 @@ def array_dependences(
     exact: bool = True,
     of_elements: bool = False,
 ) -> ArrayDependences:
-    """The dependences through one array, of which these are all accesses, in source order.
+    """The dependences through one array.
 
     Relaxing a reduction ``x op= e`` makes its writes non-killing, so that a value written before it, and a read after
-    it, are ordered against each of its instances, and then drops the dependences among the instances.  Unless it is to
-    be ``exact``, the analysis begins with the second way.  With ``of_elements`` all statements that update an array by
-    one operator are one reduction, which they are for each of its elements.
+    it, are ordered against each of its instances, and then drops the dependences among the instances.
+
+    Args:
+        accesses: all accesses to the array, in source order.
+        scop: what they belong to.
+        relax_reductions: whether the updates of a reduction may come in any order.
+        exact: whether the first way is tried; where not, dependences are memory-based.
+        of_elements: whether all statements that update an array by one operator are one reduction, which they are for
+            each of its elements.
     """
     owner = _owners(scop, of_elements)
     for way in (_without_conflicts, _value_based, _memory_based) if exact else (_memory_based,):
@@ -108,6 +115,13 @@ def live_range_order(
     With T the source order, ``times``, A a reference and W one that writes, ``{ s -> t : A(s) = W(t), T(s) < T(t) }``.
     Those from a live range to the next one imply the others as long as all are respected.  Once live ranges are
     reordered others are next to one another, and nothing follows for them.
+
+    Args:
+        accesses: all accesses to the array, in source order.
+        scop: what they belong to.
+        relax_reductions: whether the updates of a reduction may come in any order.
+        times: the source order, ``{ S[i] -> t }``.
+        of_elements: as for `array_dependences`.
     """
     owner = _owners(scop, of_elements)
 
@@ -156,7 +170,7 @@ def _without_conflicts(
 def _value_based(
     accesses: Sequence[Access], scop: Scop, owner: Mapping[str, str], relax_reductions: bool
 ) -> ArrayDependences:
-    """By isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
+    """The dependences by isl's dataflow analysis: may-writes never kill, and neither do relaxed reductions."""
     reads = [access for access in accesses if not access.is_write]
     writes = [access for access in accesses if access.is_write]
     killing = [

@@ -6,10 +6,10 @@ All answers are exact: they are computed from the dependences, not taken from th
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.tree import has_band
 from polytune.schedule.unions import maps_of, sets_of, union_of
@@ -56,7 +56,13 @@ class BandAnalysis:
 def analyse_band(
     node: isl.ScheduleNode, dependences: Dependences, *, without: isl.UnionMap | None = None
 ) -> BandAnalysis:
-    """Analyse a band node, see ``_analysis``; what has been found for the same instances and schedules is known."""
+    """Analyse a band node, see ``_analysis``; what has been found for the same instances and schedules is known.
+
+    Args:
+        node: a band of a schedule tree whose order is legal.
+        dependences: what it has to respect.
+        without: updates of relaxed reductions ``{ s -> t }`` that nothing keeps from being made at once; None for none.
+    """
     if without is not None:
         return _analysis(node, dependences, without)
     parts = (node.get_domain(), node.get_prefix_schedule_union_map(), node.band_get_partial_schedule())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property, partial
 from typing import Any
 
@@ -11,6 +11,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (
     OPERATIONS,
     ArrayDependences,
@@ -43,6 +44,7 @@ class Dependences:
         precision: per array, how its dependences were found.
         relaxed: whether reductions may be reassociated: then the self-dependences are left out, and every value
             before or after a reduction is ordered against all of its instances.
+        of_arrays: the same as it was found, per array.
         of_bands: what ``bands.analyse_band`` has found so far: plans of one schedule ask for the same bands again.
     """
 
@@ -56,6 +58,7 @@ class Dependences:
     privatisable: frozenset[str]
     precision: Mapping[str, Precision]
     relaxed: bool
+    of_arrays: Mapping[str, ArrayDependences] = field(default_factory=dict, repr=False, compare=False)
     of_bands: dict[tuple[str, ...], Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
@@ -88,22 +91,52 @@ class Dependences:
         return union_of([self.all_flow, *self.order.values()], self.scop)
 
 
+def relaxed_dependences(dependences: Dependences) -> Dependences:
+    """Return the dependences of the same kernel where the updates of reductions need not keep their order.
+
+    Those of an array that no reduction updates are the same, and not computed again.
+    """
+    return compute_dependences(dependences.scop, relax_reductions=True, known=dependences)
+
+
 def compute_dependences(
-    scop: Scop, relax_reductions: bool = False, *, exact: bool = True, of_elements: bool = False
+    scop: Scop,
+    relax_reductions: bool = False,
+    *,
+    exact: bool = True,
+    of_elements: bool = False,
+    known: Dependences | None = None,
 ) -> Dependences:
     """The dependences over the source order, one array at a time.
 
     A read depends on the last write before it that must have happened, and on every write that may have happened in
-    between (may-writes never kill).  The false dependences of a write go back to every access since the last
-    certain write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
-    :mod:`polytune.schedule.analysis.array_dependences`.  With ``of_elements`` reductions that are relaxed are those of
-    elements, of which several statements may be updates.
+    between (may-writes never kill).  The false dependences of a write go back to every access since the last certain
+    write.  Where that is too hard for isl, or exactness is not asked for, they go back to every access, see
+    :mod:`polytune.schedule.analysis.array_dependences`.
+
+    Args:
+        scop: the kernel.
+        relax_reductions: whether the updates of a reduction may come in any order.
+        exact: whether isl looks for the last write; else dependences are memory-based.
+        of_elements: whether reductions that are relaxed are those of elements, of which several statements may be
+            updates.
+        known: what is known of the kernel without relaxation, which is used for the arrays to which that makes no
+            difference; nothing where it is None.
     """
+    reducing = {
+        reference
+        for statement in scop.statements
+        if statement.reduction is not None
+        for reference in (statement.reduction.read, statement.reduction.write)
+    }
     accesses = [access for statement in scop.statements for access in statement.accesses]
     found: dict[str, ArrayDependences] = {}
     for array in scop.arrays:
         touching = [access for access in accesses if access.array == array.name]
-        if any(access.is_write for access in touching):
+        if known is not None and not any(access.reference in reducing for access in touching):
+            if array.name in known.of_arrays:
+                found[array.name] = known.of_arrays[array.name]
+        elif any(access.is_write for access in touching):
             found[array.name] = array_dependences(
                 touching, scop, relax_reductions, exact=exact, of_elements=of_elements
             )
@@ -121,6 +154,12 @@ def compute_dependences(
     times = scop.schedule.get_map()
     for name in tuple(tagged):
         touching = [access for access in accesses if access.array == name]
+        if known is not None and found[name] is known.of_arrays.get(name):
+            if name in known.privatisable:
+                all_order[name] = known.all_order[name]
+            else:
+                del tagged[name]
+            continue
         between = live_range_order(touching, scop, relax_reductions, times, of_elements=of_elements)
         if between is None:
             del tagged[name]
@@ -137,6 +176,7 @@ def compute_dependences(
         frozenset(tagged),
         {name: each.precision for name, each in found.items()},
         relax_reductions,
+        found,
     )
 
 

@@ -120,8 +120,8 @@ def has_all_in_regions(plan: Plan) -> bool:
 
 
 def _find_marks(node: isl.ScheduleNode, found: dict[str, isl.UnionSet]) -> bool:
-    """Note the instances below each mark; whether there is one above every leaf that anything reaches, and none in
-    another."""
+    """Note the instances below each mark.  Return whether there is one above every leaf that anything reaches, and none
+    in another."""
     kind = node.get_type()
     if kind == isl.schedule_node_type.mark:
         name = node.mark_get_id().get_name()

@@ -32,7 +32,13 @@ def check_legality(candidate: Candidate) -> bool:
 
 def is_proven_legal(schedule: isl.Schedule, dependences: Dependences, *, copied: frozenset[str] = frozenset()) -> bool:
     """Return whether the exact check says that a schedule is legal, see ``violation``; not, where isl gives up on
-    it."""
+    it.
+
+    Args:
+        schedule: of all statement instances.
+        dependences: what it has to respect.
+        copied: the arrays whose live ranges may be interleaved, as each has elements of its own.
+    """
     return _checked(schedule, dependences, copied) == ""
 
 
@@ -46,12 +52,15 @@ def violation(schedule: isl.Schedule, dependences: Dependences, *, copied: froze
     """Return what a schedule, executed in its sequential order, does wrong; None if it computes what the source
     computes.
 
-    Of arrays that are ``copied`` live ranges may be interleaved, as each has elements of its own.
-
     With T the schedule as one map to time: every forced dependence s -> t must have T(s) lexicographically before T(t).
     The false dependences of a privatisable array may be broken only if no live range is: for a flow w -> r and any
     other write v of the same element, never T(w) < T(v) < T(r).  What runs in parallel or tiled is checked per band
     (``bands.analyse_band``), on top of this order.
+
+    Args:
+        schedule: of all statement instances.
+        dependences: what it has to respect.
+        copied: the arrays whose live ranges may be interleaved, as each has elements of its own.
     """
     times = schedule.get_map()
     violated = not_forward(dependences.forced, times)

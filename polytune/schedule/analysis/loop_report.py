@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import ReportedLoop, Scop
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandObstacle, analyse_band
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.planning import OPERATIONS

@@ -28,7 +28,14 @@ Count = PiecewiseQuasiPolynomial | None
 
 
 def cardinality(sets: Iterable[isl.Set], context: isl.Set, operations: int = OPERATIONS) -> Count:
-    """The sum of the sets' numbers of elements, as a function of the context's parameters where the context holds."""
+    """The sum of the sets' numbers of elements, as a function of the context's parameters where the context holds; None
+    where it is too hard to find.
+
+    Args:
+        sets: ``[p] -> { S[i] }`` each, finite for every value of the parameters.
+        context: what is known of the parameters.
+        operations: of isl, after which each step is given up.
+    """
     counts = []
     for part in sets:
         prepared = within_budget(context.get_ctx(), operations, partial(_disjoint, part, context))

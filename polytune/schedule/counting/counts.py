@@ -14,13 +14,13 @@ from it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import reduce
 
 import islpy as isl
 
 from polytune.frontend.scop import ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.counting.cardinality import OPERATIONS, Count, cardinality
 from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 from polytune.schedule.unions import maps_of, sets_of
@@ -148,24 +148,49 @@ def count_part(
 
 
 def compute_volume(domains: isl.UnionSet, context: isl.Set, operations: int = OPERATIONS) -> Count:
-    """The number of statement instances in ``[p] -> { S[i] }``."""
+    """The number of statement instances; None where it is too hard to find.
+
+    Args:
+        domains: the instances, ``[p] -> { S[i] }``.
+        context: what is known of the parameters.
+        operations: of isl, after which each step is given up.
+    """
     return cardinality(sets_of(domains), context, operations)
 
 
 def memory_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
-    """The sum over the accesses ``[p] -> { S[i] -> A[a] }`` of the number of elements that each touches."""
+    """The sum over accesses of the number of elements that each touches; None where it is too hard to find.
+
+    Args:
+        accesses: ``[p] -> { S[i] -> A[a] }`` each, of any arrays.
+        context: what is known of the parameters.
+        operations: of isl, after which each step is given up.
+    """
     return cardinality([access.range() for access in accesses], context, operations)
 
 
 def array_footprint(accesses: Sequence[isl.Map], context: isl.Set, operations: int = OPERATIONS) -> Count:
-    """The number of elements of one array that the accesses ``[p] -> { S[i] -> A[a] }`` touch together."""
+    """The number of elements of one array that accesses touch together; None where it is too hard to find.
+
+    Args:
+        accesses: ``[p] -> { S[i] -> A[a] }`` each, of that array.
+        context: what is known of the parameters.
+        operations: of isl, after which each step is given up.
+    """
     return cardinality([reduce(isl.Set.union, (access.range() for access in accesses))], context, operations)
 
 
 def reuse(
     accesses: Sequence[isl.Map], outer: isl.UnionMap, context: isl.Set, operations: int = OPERATIONS
 ) -> Reuse | None:
-    """The reuse of one array's accesses ``[p] -> { S[i] -> A[a] }`` in outer iterations ``[p] -> { S[i] -> o }``."""
+    """The reuse of one array's accesses in outer iterations; None where it is too hard to find.
+
+    Args:
+        accesses: ``[p] -> { S[i] -> A[a] }`` each, of that array.
+        outer: the outer iteration of each instance, ``[p] -> { S[i] -> o }``.
+        context: what is known of the parameters.
+        operations: of isl, after which each step is given up.
+    """
     touched = isl.UnionSet.empty(context.get_space())
     for access in accesses:
         touched = touched.union(outer.range_product(isl.UnionMap(access)).range())

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 import textwrap
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from types import ModuleType
@@ -24,6 +23,7 @@ from typing import TYPE_CHECKING, Any
 import islpy as isl
 
 from polytune.errors import MissingLibraryError
+from polytune.records import dataclass
 from polytune.schedule.parameter_text import condition_text, floor_text
 
 if TYPE_CHECKING:

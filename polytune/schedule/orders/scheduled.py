@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import islpy as isl
@@ -46,7 +47,27 @@ SEPARATE_PARTS = Need(
 )
 
 
-def scheduled(name: str, strategy: Strategy, *, meaning: str, relaxed: bool = False, **about: Any) -> Order:
+def has_parallel_loops_outermost(known: Known) -> bool:
+    """Return whether the order that was found first has independent iterations in all of its outermost loops."""
+    return len(known.found) > 1 and _is_coincident(known.found[1].schedule.get_root())
+
+
+def _is_coincident(node: isl.ScheduleNode) -> bool:
+    """Return whether the outermost bands at and below a node begin with a coincident member."""
+    if node.get_type() == isl.schedule_node_type.band:
+        return bool(node.band_member_get_coincident(0))
+    return all(_is_coincident(node.child(position)) for position in range(node.n_children()))
+
+
+def scheduled(
+    name: str,
+    strategy: Strategy,
+    *,
+    meaning: str,
+    relaxed: bool = False,
+    unless: Callable[[Known], bool] = lambda known: False,
+    **about: Any,
+) -> Order:
     """The order that isl's scheduler makes under a strategy.
 
     Args:
@@ -54,10 +75,13 @@ def scheduled(name: str, strategy: Strategy, *, meaning: str, relaxed: bool = Fa
         strategy: the scheduler's settings.
         meaning: what people are told of it.
         relaxed: whether the updates of reductions need not keep their order.
+        unless: whether the orders that are known have already what it is looked for.
         about: what else is said of the order.
     """
 
     def find(known: Known) -> Attempted[Candidate]:
+        if unless(known):
+            return Attempted((), ())
         dependences = known.relaxed if relaxed else known.dependences
         schedule = legal_schedule(known.scop, dependences, strategy)
         return Attempted((), (name,)) if schedule is None else Attempted((Candidate(order, schedule, dependences),), ())
@@ -75,7 +99,8 @@ TILED = scheduled(
 COINCIDENT = scheduled(
     "coincident",
     Strategy(outer_coincidence=True),
-    meaning="loops of independent iterations outermost",
+    meaning="loops of independent iterations outermost, where tiled has others",
+    unless=has_parallel_loops_outermost,
     for_devices=1,
 )
 DISTRIBUTED = scheduled(

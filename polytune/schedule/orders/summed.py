@@ -6,6 +6,7 @@ import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.schedule.candidate import REASSOCIATION, Attempted, Candidate, Known, Order, PlanOptions
+from polytune.schedule.grouping import is_parallel, parts_of, swept
 from polytune.schedule.orders.scheduled import REDUCTIONS
 from polytune.schedule.scheduler import LEAST_FUSED, MOST_FUSED, compute_schedule
 from polytune.schedule.tiles.row_sweeps import common_reads, row_schedule
@@ -16,8 +17,16 @@ OPERATIONS = 4_000_000
 
 def summed_schedule(known: Known) -> isl.Schedule | None:
     """The source order with sweeps over rows that workers may share out if they add up in copies of their own, and the
-    rest with as little fusion as possible; None where there are no such sweeps."""
-    scop, relaxed = known.scop, known.relaxed
+    rest with as little fusion as possible; None where there are no such sweeps, as where all outermost loops of the
+    source have independent iterations, and no two of them sweep over one matrix."""
+    scop = known.scop
+    parts = parts_of(scop.schedule)
+    matrices = [swept(part.get_domain(), scop) for part in parts]
+    if not any(map(set.intersection, matrices, matrices[1:])) and all(
+        is_parallel(part, known.dependences) for part in parts
+    ):
+        return None
+    relaxed = known.relaxed
 
     def fuse(instances: isl.UnionSet) -> isl.Schedule | None:
         return compute_schedule(
@@ -37,12 +46,11 @@ def summed_schedule(known: Known) -> isl.Schedule | None:
 
 
 def _find(known: Known) -> Attempted[Candidate]:
-    relaxed = known.relaxed
     made = within_budget(known.scop.context.get_ctx(), OPERATIONS, lambda: (summed_schedule(known),))
     if made is None:
         return Attempted((), (SUMMED.name,))
     (schedule,) = made
-    return Attempted(() if schedule is None else (Candidate(SUMMED, schedule, relaxed),), ())
+    return Attempted(() if schedule is None else (Candidate(SUMMED, schedule, known.relaxed),), ())
 
 
 SUMMED = Order(

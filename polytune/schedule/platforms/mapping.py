@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tiles.interchange import point_order, select_members

@@ -7,12 +7,12 @@ the band, whose filters bound the member by a parameter, once per member that is
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import product
 
 import islpy as isl
 
 from polytune.errors import LegalityError
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import open_dependences
 from polytune.schedule.candidate import Attempted, Candidate
 from polytune.schedule.plan_transform import PARTITIONED
@@ -123,6 +123,12 @@ def partition(plan: Plan, region: Region, splits: Sequence[Split]) -> isl.Schedu
     With split parameters ``R0, R1, ...`` the parts are ``{ x : B_d(x) < R_d }`` and ``{ x : B_d(x) >= R_d }`` for each
     of the members B_d of the splits, and all their combinations.  They are the children of a set node: in any order, at
     the same time, on different platforms.
+
+    Args:
+        plan: a plan that is proven legal.
+        region: the region of the plan that is split.
+        splits: what `splits_of` has found for it, or the first of these; as many parameters ``R0, R1, ...`` come into
+            the schedule.
 
     Raises:
         LegalityError: a dependence leads from one part to another, other than by a reduction that is combined.

@@ -8,13 +8,14 @@ form groups; a group is copied to shared memory if that saves accesses to device
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop
+from polytune.records import dataclass
 from polytune.schedule.platforms.mapping import Mapping
 from polytune.schedule.regions import MARK
 from polytune.schedule.tiles.interchange import advance, jumps, select_members
@@ -71,7 +72,13 @@ class Accumulator:
 
 
 def accesses_of(mapping: Mapping, domain: isl.UnionSet, scop: Scop) -> list[Access]:
-    """The accesses to arrays in the instances of a tile, restricted to them."""
+    """The accesses to arrays in the instances of a tile, restricted to them.
+
+    Args:
+        mapping: the members of the band that become blocks, threads and sequential loops.
+        domain: the instances of a tile, or of all that a block executes.
+        scop: what they belong to.
+    """
     found: list[Access] = []
     for statement in scop.statements:
         for access in statement.accesses:
@@ -90,6 +97,11 @@ def find_accumulators(mapping: Mapping, domain: isl.UnionSet, accesses: Sequence
     are, each where it is defined, restrictions of one injective function: then the element of a point is accessed by
     no other point, and by no other name, so one thread may hold it for the time of a tile and all tiles of the
     sequential members after it.
+
+    Args:
+        mapping: the members of the band that become blocks, threads and sequential loops.
+        domain: the instances that a block executes.
+        accesses: those of these instances, as `accesses_of` finds them.
     """
     positions = tuple(range(mapping.sequential, mapping.members))
     mapped = isl.UnionMap.from_multi_union_pw_aff(select_members(mapping.band, positions)).intersect_domain(domain)

@@ -14,7 +14,7 @@ nothing is stored to an element between the copy and a read that takes the copy 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from typing import Any
@@ -32,6 +32,7 @@ from polytune.frontend.expression import (
     walk,
 )
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.candidate import Candidate, Origin
 from polytune.schedule.rewrites.step_nest import (
     AT,

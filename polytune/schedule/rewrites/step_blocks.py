@@ -51,7 +51,8 @@ def block_steps(source: Candidate, steps: int = STEPS) -> Attempted[Candidate]:
 
 
 def _find(known: Known) -> Attempted[Candidate]:
-    """Nothing where no loop could be cut into parallel pieces: then neither can a block of steps."""
+    """Cut a serial loop into blocks of steps, unless no loop could be cut into parallel pieces: then neither can a
+    block of steps."""
     is_split = any(candidate.order == SPLIT for candidate in known.found)
     return block_steps(known.found[0], STEPS) if is_split else Attempted((), ())
 

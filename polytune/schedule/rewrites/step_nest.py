@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
 from polytune.frontend.expression import Assign, Element, Iterator, walk
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.rewrites.splitting import only_cut, sides_of

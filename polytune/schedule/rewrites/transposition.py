@@ -19,7 +19,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -29,6 +29,7 @@ from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Assign, Element, map_children
 from polytune.frontend.expression import Iterator as Variable
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import Precision
 from polytune.schedule.analysis.bands import analyse_band
 from polytune.schedule.analysis.dependences import Dependences, compute_dependences

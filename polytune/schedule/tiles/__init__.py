@@ -1,1 +1,1 @@
-"""In which order the points of a tile run."""
+"""The order in which the points of a tile run."""

@@ -23,6 +23,11 @@ def distribute_innermost(node: isl.ScheduleNode, dependences: Dependences, membe
     P what is around those loops, instances with equal P are then executed statement by statement, so that it is legal
     iff ``{ s -> t dependent : P(s) = P(t) }`` never leads from a statement to one before it.  False dependences count
     here without exception: variables that are used anew in each iteration keep their loops whole.
+
+    Args:
+        node: a permutable band without bands below.
+        dependences: what it respects.
+        members: how many of its last members become loops of each statement's own.
     """
     first = node.band_n_member() - members
     if first < 1:

@@ -11,11 +11,11 @@ nothing that the tile's part of the row writes: they may come before all else in
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import islpy as isl
 
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import analyse_band, distances, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import violation

@@ -13,10 +13,11 @@ first of them becomes a product of matrices.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import BandAnalysis, analyse_band, is_contained, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.legality import violation

@@ -19,6 +19,11 @@ def point_order(node: isl.ScheduleNode, scop: Scop, among: Sequence[int] | None 
     Any order of a permutable band is legal.  The cost of a member is the number of accesses, each weighted by the
     number of loops around it, that jump in memory when the member advances by one and all else stays; an access that
     moves by at most one element of the dimension that is contiguous, or not at all, does not jump.
+
+    Args:
+        node: a permutable band.
+        scop: the kernel.
+        among: the members that are put in order; None for all.
     """
     members = range(node.band_n_member()) if among is None else among
     costs = {member: _jumps(node, member, scop) for member in members}
@@ -31,8 +36,8 @@ def accumulation_order(node: isl.ScheduleNode, scop: Scop) -> tuple[int, ...] | 
 
     None where there is no such member.  One of two members along which some statements update the same elements, while
     others have new ones for every point, will do too: that is a sweep.  Any order of a permutable band is legal;
-    ``codegen.register_tiles`` keeps in registers what is updated all through the innermost loop.  Of several such
-    members the most contiguous one is innermost, and of the others the most contiguous one is next to it.
+    ``codegen.registers`` keeps in registers what is updated all through the innermost loop.  Of several such members
+    the most contiguous one is innermost, and of the others the most contiguous one is next to it.
     """
     members = range(node.band_n_member())
     moving = {member: _moving(node, member, scop) for member in members}
@@ -147,8 +152,13 @@ def contiguous_axis(access: Access, scop: Scop) -> int:
 
 
 def jumps(steps: isl.UnionMap, access: isl.Map, axis: int | None = None) -> bool:
-    """Return whether an access moves by more than one element of a dimension, the last one if none is named, in any of
-    some steps ``{ s -> t }``."""
+    """Return whether an access moves by more than one element of a dimension in any of some steps.
+
+    Args:
+        steps: ``{ s -> t }``, from one instance to the next.
+        access: ``{ S[i] -> A[a] }``.
+        axis: the dimension; None for the last one.
+    """
     relation = isl.UnionMap.from_map(access)
     offsets = sets_of(steps.apply_domain(relation).apply_range(relation).deltas())
     last = access.dim(isl.dim_type.out) - 1

@@ -15,13 +15,13 @@ them.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import combinations
 
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
 from polytune.frontend.scop import Scop, Statement
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import (
     BandAnalysis,
     analyse_band,

@@ -12,10 +12,9 @@ the second plane of B.  Planes that are computed together load what they have in
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import islpy as isl
 
+from polytune.records import dataclass
 from polytune.schedule.analysis.bands import distances, open_dependences
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.unions import maps_of, sets_of, union_of

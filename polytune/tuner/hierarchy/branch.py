@@ -57,7 +57,7 @@ class NodeSearch:
         return self._position.get(tuple((name, configuration.get(name)) for name in self.arms[0]))
 
     def tell(self, arm: int, cost: float) -> None:
-        """The cost of a configuration beyond an arm."""
+        """Learn the cost of a configuration beyond an arm."""
         self.seen.add(arm)
         self.search.tell(arm, cost)
 
@@ -127,7 +127,7 @@ class FiniteArms(EpsilonGreedy):
         return self._finite.steps
 
     def tell(self, point: int, cost: float) -> None:
-        """The cost of one pull of an arm; infinite if it was infeasible."""
+        """Learn the cost of one pull of an arm; infinite if it was infeasible."""
         if self._costs[point] is None:
             self._visits_left = max(self._visits_left - 1, 0)
         super().tell(point, cost)

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SpaceError
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Order
 from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.race import Samples
@@ -200,7 +201,7 @@ class HierarchicalTuner:
     # ---- telling
 
     def tell(self, configuration: Mapping[str, Value], seconds: float) -> None:
-        """One measurement of a configuration, asked for or not.
+        """Take in one measurement of a configuration, asked for or not.
 
         Raises:
             MeasurementError: the cost is not a finite number from zero up, or the configuration is not of the space.
@@ -238,7 +239,7 @@ class HierarchicalTuner:
             self._walk.learn(contender, samples.estimate)
 
     def fail(self, configuration: Mapping[str, Value], reason: str) -> None:
-        """The configuration cannot be run: it is never asked for again.
+        """Take note that a configuration cannot be run: it is never asked for again.
 
         Args:
             configuration: what was tried.
@@ -258,7 +259,13 @@ class HierarchicalTuner:
             self._conclude(self._pending)
 
     def remember(self, configuration: Configuration, seconds: float, count: int) -> None:
-        """A cost known from earlier, the median of `count` measurements; it will not be measured without need.
+        """Take in a cost known from earlier, the median of `count` measurements; it will not be measured without need.
+
+        Args:
+            configuration: a member of the space.
+            seconds: its cost.
+            count: how many measurements the cost is the median of; it counts as that many, but as no more than a
+                decision needs.
 
         Raises:
             MeasurementError: as for `tell`.
@@ -376,7 +383,7 @@ class HierarchicalTuner:
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
-        """By parameter, the values that are never asked for, with the reason."""
+        """The values of each parameter that are never asked for, with the reason."""
         return self._refused
 
     def state(self) -> dict[str, Any]:

@@ -129,7 +129,7 @@ class Race:
         return True
 
     def interrupt(self) -> None:
-        """Something else is run for now: the round that is under way begins anew when the race goes on."""
+        """Note that something else is run for now: the round that is under way begins anew when the race goes on."""
         self._is_paused = True
         self._now.clear()
         self._turn = self._calls = 0
@@ -169,7 +169,7 @@ class Race:
         self._now.clear()
 
     def drop(self, configuration: Configuration) -> None:
-        """A contender has failed."""
+        """Leave out a contender that has failed."""
         self._samples.pop(configuration, None)
         self._now.pop(configuration, None)
         if configuration not in self._running:
@@ -189,8 +189,8 @@ class Race:
 
     @property
     def winner(self) -> Configuration | None:
-        """Of those still in the race the one with the smallest median, or the favourite if it may be as fast; before
-        any was measured, the first; None where all have failed."""
+        """The one of those still in the race that has the smallest median, or the favourite if it may be as fast;
+        before any was measured, the first; None where all have failed."""
         fastest = min((each for each in self._samples if each in self._running), key=self._estimate, default=None)
         favourite = self._favourite
         if fastest is None or favourite is None or favourite not in self._running or not self._samples[favourite]:
@@ -284,6 +284,11 @@ def default_if_near(
 
     It was measured first of all, perhaps while the program was still starting or something else was running, and
     nothing that is slower than it may be settled on.
+
+    Args:
+        samples: what was measured so far.
+        best: the fastest configuration by its samples.
+        default: the configuration that a program begins with.
     """
     if default not in samples:
         return ()

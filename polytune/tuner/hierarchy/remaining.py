@@ -24,7 +24,8 @@ def dismissed(
     default: Configuration,
     repeats: int,
 ) -> list[Configuration]:
-    """Of each group that was left after a single measurement, what was measured: that may have been interrupted.
+    """The configurations that were measured of groups that were left after a single measurement: that may have been
+    interrupted.
 
     The default more often: it was measured first of all, while everything was cold, and what is settled on must not be
     slower.

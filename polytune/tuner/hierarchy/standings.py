@@ -67,7 +67,7 @@ class Standings:
         self._is_confirmed = False  # the best, by a race after everything else was measured
 
     def tell(self, configuration: Configuration, seconds: float) -> None:
-        """A measurement that is no part of the race."""
+        """Take in a measurement that is no part of the race."""
         samples = self.samples.get(configuration)
         if samples is None:
             samples = self.samples[configuration] = Samples()
@@ -109,7 +109,7 @@ class Standings:
         return measured
 
     def drop(self, configuration: Configuration) -> None:
-        """The configuration cannot be run."""
+        """Leave out a configuration that cannot be run."""
         self.samples.pop(configuration, None)
         if configuration == self.best:
             self._replace_best()
@@ -140,7 +140,7 @@ class Standings:
         return min(better, key=self._estimate, default=None)
 
     def reopen(self) -> None:
-        """There is more to measure: the best is to be confirmed once more at the end."""
+        """Note that there is more to measure: the best is to be confirmed once more at the end."""
         self._is_confirmed = False
 
     @property
@@ -192,7 +192,7 @@ class Standings:
         return self.is_defence
 
     def _begins_race(self, found: Sequence[Configuration], rounds: int, favourite: Configuration | None = None) -> bool:
-        """Let configurations race, the best first; False where there is nothing to doubt."""
+        """Let configurations race, the best first.  Return False where there is nothing to doubt."""
         if not self._is_doubtful(found):
             return False
         self.race, self.is_defence = Race(list(dict.fromkeys(found)), rounds, favourite), False
@@ -202,14 +202,14 @@ class Standings:
         return self._repeats > 1 and len(set(found)) > 1 and is_noisy([self.samples[each] for each in found])
 
     def _replace_best(self) -> None:
-        """The best one failed or became slower: the cheapest that is believed replaces it, and what looks better now
-        is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
+        """Replace the best one, which has failed or become slower: the cheapest that is believed replaces it, and what
+        looks better now is measured until that is believed or not; where nothing is believed, the cheapest replaces it.
         """
         self.best = self._cheapest()
         self.is_in_doubt = self.best is not None
 
     def _cheapest(self) -> Configuration | None:
-        """Of what is believed the cheapest; where nothing is, of all that has been measured."""
+        """The cheapest configuration of those that are believed; where none is, of all that have been measured."""
         believed = [each for each, samples in self.samples.items() if len(samples) >= self._needed]
         return min(believed or self.samples, key=self._estimate, default=None)
 

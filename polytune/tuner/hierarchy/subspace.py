@@ -103,7 +103,7 @@ class Subspace:
         return self._searcher.ask() if self._first is None else self._first
 
     def tell(self, point: Any, cost: float) -> None:
-        """The cost of the point last asked for; infinite where it is infeasible."""
+        """Learn the cost of the point last asked for; infinite where it is infeasible."""
         self._searcher.tell(point, cost)
         self._first = None
         self._fruitless += 1

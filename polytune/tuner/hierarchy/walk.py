@@ -6,11 +6,11 @@ from __future__ import annotations
 import math
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Arm, Arms, Order
 from polytune.tuner.hierarchy.branch import FiniteArms, NodeSearch
 from polytune.tuner.hierarchy.methods import BANDIT, NOMINAL, NUMERIC, Methods, Search
@@ -171,7 +171,7 @@ class Walk:
         return child
 
     def _close(self, arms: Sequence[tuple[NodeSearch, int]]) -> None:
-        """Nothing is left to search beyond the last arm."""
+        """Close the last arm, beyond which nothing is left to search."""
         branch, arm = arms[-1]
         branch.seen.add(arm)
         branch.search.close(arm)
@@ -192,7 +192,14 @@ class Walk:
             above.search.close(arm)
 
     def tell(self, path: Path, point: Any, cost: float, *, failed: bool = False) -> None:
-        """The cost of a point of the subspace at the end of a path; infinite where it is infeasible."""
+        """Learn the cost of a point of the subspace at the end of a path.
+
+        Args:
+            path: as the walk has gone it.
+            point: the numeric parameters' values there, as the subspace has proposed them.
+            cost: seconds; infinite where the point is infeasible.
+            failed: whether it was run and failed, and not just ruled out.
+        """
         best = path.subspace.best
         path.subspace.tell(point, cost)
         if not path.arms:
@@ -210,8 +217,8 @@ class Walk:
 
     @staticmethod
     def _tell_infeasible(arms: Sequence[tuple[NodeSearch, int]], failed: bool) -> None:
-        """Something beyond the arms is infeasible.  An arm further up is only once everything beyond it is, or enough
-        beyond it has failed."""
+        """Tell the branches that something beyond the arms is infeasible.  An arm further up is only once everything
+        beyond it is, or enough beyond it has failed."""
         for branch, arm in reversed(arms):
             branch.failures += failed
             branch.tell(arm, math.inf)
@@ -219,7 +226,7 @@ class Walk:
                 break
 
     def learn(self, configuration: Configuration, cost: float) -> None:
-        """The cost of a configuration that no walk has proposed, for the branches that there are."""
+        """Learn the cost of a configuration that no walk has proposed, for the branches that there are."""
         place = self._root
         while isinstance(place, NodeSearch):
             arm = place.arm_of(configuration)
@@ -229,7 +236,7 @@ class Walk:
             place = place.children.get(arm)
 
     def search_around(self, configuration: Configuration, cost: float) -> None:
-        """A configuration that no walk has proposed is the best: a numeric search starts from it."""
+        """Start a numeric search from a configuration that no walk has proposed, and that is the best."""
         self._last, self._left = None, 0
         path = self.path_to(configuration, restart=True)
         if path is not None:
@@ -248,7 +255,7 @@ class Walk:
         return True
 
     def release(self, configuration: Configuration) -> None:
-        """The arm may be proposed again."""
+        """Allow the arm to be proposed again."""
         arm = self.first_arm(configuration)
         if arm is not None and isinstance(self._root, NodeSearch):
             self._root.seen.discard(arm)

@@ -1,1 +1,1 @@
-"""The models that searches learn from measurements: designs, regressions, surrogates, hardware counters."""
+"""The models that searches learn from measurements: designs, regressions and surrogates."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner.extras import library
 
 __all__ = ["RESIDUALS", "DesignStep", "VarianceRow", "analysis_of_variance"]

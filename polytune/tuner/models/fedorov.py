@@ -55,7 +55,8 @@ def d_optimal_design(
 
 
 def _exchange_gains(candidates: np.ndarray, design: np.ndarray, dispersion: np.ndarray) -> np.ndarray:
-    """By how much the determinant grows, as a share of itself, for every (row of the design, candidate) exchanged.
+    """Return by how much the determinant grows, as a share of itself, for every (row of the design, candidate)
+    exchanged.
 
     With d(x, y) = x' (X'X)^-1 y, the determinant is multiplied by
     1 + d(new, new) - d(old, old) + d(old, new)^2 - d(old, old) d(new, new).
@@ -67,13 +68,3 @@ def _exchange_gains(candidates: np.ndarray, design: np.ndarray, dispersion: np.n
     gains: np.ndarray = new - old + covariance**2 - old * new
     gains[:, design] = -np.inf  # a configuration is measured once
     return gains
-
-
-def d_efficiency(terms: np.ndarray) -> float:
-    """Return how much information about each coefficient a row of the design brings: det(X'X / n) ^ (1 / terms).
-
-    1 for an orthogonal design whose terms are -1 and 1; 0 where some coefficient cannot be estimated.
-    """
-    rows, columns = terms.shape
-    sign, logarithm = np.linalg.slogdet(terms.T @ terms / rows)
-    return float(np.exp(logarithm / columns)) if sign > 0 else 0.0

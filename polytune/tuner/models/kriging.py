@@ -104,6 +104,9 @@ class Kriging:
 
         The noise is part of the deviation: where measurements are exact, it is what a point has of its own, which none
         of the others tells of, and so is each unobserved point's chance to be better than its surroundings.
+
+        Args:
+            points: (n, dimensions) float64, in the unit cube.
         """
         covariance = self._covariance(points, self._points, self._log_inverse_lengths)
         explained = ((covariance @ self._inverse) * covariance).sum(axis=1)
@@ -129,7 +132,13 @@ class Kriging:
 
 
 def expected_improvement(mean: np.ndarray, deviation: np.ndarray, best: float) -> np.ndarray:
-    """By how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998)."""
+    """Return by how much a normally distributed value falls below `best` on average (Jones, Schonlau and Welch, 1998).
+
+    Args:
+        mean: float64, of any shape: the expected values.
+        deviation: float64, of the shape of ``mean``: their standard deviations, above 0.
+        best: the value to fall below.
+    """
     distance = (best - mean) / deviation
     below = 0.5 * np.array([math.erfc(-z / math.sqrt(2)) for z in distance.tolist()])
     density = np.exp(-0.5 * distance * distance) / math.sqrt(2 * math.pi)

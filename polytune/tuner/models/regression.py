@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner.extras import library
 from polytune.tuner.models.terms import independent_columns
 

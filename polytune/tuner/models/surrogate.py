@@ -91,7 +91,7 @@ class Surrogate:
 
 
 def _twos(space: FiniteSpace) -> list[tuple[int, np.ndarray]]:
-    """For columns of whole numbers, what share of the most factors of two each level has.
+    """The share of the most factors of two that each level has, of columns of whole numbers.
 
     Multiples of large powers of two fit cache lines, memory banks, warps and vectors: 96 may be more like 32 and 160
     than like its neighbours 80 and 112.  Where the factors grow with the numbers, they say nothing new and are left
@@ -149,7 +149,8 @@ _RADIUS = 3
 
 
 def near_rows(space: FiniteSpace, centre: int, told: Mapping[int, float], *, limit: int) -> np.ndarray:
-    """The configurations not told yet that differ from one in up to three parameters (in large spaces, two).
+    """Indices, int64, of the configurations not told yet that differ from one in up to three parameters (in large
+    spaces, two).
 
     Args:
         space: the space.
@@ -174,7 +175,8 @@ def near_rows(space: FiniteSpace, centre: int, told: Mapping[int, float], *, lim
 def candidate_rows(
     space: FiniteSpace, told: Mapping[int, float], rng: np.random.Generator, *, limit: int, best: int = 8
 ) -> np.ndarray:
-    """Configurations that have not been told: all of them, or up to `limit` of them where there are more.
+    """Indices, int64, of configurations that have not been told: all of them, or up to `limit` of them where there are
+    more.
 
     The choice is half of neighbours of the best configurations told, as far as there are so many, and otherwise
     random.

@@ -8,12 +8,12 @@ small wastes overhead, too large wastes cache or parallelism.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _DEPENDENT = 1e-6

@@ -40,5 +40,13 @@ def search_class(name: str) -> type[FiniteSearcher]:
 def make_search(
     name: str | Method, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None, **settings: Any
 ) -> FiniteSearcher:
-    """A search by name, one of `SEARCHES`, with settings where it is written with some; see `Catalogue.make`."""
+    """A search by name, one of `SEARCHES`; see `Catalogue.make`.
+
+    Args:
+        name: one of `SEARCHES`, with settings where it is written with some.
+        space: what to search.
+        rng: where its random choices come from.
+        budget: how many evaluations there will be; None where that is not known.
+        settings: of the method, as its class describes them.
+    """
     return SEARCHES.make(name, space, rng, budget=budget, **settings)

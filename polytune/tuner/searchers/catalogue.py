@@ -8,13 +8,13 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import PolytuneError, SearchError
+from polytune.records import dataclass
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.searchers.method import Method, checked, settings_of
 from polytune.tuner.spaces.finite import FiniteSpace

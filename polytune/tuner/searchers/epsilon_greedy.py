@@ -98,7 +98,7 @@ class EpsilonGreedy:
         return math.inf if cost is None else cost
 
     def tell(self, point: int, cost: float) -> None:
-        """The cost of one pull of an arm; infinite if it was infeasible.
+        """Learn the cost of one pull of an arm; infinite if it was infeasible.
 
         Raises:
             MeasurementError: the cost is not a number, or there is no such arm.

@@ -95,7 +95,7 @@ class FiniteSearcher(ABC):
         return None
 
     def tell(self, index: int, cost: float) -> None:
-        """The cost of a row; infinite if it is infeasible.
+        """Learn the cost of a row; infinite if it is infeasible.
 
         A row that was not asked for is remembered too; of a row told again, the lower cost is.
 
@@ -200,6 +200,11 @@ class FiniteSearcher(ABC):
 
 def check_settings(search: str, low: float, high: float = math.inf, /, **settings: float | None) -> None:
     """Check that the settings given lie within bounds, both included; None stands for a default.
+
+    Args:
+        search: its name, for the message.
+        low, high: the bounds.
+        settings: the values, by the names of the settings.
 
     Raises:
         SearchError: one does not.

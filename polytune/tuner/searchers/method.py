@@ -6,10 +6,10 @@ import inspect
 import types
 import typing
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 from polytune.errors import SearchError
+from polytune.records import dataclass
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 
 __all__ = ["Method", "Setting", "checked", "settings_of"]

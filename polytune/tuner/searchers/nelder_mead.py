@@ -69,7 +69,7 @@ class NelderMead:
         return self._queue[0]
 
     def tell(self, point: Coordinates, cost: float) -> None:
-        """The cost of the point last asked for.
+        """Learn the cost of the point last asked for.
 
         Raises:
             MeasurementError: the cost is not a number, or the point is not the one asked for.

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 
 Value = str | int | float | bool
 """What a parameter's value may be: exactly what JSON keeps apart and gives back unchanged."""

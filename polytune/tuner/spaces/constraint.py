@@ -5,12 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import CodeType
 from typing import Any
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value
 
 _SHOWN = 200  # characters of an expression that cannot be read

@@ -10,10 +10,10 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.parameters import Integer, Parameter, Ratio
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import operator
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import plain_value
 from polytune.tuner.spaces.parameters import Nominal
 from polytune.tuner.spaces.space import Space
@@ -144,7 +144,7 @@ class FiniteSpace:
 
     @cached_property
     def inactive(self) -> tuple[int | None, ...]:
-        """Per parameter the level that stands for its absence; None where it is always there."""
+        """The level of each parameter that stands for its absence; None where it is always there."""
         return tuple(len(levels) - 1 if levels and levels[-1] is None else None for levels in self.levels)
 
     # ---- finding rows: a number for each row, sorted
@@ -184,13 +184,22 @@ class FiniteSpace:
         return self._numbering[0]
 
     def rows_numbered(self, numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For each number the row that has it, and whether there is one."""
+        """The row that has each number, and whether there is one.
+
+        Args:
+            numbers: int64 of any shape, as `weights` gives them to rows; where none has a number, the first result
+                means nothing.
+        """
         _, known, order = self._numbering
         place = np.minimum(known.searchsorted(numbers), len(known) - 1)
         return place if order is None else order[place], known[place] == numbers
 
     def index_of(self, levels_row: Sequence[int] | np.ndarray) -> int | None:
-        """The number of the configuration with these levels; None if it is not valid."""
+        """The number of the configuration with these levels; None if it is not valid.
+
+        Args:
+            levels_row: (parameters,) integers, a level per parameter.
+        """
         row = levels_row.tolist() if isinstance(levels_row, np.ndarray) else list(levels_row)
         number = sum(map(operator.mul, row, self._python_weights))
         _, known, order = self._numbering
@@ -345,7 +354,8 @@ def _activations(space: FiniteSpace, row: np.ndarray, columns: np.ndarray, level
 
 
 def _distances(space: FiniteSpace, target: np.ndarray, decisive: int | None = None) -> list[np.ndarray]:
-    """Per column how far each level is from the target: nothing where either is the absence of the parameter.
+    """The distance of each level from the target, column by column: nothing where either is the absence of the
+    parameter.
 
     Where nothing is wanted, or absence but there is none, the middle level is slightly better than others.
 

@@ -8,9 +8,9 @@ decides.  A configuration is found by walking from the root along the edges whos
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.graph_picture import to_dot, to_svg
 from polytune.tuner.spaces.node import Edge, Node
@@ -49,7 +49,7 @@ class SpaceGraph:
 
     @cached_property
     def ranks(self) -> tuple[int, ...]:
-        """Per node the number of edges on the longest way to it."""
+        """The number of edges on the longest way to each node."""
         ranks = [0] * len(self.nodes)
         for edge in sorted(self.edges, key=lambda edge: edge.child):
             ranks[edge.child] = max(ranks[edge.child], ranks[edge.parent] + 1)

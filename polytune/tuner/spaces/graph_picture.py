@@ -7,9 +7,9 @@ and colour: enumerated ones have corners, those searched by distance are round.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Both, Condition, Either, Is, Not
 from polytune.tuner.spaces.node import Edge, Node
 

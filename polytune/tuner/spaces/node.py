@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Condition, Value
 from polytune.tuner.spaces.parameters import Parameter
 

@@ -10,13 +10,13 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Condition, Value, condition_from_json, plain_value, same_value
 
 

@@ -13,13 +13,13 @@ import hashlib
 import json
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import SpaceError
+from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value, plain_value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
@@ -294,10 +294,6 @@ class Space:
             return None
         configuration = self._fill(values)
         return configuration if self.satisfies_constraints(configuration) else None
-
-    def structural_values(self, configuration: Mapping[str, Value]) -> tuple[tuple[str, Value], ...]:
-        """The configuration's nominal part: what names its subspace."""
-        return tuple((p.name, configuration[p.name]) for p in self.structural if p.name in configuration)
 
     def size(self) -> int | float:
         """The number of configurations, exactly; infinite if a `Ratio` parameter can be active.

@@ -12,7 +12,7 @@ from polytune.tuner.spaces.parameters import Integer, Nominal, Ordinal, Paramete
 
 
 def check_kinds(parameters: Sequence[Any], constraints: Sequence[Any]) -> None:
-    """Everything is a parameter, a condition or a constraint.
+    """See to it that everything is a parameter, a condition or a constraint.
 
     Raises:
         SpaceError: something is not.
@@ -31,7 +31,7 @@ def check_kinds(parameters: Sequence[Any], constraints: Sequence[Any]) -> None:
 
 
 def check_names(parameters: Sequence[Parameter]) -> None:
-    """No two parameters share a name.
+    """See to it that no two parameters share a name.
 
     Raises:
         SpaceError: two do.
@@ -44,7 +44,7 @@ def check_names(parameters: Sequence[Parameter]) -> None:
 
 
 def check_conditions(parameters: Sequence[Parameter]) -> None:
-    """Every condition looks at earlier discrete parameters, at values that these have, and can hold.
+    """See to it that every condition looks at earlier discrete parameters, at values that these have, and can hold.
 
     Raises:
         SpaceError: one does not.
@@ -98,7 +98,7 @@ def _choices(condition: Condition, earlier: dict[str, Parameter]) -> Iterator[di
 
 
 def check_constraints(parameters: Sequence[Parameter], constraints: Sequence[Constraint]) -> None:
-    """Every constraint looks at known parameters.
+    """See to it that every constraint looks at known parameters.
 
     Raises:
         SpaceError: one does not.

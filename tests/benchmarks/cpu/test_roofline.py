@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 from benchmarks.cpu.limits import PRODUCT_SIZE, Rate, probes, rates
-from benchmarks.cpu.roofline import parameter_values, reads_old_values, roof_of, work_of
+from benchmarks.cpu.roofline import parameter_values, roof_of, work_of
 from benchmarks.timing import Sample
 from polybench.datasets import Dataset
 from polybench.registry import benchmark
 from polytune.runtime.arguments import signature_of
+from polytune.schedule.counting.traffic import reads_old_values
 
 
 def analysed(name, dataset=Dataset.MINI):

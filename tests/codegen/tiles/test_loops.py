@@ -13,7 +13,7 @@ import polytune
 from polytune.codegen.loop_text import programs_text
 from polytune.codegen.loops import Program
 from polytune.codegen.module import write_module
-from polytune.codegen.tiles.outer import OUTER, in_outer_tiles
+from polytune.codegen.tiles.outer import OUTER
 from polytune.pipeline import Stages
 from polytune.show import show_space
 from polytune.versions import all_arrays
@@ -25,11 +25,16 @@ from tests.schedule.kernels import SMALL, Case, polybench_case
 SIZES = (1, 2, 3, 5, 99)
 
 
+def in_outer_tiles(program: Program, sizes: tuple[int, ...]) -> Program:
+    """A program as it is, with its tiles in outer tiles: the same code, with other sizes to start from."""
+    return replace(program, recipe=program.recipe.then(OUTER), tiles=sizes, outer=sizes, shares=program.function)
+
+
 def in_two_levels(stages: Stages) -> tuple[tuple[Program, ...], Interpreter]:
     """Every tiled version of a kernel in outer tiles, and what runs them."""
     tiled = [program for program in stages.programs if program.tile_depth and not program.outer]
     ones = [(1,) * program.tile_depth for program in tiled]
-    nested = tuple(in_outer_tiles(program, outer, outer) for program, outer in zip(tiled, ones, strict=True))
+    nested = tuple(in_outer_tiles(program, sizes) for program, sizes in zip(tiled, ones, strict=True))
     scop = replace(stages.scop, arrays=all_arrays(stages.plans))
     return nested, Interpreter(write_module(scop, (*tiled, *nested), stages.bounds, stages.counts))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -32,6 +32,25 @@ class Block:
 
 
 Node = str | Block
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a statement is written.
+
+    Attributes:
+        iterators: variables of the loops around.
+        depth: how many compound statements are around.
+        in_for: whether the innermost loop is a ``for``.
+    """
+
+    iterators: tuple[str, ...] = ()
+    depth: int = 0
+    in_for: bool = False
+
+    @property
+    def inside(self) -> Place:
+        return replace(self, depth=self.depth + 1)
 
 
 class _Seen(Exception):

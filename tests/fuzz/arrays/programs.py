@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from tests.fuzz.arrays.drafts import Draft
+from tests.fuzz.arrays.drafts import Draft, Place
 from tests.fuzz.arrays.expressions import INTEGERS
-from tests.fuzz.arrays.statements import Place, StatementWriter
+from tests.fuzz.arrays.statements import StatementWriter
 from tests.fuzz.samples import Sample
 from tests.fuzz.seeded.arguments import Data, array_setup
 from tests.fuzz.seeded.choices import Choices, Element

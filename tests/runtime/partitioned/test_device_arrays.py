@@ -9,7 +9,7 @@ import pytest
 
 import polytune
 from polytune.errors import ArgumentError, DeviceError, DeviceLostError, DeviceWarning, LaunchError
-from polytune.history.store import Store
+from polytune.history.store import HistoryStore
 from polytune.runtime.partitioned.boxes import whole
 from tests.device_stand_in.build import CannotBuildError
 from tests.device_stand_in.load import load
@@ -42,7 +42,7 @@ def kernel(device, tmp_path):
 
 def kernel_of(function, tmp_path):
     made = polytune.Kernel(function)
-    made._store = Store(tmp_path / "history.sqlite")
+    made._store = HistoryStore(tmp_path / "history.sqlite")
     return made
 
 

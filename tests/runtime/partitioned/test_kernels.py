@@ -14,7 +14,7 @@ import pytest
 
 import polytune
 from polytune.errors import DeviceLostError, DeviceMemoryError, DeviceWarning, LaunchError
-from polytune.history.store import Store
+from polytune.history.store import HistoryStore
 from polytune.runtime.devices import backends, discovery
 from polytune.runtime.devices.backends import Listing
 from polytune.runtime.devices.device import Device
@@ -45,7 +45,7 @@ def device(monkeypatch) -> Iterator[Device]:
 @pytest.fixture
 def kernel(device, tmp_path):
     made = polytune.Kernel(smooth)
-    made._store = Store(tmp_path / "history.sqlite")
+    made._store = HistoryStore(tmp_path / "history.sqlite")
     return made
 
 
@@ -93,7 +93,7 @@ def choosing(kernel, arguments, monkeypatch, wanted):
 def test_search_begins_with_the_device_alone_and_with_splits(kernel, arguments, device):
     """Splits are tried however slow the device is on its own."""
     generated = kernel.generated(*arguments)
-    shared = [start for start in generated.starts if start["version"] == "partitioned"]
+    shared = [start for start in generated.first_choices.starts if start["version"] == "partitioned"]
     assert [start["platform_0"] for start in shared if start["split"] == 0] == [device.identity]
     splits = [start for start in shared if start["split"] == 1]
     assert len({start["ratio_0"] for start in splits}) == len(splits) >= 2
@@ -180,7 +180,7 @@ def test_missing_driver_is_told_once_and_costs_nothing(monkeypatch, tmp_path, ar
     monkeypatch.setattr(discovery, "_opened", discovery._Open())
     monkeypatch.setenv("POLYTUNE_DEVICES", "cuda")
     kernel = polytune.Kernel(smooth)
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     result = expected(arguments, 2)
     with pytest.warns(DeviceWarning, match="the driver finds no device") as caught:
         for _ in range(2):
@@ -282,7 +282,7 @@ def test_matrices_of_500_elements_never_see_a_device(device, tmp_path, monkeypat
     monkeypatch.delenv("POLYTUNE_RHO")  # the rules apply, with the thresholds of this machine
     monkeypatch.delenv("POLYTUNE_ALPHA")
     kernel = polytune.Kernel(product)
-    kernel._store = Store(tmp_path / "history.sqlite")
+    kernel._store = HistoryStore(tmp_path / "history.sqlite")
     arguments = np.zeros((20, 25)), np.ones((20, 30)), np.ones((30, 25))
     tuner = kernel.tuner(*arguments)
     assert tuner.refused["version"].keys() == {"partitioned"}

@@ -135,6 +135,7 @@ def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> N
             return wrong
         return compute_schedule(scop, dependences, strategy, reorder_live_ranges=False)
 
+    monkeypatch.setattr("polytune.schedule.scheduler._clustered_schedule", lambda *_: wrong)
     monkeypatch.setattr("polytune.schedule.scheduler.compute_schedule", computed)
     schedule = legal_schedule(dependences.scop, dependences, Strategy())
     assert asked == [True, False]
@@ -144,7 +145,8 @@ def test_wrong_schedule_of_isl_is_not_used(monkeypatch: pytest.MonkeyPatch) -> N
 def test_strategy_without_legal_schedule_gives_no_candidate(monkeypatch: pytest.MonkeyPatch) -> None:
     dependences = dependences_of("two_live_ranges")
     wrong = flat(dependences, lambda number, i: f"{number}, {i}")
-    monkeypatch.setattr("polytune.schedule.scheduler.compute_schedule", lambda *_, **__: wrong)
+    for name in ("_clustered_schedule", "compute_schedule"):
+        monkeypatch.setattr(f"polytune.schedule.scheduler.{name}", lambda *_, **__: wrong)
     found = candidate_schedules(dependences, ORDERS)
     assert [candidate.name for candidate in found.made] == ["source"]
 

@@ -7,7 +7,17 @@ import itertools
 import numpy as np
 import pytest
 
-from polytune.tuner.models.fedorov import d_efficiency, d_optimal_design
+from polytune.tuner.models.fedorov import d_optimal_design
+
+
+def d_efficiency(terms):
+    """How much information about each coefficient a row of a design brings: det(X'X / n) ^ (1 / terms).
+
+    1 for an orthogonal design whose terms are -1 and 1; 0 where some coefficient cannot be estimated.
+    """
+    rows, columns = terms.shape
+    sign, logarithm = np.linalg.slogdet(terms.T @ terms / rows)
+    return np.exp(logarithm / columns) if sign > 0 else 0.0
 
 
 def determinant(matrix):

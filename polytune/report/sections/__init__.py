@@ -1,0 +1,1 @@
+"""The sections of the page: each file declares one, as ``SECTION``, and is found here."""

@@ -1,0 +1,263 @@
+"""Uses of whole arrays, of parts of them and of subscripts that are refused, and what to write instead."""
+
+# ruff: noqa: F821, F841, RUF059, SIM108, UP037
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.frontend.refused.cases import mended, refused
+from tests.frontend.values import TWO, VECTOR, matrix, vector
+
+
+@refused("the subscript i // 0 of A divides by zero", "i // 0")
+def division_by_zero_in_a_subscript(A):
+    for i in range(len(A)):
+        A[i // 0] = 1.0
+
+
+@mended(division_by_zero_in_a_subscript, VECTOR, "divide by a constant other than 0", is_error=True)
+def division_by_two(A):
+    for i in range(len(A)):
+        A[i // 2] = 1.0
+
+
+@refused("the subscript np.sqrt(i) of A is no integer", "np.sqrt(i)")
+def call_in_a_subscript(A, B):
+    for i in range(len(B)):
+        B[i] = A[np.sqrt(i)]
+
+
+@mended(
+    call_in_a_subscript,
+    lambda: (vector(), vector()),
+    "or int(x)",
+    is_error=True,
+)
+def rounded_roots(A, B):
+    for i in range(len(B)):
+        B[i] = A[int(np.sqrt(i))]
+
+
+@refused("an array of 1 dimension is assigned to a single element", "B[i] = A[i, 1:n]")
+def slice_in_an_expression(A, B, n: int):
+    for i in range(n):
+        B[i] = A[i, 1:n]
+
+
+@mended(slice_in_an_expression, lambda: (matrix(), vector(), 3), "A[i, :] = ..., or reduce the array",
+        is_error=True)  # fmt: skip
+def loop_for_a_slice_in_an_expression(A, B, n: int):
+    for i in range(n):
+        B[i] = np.sum(A[i, 1:n])
+
+
+@refused("the array 'A' is used like a number", "A")
+def array_as_a_number(A, B):
+    for i in range(len(B)):
+        B[i] = min(1.0, B[i]) if A else 0.0 + A[i]
+
+
+@mended(array_as_a_number, TWO, "access an element, with 1 subscript", is_error=True)
+def element_for_an_array(A, B):
+    for i in range(len(B)):
+        B[i] = min(1.0, B[i]) if A[0] else 0.0 + A[i]
+
+
+@refused("the array name 'A' is assigned", "A = 0.0")
+def rebound_array(A):
+    A[0] = 1.0
+    A = 0.0
+
+
+@mended(rebound_array, VECTOR, "use a new name for what is assigned")
+def new_name(A):
+    A[0] = 1.0
+    B = 0.0
+
+
+@refused("'x' is subscripted but is not an array", "x")
+def subscripted_number(A, x: float):
+    A[0] = x[0]
+
+
+@mended(subscripted_number, lambda: (vector(), 2.0), "use it without a subscript", is_error=True)
+def number_without_subscript(A, x: float):
+    A[0] = x
+
+
+@refused("np.ogrid[0:4, 0:4] is used as one array", "np.ogrid[0:4, 0:4]")
+def open_grid(A):
+    A[:4] = np.sum(np.ogrid[0:4, 0:4])
+
+
+@mended(open_grid, VECTOR, "give each a name: i, j = np.ogrid[0:n, 0:m]", is_error=True)
+def open_grid_by_names(A):
+    i, j = np.ogrid[0:4, 0:4]
+    A[:4] = np.sum(i + j)
+
+
+@mended(open_grid, VECTOR, "or use np.mgrid", is_error=True)
+def full_grid(A):
+    A[:4] = np.sum(np.mgrid[0:4, 0:4])
+
+
+@refused("the element type np.float16", "np.float16")
+def unsupported_local_type(A):
+    t = np.zeros(3, dtype=np.float16)
+    t[0] = A[0]
+
+
+@mended(unsupported_local_type, VECTOR, "as dtype=np.float64")
+def supported_local_type(A):
+    t = np.zeros(3, dtype=np.float64)
+    t[0] = A[0]
+
+
+@refused("the shape of a local array depends on data", "np.zeros(int(A[0]))")
+def shape_from_data(A):
+    t = np.zeros(int(A[0]))
+    t[0] = A[0]
+
+
+@mended(
+    shape_from_data,
+    lambda: (vector()[3:],),
+    "pass the size as an integer argument",
+    lambda kernel, A: kernel(A, int(A[0])),
+)
+def shape_from_an_argument(A, size: int):
+    t = np.zeros(size)
+    t[0] = A[0]
+
+
+@refused("is called with arguments that are not compiled", "np.zeros(3, order='F')")
+def unsupported_order(A):
+    t = np.zeros(3, order='F')  # fmt: skip
+    t[0] = A[0]
+
+
+@mended(unsupported_order, VECTOR, "np.zeros(n, dtype=np.float32)")
+def supported_order(A):
+    t = np.zeros(3)
+    t[0] = A[0]
+
+
+@refused("the attribute .nbytes of an array", "A.nbytes")
+def bytes_of_an_array(A):
+    A[0] = A.nbytes
+
+
+@mended(bytes_of_an_array, VECTOR, "outside the kernel", lambda kernel, A: kernel(A, A.nbytes))
+def bytes_as_an_argument(A, count: int):
+    A[0] = count
+
+
+@refused("'s' is a number, and an array is assigned to it", "s = A * 2.0")
+def array_for_a_number(A):
+    s = 1.0
+    A[0] = s
+    s = A * 2.0
+    A[1] = s[0]
+
+
+@mended(array_for_a_number, VECTOR, "use a new name for the array")
+def array_with_a_name_of_its_own(A):
+    s = 1.0
+    A[0] = s
+    t = A * 2.0
+    A[1] = t[0]
+
+
+@refused("an array is combined with the number s", "s += A")
+def number_that_becomes_an_array(A):
+    s = A[0] * 1.0
+    s += A
+    A[0] = s[1]
+
+
+@mended(number_that_becomes_an_array, VECTOR, "give the result a name of its own")
+def result_with_a_name_of_its_own(A):
+    s = A[0] * 1.0
+    result = s + A
+    A[0] = result[1]
+
+
+@refused("an array is assigned to math.tau", "math.tau")
+def array_in_an_attribute(A):
+    A[0] = 2.0
+    math.tau = A * 2.0
+
+
+@mended(array_in_an_attribute, VECTOR, "assign it to a name")
+def array_in_a_name(A):
+    A[0] = 2.0
+    doubled = A * 2.0
+
+
+@refused("the array 't' is read where it may be one of several", "t")
+def array_of_the_last_iteration(A):
+    for i in range(len(A)):
+        t = A * 2.0
+        A[i] = t[i]
+    A[0] = t[0]
+
+
+@mended(array_of_the_last_iteration, VECTOR, "make the array before, and assign its elements there")
+def array_from_before(A):
+    t = A * 2.0
+    for i in range(len(A)):
+        t[:] = A * 2.0
+        A[i] = t[i]
+    A[0] = t[0]
+
+
+@refused("x + 1.0 is subscripted", "(x + 1.0)[0]")
+def subscripted_expression(A, x: float):
+    A[1] = (x + 1.0)[0]
+
+
+@mended(subscripted_expression, lambda: (vector(), 2.0), "give the array a name of its own", is_error=True)
+def expression_as_an_argument(A, x: float):
+    A[1] = x + 1.0
+
+
+@refused("'t' means an array or a tuple on one way that leads here, and something else on another", "t")
+def array_or_number(A, n: int):
+    if n > 3:
+        t = np.zeros(4)
+    else:
+        t = 1.0
+    A[0] = t
+
+
+@mended(array_or_number, lambda: (vector(), 2), "use a name of its own for each")
+def name_for_each(A, n):
+    if n > 3:
+        t = np.zeros(4)
+        t[0] = 1.0
+        x = t[0]
+    else:
+        x = 1.0
+    A[0] = x
+
+
+@refused("'residuals', a part of what np.linalg.lstsq gives whose size depends on data", "residuals")
+def residuals_of_least_squares(A: "float64[:, ::1]", b):
+    x, residuals, _, _ = np.linalg.lstsq(A, b, rcond=None)
+    b[0] = residuals
+
+
+@mended(
+    residuals_of_least_squares,
+    lambda: (np.array([[2.0, 0.0], [0.0, 2.0], [0.0, 0.0]]), np.array([1.0, 2.0, 3.0])),
+    "r = b - A @ x, and np.sum(r * r)",
+    reference=lambda A, b: b.__setitem__(0, 9.0),
+)
+def residuals_from_the_solution(A, b):
+    x, _, _, _ = np.linalg.lstsq(A, b, rcond=None)
+    r = b - A @ x
+    b[0] = np.sum(r * r)

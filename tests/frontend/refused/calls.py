@@ -1,0 +1,346 @@
+"""Calls, arguments and results of functions that are refused, and what to write instead."""
+
+# ruff: noqa: B007, F821, RUF059, UP037
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from tests.frontend.refused.cases import mended, refused
+from tests.frontend.values import SQUARE, VECTOR, vector
+
+
+@refused("helper is called", "helper(A[i])")
+def unknown_call(A, helper):
+    for i in range(len(A)):
+        A[i] = helper(A[i])
+
+
+ONE_OF_THESE = "compute the value before the kernel is called"
+
+
+@mended(
+    unknown_call,
+    lambda: (vector(), math.erf),
+    ONE_OF_THESE,
+    lambda kernel, A, helper: kernel(A, np.array([helper(x) for x in A])),
+)
+def values_of_a_call(A, H):
+    for i in range(len(A)):
+        A[i] = H[i]
+
+
+@refused("math.ulp is called", "math.ulp(A[i])")
+def unknown_mathematical_function(A):
+    for i in range(len(A)):
+        A[i] = math.ulp(A[i])
+
+
+@mended(
+    unknown_mathematical_function,
+    VECTOR,
+    ONE_OF_THESE,
+    lambda kernel, A: kernel(A, np.array([math.ulp(x) for x in A])),
+)
+def values_of_ulp(A, G):
+    for i in range(len(A)):
+        A[i] = G[i]
+
+
+@refused("math.sqrt(...) takes 1 number, not 2", "math.sqrt(A[i], 2.0)")
+def wrong_number_of_arguments(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i], 2.0)
+
+
+@mended(wrong_number_of_arguments, lambda: (abs(vector()),), "pass as many as it takes", is_error=True)
+def right_number_of_arguments(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i])
+
+
+@refused("keyword or starred", "A[i]")
+def keyword_argument(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(x=A[i])
+
+
+@mended(keyword_argument, lambda: (abs(vector()),), "pass the arguments by position", is_error=True)
+def argument_by_position(A):
+    for i in range(len(A)):
+        A[i] = math.sqrt(A[i])
+
+
+@refused("print is called for its effect", "print(A[i])")
+def called_for_its_effect(A):
+    for i in range(len(A)):
+        A[i] *= 2.0
+        print(A[i])
+
+
+@mended(
+    called_for_its_effect,
+    VECTOR,
+    "call it outside the kernel",
+    lambda kernel, A: [kernel(A), *(print(x) for x in A)][0],
+)
+def effects_outside(A):
+    for i in range(len(A)):
+        A[i] *= 2.0
+
+
+def loud(x):
+    print(x)
+    return x
+
+
+@refused("print is called for its effect", "print(x)")
+def refused_in_a_helper(A):
+    A[0] = loud(A[0])
+
+
+def without_effect(x):
+    return x
+
+
+@mended(
+    refused_in_a_helper,
+    VECTOR,
+    "call it outside the kernel",
+    lambda kernel, A: [print(A[0]), kernel(A)][1],
+)
+def helper_without_effect(A):
+    A[0] = without_effect(A[0])
+
+
+def recursive(x):
+    return recursive(x - 1.0) + 1.0
+
+
+@refused("recursive calls itself", "recursive(x - 1.0)")
+def recursion(A):
+    A[0] = recursive(A[0])
+
+
+def repeated(x):
+    total = 0.0
+    for k in range(3):
+        total += x
+    return total
+
+
+@mended(recursion, VECTOR, "write the recursion as a loop", is_error=True)
+def loop_for_a_recursion(A):
+    A[0] = repeated(A[0])
+
+
+@refused("recursive is called with arguments that do not fit: too many positional arguments", "recursive(A[0], 1.0)")
+def wrong_arguments_of_a_helper(A):
+    A[0] = recursive(A[0], 1.0)
+
+
+@mended(wrong_arguments_of_a_helper, VECTOR, "pass one value for each argument", is_error=True)
+def right_arguments_of_a_helper(A):
+    A[0] = repeated(A[0])
+
+
+def writes(x, value):
+    for k in range(len(x)):
+        x[k] = value
+    return value
+
+
+@refused("writes writes to x and is used for its value", "writes(x, 1.0)")
+def value_and_writes(x):
+    x[0] = x[1] + writes(x, 1.0)
+
+
+def fills(x, value):
+    for k in range(len(x)):
+        x[k] = value
+
+
+@mended(value_and_writes, VECTOR, "let the function either write arrays or return a number")
+def writes_alone(x):
+    before = x[1]
+    fills(x, 1.0)
+    x[0] = before + 1.0
+
+
+def silent(x):
+    for k in range(len(x)):
+        x[k] = 1.0
+
+
+@refused("silent(...) returns nothing and is used as a value", "silent(x)")
+def no_value(x):
+    x[0] = silent(x)
+
+
+@mended(no_value, VECTOR, "call silent in a line of its own", is_error=True)
+def in_a_line_of_its_own(x):
+    silent(x)
+
+
+def sums(x):
+    total = 0.0
+    for k in range(len(x)):
+        total += x[k]
+    return total
+
+
+@refused("sums is called in an expression that may not be evaluated", "sums(x)")
+def loops_in_a_choice(x):
+    for i in range(len(x)):
+        x[i] = sums(x) if x[i] > 0.0 else 0.0
+
+
+@mended(loops_in_a_choice, VECTOR, "call it before, in a line of its own, and choose afterwards")
+def loops_before_a_choice(x):
+    for i in range(len(x)):
+        total = sums(x)
+        x[i] = total if x[i] > 0.0 else 0.0
+
+
+def total_of(x):
+    s = 0.0
+    for k in range(len(x)):
+        s += x[k]
+    return s
+
+
+@mended(loops_in_a_choice, VECTOR, "under an if")
+def loops_under_an_if(x):
+    for i in range(len(x)):
+        go = 1 if x[i] > 0.0 else 0
+        total = 0.0
+        if go != 0:
+            total = total_of(x)
+        x[i] = total
+
+
+def sum_and_difference(x, y):
+    return x + y, x - y
+
+
+@refused("a starred argument in a call", "*A.shape")
+def starred_argument(A: "float64[:, ::1]"):
+    x, y = sum_and_difference(*A.shape)
+    A[0, 0] = x
+
+
+@mended(starred_argument, SQUARE, "pass each argument by position")
+def arguments_by_position(A):
+    x, _ = sum_and_difference(A.shape[0], A.shape[1])
+    A[0, 0] = x
+
+
+def least_of(x, *others):
+    return x
+
+
+@refused("least_of has the starred argument 'others'", "least_of(A[0], A[1])")
+def starred_parameter(A):
+    A[0] = least_of(A[0], A[1])
+
+
+def first_of(x, y):
+    return x
+
+
+@mended(starred_parameter, VECTOR, "list the arguments of least_of by name")
+def parameters_by_name(A):
+    A[0] = first_of(A[0], A[1])
+
+
+def labelled(x, label="name"):
+    return x * 2.0
+
+
+@refused("the default value of 'label' of labelled is used", "labelled(A[0])")
+def default_that_is_no_number(A):
+    A[0] = labelled(A[0])
+
+
+def without_label(x, label):
+    return x * 2.0
+
+
+@mended(default_that_is_no_number, VECTOR, "pass 'label' explicitly")
+def label_passed(A):
+    A[0] = without_label(A[0], 1)
+
+
+def number_or_two(x, n):
+    for k in range(n):
+        x[k] = 2.0
+    if n > 3:
+        return n, n
+    return n
+
+
+@refused("number_or_two returns different kinds of things", "number_or_two(A, n)")
+def number_or_tuple(A, n: int):
+    A[1] = number_or_two(A, n)
+
+
+def two(x, n):
+    for k in range(n):
+        x[k] = 2.0
+    if n > 3:
+        return n, n
+    return n, n
+
+
+@mended(
+    number_or_tuple,
+    lambda: (vector(), 3),
+    "let each return give as many numbers as the others",
+)
+def always_two(A, n):
+    x, _ = two(A, n)
+    A[1] = x
+
+
+@refused("an object from outside of the kernel is returned", "return math.sqrt")
+def function_returned(A):
+    A[0] = 1.0
+    return math.sqrt
+
+
+@mended(
+    function_returned,
+    VECTOR,
+    "return numbers or arrays",
+    lambda kernel, A: (kernel(A), math.sqrt)[1],
+)
+def nothing_returned(A):
+    A[0] = 1.0
+
+
+@refused("the argument 'values' is starred or keyword-only", "values")
+def starred(A, *values):
+    A[0] = 1.0
+
+
+@mended(starred, lambda: (vector(), 1.0, 2.0), "list the arguments by name, before any *")
+def listed(A, first: float, second: float):
+    A[0] = 1.0
+
+
+@refused("the argument 'x' is starred or keyword-only", "x")
+def keyword_only(A, *, x):
+    A[0] = x
+
+
+@mended(
+    keyword_only,
+    lambda: (vector(), 2.0),
+    "list the arguments by name, before any *",
+    reference=lambda A, x: keyword_only(A, x=x),
+)
+def by_position(A, x: float):
+    A[0] = x
