@@ -48,6 +48,11 @@ def test_recordings_are_found_by_what_they_are(data):
     (data / "more").mkdir()
     (data / "more" / "same.csv").write_bytes((data / "blur__A.csv").read_bytes())
     assert [recorded.name for recorded in find_recordings(data).spaces] == ["blur__A", "blur__B"]
+    text = (data / "laplacian.csv").read_text()
+    names, *rows = text.splitlines()
+    runs = "\n".join([f"method,{names}", *(f"GA,{row}" for row in rows)])
+    (data / "all_runs.csv").write_text(runs + "\n")  # what others made on it is no space of its own
+    assert len(find_recordings(data).laplacian.space.names) == 5
     assert find_recordings(None).laplacian is None
     with pytest.raises(RecordingError, match="is no folder"):
         find_recordings(data / "absent")

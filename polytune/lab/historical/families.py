@@ -45,7 +45,7 @@ def _family(members: Sequence[RecordedSpace]) -> Family:
         return Family(kernel, {members[0].device or rest or kernel: members[0]})
     names = [member.name for member in members]
     common = sum(all(text.startswith(names[0][: end + 1]) for text in names) for end in range(len(names[0])))
-    kernel = names[0][:common].partition("__")[0].rstrip("_-. ") or " and ".join(dict.fromkeys(names))
+    kernel = names[0][:common].partition("__")[0].rstrip("_-. ") or _most_frequent(names)
     devices = [member.device for member in members]
     if all(devices) and len(set(devices)) == len(devices):
         labels = devices
@@ -54,3 +54,9 @@ def _family(members: Sequence[RecordedSpace]) -> Family:
     if len(set(labels)) < len(labels):
         raise SearchError(f"several recordings are called {max(labels, key=labels.count)!r}: give each one once")
     return Family(kernel, dict(zip(labels, members, strict=True)))
+
+
+def _most_frequent(names: Sequence[str]) -> str:
+    """The kernel that most of some names begin with."""
+    kernels = [name.partition("__")[0] for name in names]
+    return max(kernels, key=kernels.count)

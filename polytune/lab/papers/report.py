@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
@@ -34,20 +35,23 @@ ITEMS: Sequence[Item] = (
 )
 
 _LAPLACIAN = {"vector_length", "lws_y", "y_component_number", "elements_number", "threads_number"}
+_ALSO_LAPLACIAN = {"temporary_size", "load_overlap", "vector_recompute"}
 _LAPLACIAN_TIME = "time_per_pixel"
 _ENDINGS = (".csv", ".csv.gz", ".json", ".json.gz", ".jsonl", ".jsonl.gz")
+_NOISE = 0.02
 _FEWEST = 100  # configurations of a space that tells something
 
 
 def find_recordings(folder: Path | None) -> Recordings:
     """The recordings in a folder and those below it, and the examples; files that are none are passed over.
 
-    Of several files of the same measurements, in other formats say, the first by name counts.
+    Of several files of the same measurements, in other formats say, the one with the shortest name of the form
+    ``KERNEL__DEVICE`` counts, or else the first.
 
     Raises:
         RecordingError: the folder is not there.
     """
-    spaces: dict[tuple[Any, ...], RecordedSpace] = {}
+    spaces: list[RecordedSpace] = []
     profiled: list[RecordedSpace] = []
     laplacian = None
     if folder is not None and not folder.is_dir():
@@ -59,17 +63,31 @@ def find_recordings(folder: Path | None) -> Recordings:
         recorded = _read(file)
         if recorded is None or len(recorded) < _FEWEST:
             continue
-        if set(recorded.space.names) >= _LAPLACIAN:
+        if _LAPLACIAN <= set(recorded.space.names) <= _LAPLACIAN | _ALSO_LAPLACIAN:
             laplacian = laplacian or recorded
         elif recorded.counters:
             profiled.append(recorded)
         else:
-            best = tuple(sorted(recorded.space.configuration(recorded.best).items()))
-            same = best, len(recorded), recorded.failed, f"{recorded.optimum:.3g}"
-            known = spaces.get(same)
-            if known is None or ("__" in recorded.name and "__" not in known.name):
-                spaces[same] = recorded  # a name with the device in it tells more
-    return Recordings(list(spaces.values()), profiled, laplacian, [load(EXAMPLE + name) for name in examples()])
+            same = next((number for number, known in enumerate(spaces) if _is_same(known, recorded)), None)
+            if same is None:
+                spaces.append(recorded)
+            elif _rank(recorded) < _rank(spaces[same]):
+                spaces[same] = recorded
+    return Recordings(spaces, profiled, laplacian, [load(EXAMPLE + name) for name in examples()])
+
+
+def _is_same(one: RecordedSpace, other: RecordedSpace) -> bool:
+    """Return whether two recordings are of the same measurements; some formats keep means, others single times."""
+    return (
+        (len(one), one.failed) == (len(other), other.failed)
+        and one.space.configuration(one.best) == other.space.configuration(other.best)
+        and abs(math.log(one.optimum / other.optimum)) < _NOISE
+    )
+
+
+def _rank(recorded: RecordedSpace) -> tuple[bool, int]:
+    """Return how much the name of a recording tells; the least is the best."""
+    return "__" not in recorded.name, len(recorded.name)
 
 
 def _read(file: Path) -> RecordedSpace | None:

@@ -205,6 +205,8 @@ def test_recordings_are_sorted_by_kernel():
         ("blur", ["A100", "A4000"]),
         (alone.name, [alone.device]),
     ]
+    mixed = families([first, space("", elsewhere, "other name"), second])
+    assert [(family.kernel, list(family.members)) for family in mixed] == [("blur", ["A100", "other name", "A4000"])]
     by_device = families([HERE, ELSEWHERE])
     assert [(family.kernel, list(family.members)) for family in by_device] == [("kernel", ["here", "elsewhere"])]
     with pytest.raises(SearchError, match="several recordings are called"):
