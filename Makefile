@@ -19,7 +19,7 @@ RUN := $(VENV)/bin/python
 POLYTUNE := $(RUN) -m polytune
 INSTALLED := $(VENV)/.installed
 
-.PHONY: demo docs report test quick coverage fuzz lint format clean help
+.PHONY: demo docs report test quick coverage fuzz lint format package clean help
 
 help:
 	@echo "make demo        tune PolyBench gemm and compare it with NumPy and Numba"
@@ -30,6 +30,7 @@ help:
 	@echo "make coverage    run the tests and print what share of the lines they run"
 	@echo "make fuzz        try random programs for SECONDS=600, from number START= on"
 	@echo "make lint        check style and types"
+	@echo "make package     build wheel and sdist into dist, check them, and try them in an environment of their own"
 	@echo "make format      rewrite the sources in the project's style"
 	@echo "make clean       remove .venv and the tools' caches"
 
@@ -72,8 +73,19 @@ format: $(INSTALLED)
 	$(RUN) -m ruff check --fix .
 	$(RUN) -m ruff format .
 
+# The wheel is tried from another folder, where only what is installed can be imported.
+package: $(INSTALLED)
+	$(RUN) -m pip install --quiet --disable-pip-version-check --editable '.[package]'
+	rm -rf dist
+	$(RUN) -m build --outdir dist .
+	$(RUN) -m twine check --strict dist/*
+	$(RUN) -m check_wheel_contents dist/*.whl
+	@folder=$$(mktemp -d) && trap 'rm -rf "$$folder"' EXIT && $(PYTHON) -m venv "$$folder/venv" && \
+	  "$$folder/venv/bin/python" -m pip install --quiet --disable-pip-version-check dist/*.whl && cp .ci/smoke.py "$$folder" && \
+	  cd "$$folder" && POLYTUNE_CACHE_DIR="$$folder/cache" venv/bin/python smoke.py
+
 clean:
-	rm -rf $(VENV) .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage
+	rm -rf $(VENV) dist .hypothesis .mypy_cache .pytest_cache .ruff_cache .coverage
 
 # The stamp is written last, so that an installation that was interrupted is done again.
 $(INSTALLED): pyproject.toml

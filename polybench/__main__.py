@@ -42,6 +42,13 @@ Size = Annotated[Dataset, typer.Option("--dataset", case_sensitive=False, help="
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
 
+def _print_table(table: Table) -> None:
+    """Print a table of which nothing is cut off, however narrow the terminal is."""
+    for column in table.columns:
+        column.overflow, column.no_wrap = "fold", False
+    _results.print(table)
+
+
 @app.command("list")
 def list_kernels(as_json: Json = False, debug: Debug = False) -> None:
     """Name the kernels, by category, with their sizes."""
@@ -60,7 +67,7 @@ def list_kernels(as_json: Json = False, debug: Debug = False) -> None:
     for name, entry in CATALOGUE.items():
         values = (" ".join(map(str, values)) for values in entry.values)
         table.add_row(name, entry.category, " ".join(entry.parameters), *values)
-    _results.print(table)
+    _print_table(table)
 
 
 @app.command()
@@ -97,7 +104,7 @@ def run(
         table.add_row("arithmetic", f"{measurement.gflops:.3g} GFLOP/s")
         table.add_row("largest error", f"{measurement.max_error:.1e}")
         table.add_row("verified", _verdict(measurement.verified))
-        _results.print(table)
+        _print_table(table)
     if not measurement.verified:
         raise typer.Exit(1)
 
@@ -135,7 +142,7 @@ def verify(
         for verdict in verdicts:
             error = f"{verdict.max_error:.1e}"
             table.add_row(verdict.kernel, dataset, str(verdict.versions), error, _verdict(verdict.verified))
-        _results.print(table)
+        _print_table(table)
         for verdict in verdicts:
             for failure in verdict.failures[:_FAILURES_SHOWN]:
                 print(f"{verdict.kernel}: {failure}")

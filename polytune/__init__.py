@@ -1,5 +1,6 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
+from polytune import tuner as tuner
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -14,9 +15,12 @@ from polytune.errors import (
     UnsupportedSourceError,
 )
 from polytune.kernel import Kernel, kernel
+from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning
 from polytune.version import __version__
+
+_configure_logger()
 
 __all__ = [
     "ArgumentError",

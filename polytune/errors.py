@@ -82,6 +82,11 @@ class UnsupportedSourceError(PolytuneError):
 
     SHOWN = 10
     """So many obstacles are printed."""
+    location: SourceLocation
+    what: str
+    reason: str
+    remedy: str
+    obstacles: tuple[Obstacle, ...]
 
     def __init__(self, location: SourceLocation, what: str, reason: str, remedy: str, others: Sequence[Obstacle] = ()):
         self.location, self.what, self.reason, self.remedy = location, what, reason, remedy
@@ -116,6 +121,11 @@ class SubscriptError(ArgumentError, IndexError):
         references: the references there, as they are written.
         is_late: whether the kernel had run when it was found, so that something may have been written.
     """
+
+    location: SourceLocation
+    arrays: tuple[str, ...]
+    references: tuple[str, ...]
+    is_late: bool
 
     def __init__(
         self, location: SourceLocation, arrays: tuple[str, ...], references: tuple[str, ...], is_late: bool = False

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 import hashlib
 import inspect
+import logging
 import os
-import warnings
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -16,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, Protocol, TypeVar, ov
 
 import numpy as np
 
+from polytune import notebook
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -39,12 +41,18 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
+from polytune.tracebacks import shorten, shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
+from polytune.tuner.budget import seconds_text
+from polytune.tuner.trials import values_text
+from polytune.version import DISTRIBUTION
 
 if TYPE_CHECKING:
     from polytune.pipeline import Stages
 
 __all__ = ["Kernel", "kernel"]
+
+_LOGGER = logging.getLogger(__name__)
 
 _MANY_CHANGES = 3
 """After so many changes of what a kernel uses from outside a warning says what they cost."""
@@ -113,6 +121,7 @@ def kernel(
     array([0., 2., 4.])
     """
 
+    @shows_frames_of_callers
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
         return Kernel(
             function,
@@ -124,7 +133,11 @@ def kernel(
             search=search,
         )
 
-    return decorate if function is None else decorate(function)
+    try:
+        return decorate if function is None else decorate(function)
+    except Exception as error:
+        shorten(error)
+        raise
 
 
 class Decorator(Protocol):
@@ -145,9 +158,10 @@ class Kernel(CallableKernel, Generic[P, R]):
         is_strict: whether sums keep their source order.
     """
 
+    @shows_frames_of_callers
     def __init__(
         self,
-        function: Callable[..., Any],
+        function: Callable[P, R],
         *,
         strict: bool = False,
         budget: Budget | int | str | None = None,
@@ -178,11 +192,24 @@ class Kernel(CallableKernel, Generic[P, R]):
     def __repr__(self) -> str:
         return f"<polytune kernel {self.__wrapped__.__qualname__}{' (strict)' if self.is_strict else ''}>"
 
+    def _repr_html_(self) -> str:
+        parts = [notebook.paragraph(f"polytune kernel {self.__name__}{self.__signature__}", strong=True)]
+        if self.__doc__:
+            parts.append(notebook.text(inspect.cleandoc(self.__doc__)))
+        rows = [
+            (case, seconds_text(best[1]), values_text(best[0]), tuner.statistics().calls, tuner.converged)
+            for case, tuner in self.tuners.items()
+            if (best := tuner.best) is not None
+        ]
+        if rows:
+            parts.append(notebook.table(("calls with", "best time", "configuration", "calls", "converged"), rows))
+        return "".join(parts)
+
     if TYPE_CHECKING:
 
         def __call__(self, *arguments: P.args, **keywords: P.kwargs) -> R: ...
 
-        def run(self, configuration: Mapping[str, Any], /, *arguments: P.args, **keywords: P.kwargs) -> R: ...
+        def run(self, configuration: Mapping[str, object], /, *arguments: P.args, **keywords: P.kwargs) -> R: ...
 
         def space(self, *arguments: P.args, **keywords: P.kwargs) -> Space: ...
 
@@ -222,6 +249,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             search=self._search if search is None else search,
         )
 
+    @shows_frames_of_callers
     def stages(self, signature: Signature | None = None) -> Stages:
         """The compiler's stages for argument types (inferred from the source where not given), see
         ``polytune.pipeline``.
@@ -237,13 +265,14 @@ class Kernel(CallableKernel, Generic[P, R]):
             if error.name != "islpy":
                 raise
             raise MissingLibraryError(
-                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install polytune "
+                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
                 "with its dependencies, or import a package that polytune build has written where they are"
             ) from error
 
         types = signature or infer_signature(self.__wrapped__)
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
 
+    @shows_frames_of_callers
     def module_text(
         self,
         signature: Signature | None = None,
@@ -263,9 +292,16 @@ class Kernel(CallableKernel, Generic[P, R]):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            stages = replace(self.stages(signature), devices=devices)
-            return stages.source if places is None else replace(stages, places=places).source
+            start = time.perf_counter()
+            stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            text = stages.source
+            for reason in stages.given_up:
+                _LOGGER.info("%s: gave up %s", self.__name__, reason)
+            took, versions = time.perf_counter() - start, len(stages.programs)
+            _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
+            return text
 
+    @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
         """Compile what first calls of arguments of some types run, so that they need not wait for it; it stays in the
         disk cache.
@@ -285,14 +321,16 @@ class Kernel(CallableKernel, Generic[P, R]):
         generated = self._generate(types, current_threads())[1]
         return generated.first_choices.warm_up(every=every)
 
+    @shows_frames_of_callers
     def explain(self) -> str:
         """Return what was found parallel and why not more, and what the tuners have learned, for all types called so
         far."""
         from polytune.explanation import explain
 
         with defects_named(self.__wrapped__):
-            return explain(self)
+            return notebook.ShownText(explain(self))
 
+    @shows_frames_of_callers
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a page that shows the kernel: the source with what is parallel and why not more, the dependences, the
         versions, the tuning as it went, what was measured, the roofline and the generated code.
@@ -314,6 +352,7 @@ class Kernel(CallableKernel, Generic[P, R]):
 
             return write_report(self, path)
 
+    @shows_frames_of_callers
     def example_arguments(
         self, sizes: Mapping[str, int], rng: np.random.Generator, signature: Signature | None = None
     ) -> tuple[Any, ...]:
@@ -402,9 +441,12 @@ class Kernel(CallableKernel, Generic[P, R]):
                         self._outside = None
                         continue
                     module = _cache().store(identity, source)
+                else:
+                    _LOGGER.info("%s(%s): its versions are in the disk cache", self.__name__, signature)
                 name = self._name_in_history(signature)
                 return name, GeneratedKernel(module, partial(original_location, forms), identity[:16])
 
+    @shows_frames_of_callers
     def name_in_history(self, signature: Signature | None = None) -> str:
         """Return what the kernel is called in the history, for arguments of some types: its name, and a hash of what
         its source says.
@@ -434,14 +476,14 @@ class Kernel(CallableKernel, Generic[P, R]):
                 return
             self._stretched_extents.clear()
             self._changes += 1
+            _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
-                warnings.warn(
+                warn_caller(
                     RecompilationWarning(
                         f"{name!r}, outside of kernel {self.__name__!r}, has changed again; what kernels use from "
                         "outside is a constant in them, and they are compiled again for each value: pass what changes "
                         "as an argument"
-                    ),
-                    stacklevel=4,
+                    )
                 )
             self._forget()
 

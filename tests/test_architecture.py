@@ -18,10 +18,13 @@ SHARED = {
     "polytune",
     "polytune.caches",
     "polytune.conversions",
+    "polytune.environment",
     "polytune.errors",
     "polytune.records",
     "polytune.files",
+    "polytune.notebook",
     "polytune.signature",
+    "polytune.tracebacks",
     "polytune.version",
 }
 """What every folder may import: it imports nothing of the package's folders itself."""
@@ -126,7 +129,17 @@ def test_tuner_and_lab_need_only_numpy(folder):
 
 
 def test_shared_modules_import_no_folder():
-    for name in ("caches", "conversions", "errors", "files", "records", "signature", "version"):
+    for name in (
+        "caches",
+        "conversions",
+        "environment",
+        "errors",
+        "files",
+        "records",
+        "signature",
+        "tracebacks",
+        "version",
+    ):
         assert not {module for module in imports(PACKAGE / f"{name}.py") if folder_of(module)} - SHARED
 
 

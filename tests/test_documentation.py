@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import importlib
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from polytune.lab.searchers import SEARCHES
 from polytune.tuner.searchers.method import settings_of
+from polytune.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
 IN_ROOT = ("README.md", "CONTRIBUTING.md")
 PAGES = {
     path.name: path.read_text(encoding="utf-8")
     for path in [*(ROOT / name for name in IN_ROOT), *(ROOT / "docs").glob("*.md")]
-}
-VARIABLES = {
-    name
-    for path in (ROOT / "polytune").glob("**/*.py")
-    for name in re.findall(
-        r"(?:environ\.get\(|getenv\(|environ\[)\s*\"(POLYTUNE_\w+)\"", path.read_text(encoding="utf-8")
-    )
 }
 
 
@@ -37,14 +32,20 @@ def test_every_search_has_a_row_with_its_settings(search):
             assert f"`{each.name}` {each.default:g}" in row
 
 
-def test_every_variable_of_the_environment_is_named():
-    assert {"POLYTUNE_CACHE_DIR", "POLYTUNE_DEVICES", "POLYTUNE_NVRTC"} <= VARIABLES
-    assert [name for name in VARIABLES if not any(name in text for text in PAGES.values())] == []
-
-
 def test_the_readme_names_every_page():
     pages = {name for name in PAGES if name not in IN_ROOT}
     assert pages == set(re.findall(r"\(docs/([\w-]+\.md)\)", PAGES["README.md"]))
+
+
+def test_it_is_installed_by_its_name_on_package_indexes():
+    """Also in messages: what is said to be installed is this project, not the other one that is called polytune."""
+    with (ROOT / "pyproject.toml").open("rb") as file:
+        assert tomllib.load(file)["project"]["name"] == DISTRIBUTION
+    texts = [*PAGES.values(), *(path.read_text(encoding="utf-8") for path in (ROOT / "polytune").glob("**/*.py"))]
+    installed = [name for text in texts for name in re.findall(r"pip install[^`\n]*?\b(polytune[\w-]*)", text)]
+    assert len(installed) >= 3
+    assert set(installed) == {DISTRIBUTION}
+    assert not [text for text in texts if re.search(r"\bpolytune\[\w+\]", text)]
 
 
 def test_links_between_pages_lead_somewhere():
@@ -75,7 +76,7 @@ def test_files_that_the_recipes_name_exist():
     named = {
         path
         for path in re.findall(r"`([\w/.]+/[\w/.]*)`", PAGES["CONTRIBUTING.md"])
-        if "NAME" not in path and not path.startswith(".venv")
+        if "NAME" not in path and not path.startswith((".venv", "build/"))
     }
     assert len(named) > 25
     missing = [path for path in named if not any((folder / path).exists() for folder in (ROOT, ROOT / "polytune"))]

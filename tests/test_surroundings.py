@@ -156,17 +156,19 @@ def test_an_equal_value_compiles_nothing(monkeypatch) -> None:
     assert kernel.generated(A) is not generated
 
 
-def test_what_changes_again_and_again_is_warned_of_once(monkeypatch) -> None:
+@pytest.mark.parametrize("use", ["__call__", "space", "generated"])
+def test_what_changes_again_and_again_is_warned_of_once(monkeypatch, use) -> None:
     kernel = polytune.Kernel(scaled)
     A = np.ones(3)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         for factor in (2.0, 3.0, 4.0, 5.0, 6.0):
             monkeypatch.setitem(globals(), "FACTOR", factor)
-            kernel.space(A)
+            getattr(kernel, use)(A)
     found = [warning for warning in caught if warning.category is RecompilationWarning]
     assert len(found) == 1
     assert "'FACTOR', outside of kernel 'scaled'" in str(found[0].message)
+    assert found[0].filename == __file__
 
 
 def test_a_package_keeps_the_values_that_it_was_built_with(tmp_path, monkeypatch) -> None:

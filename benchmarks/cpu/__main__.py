@@ -46,6 +46,9 @@ def cpu(
     plot: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Draw speedups and a roofline plot, .svg, .pdf or .png.")
     ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write times and machine as a table for a page of Markdown.")
+    ] = None,
     as_json: program.Json = False,
     debug: program.Debug = False,
 ) -> None:
@@ -53,6 +56,8 @@ def cpu(
     wanted = list(dict.fromkeys(kernels or names()))
     asked = list(dict.fromkeys(name.strip() for name in peers.split(",") if name.strip()))
     _check(wanted, asked, also or [], plot)
+    if markdown is not None and not markdown.absolute().parent.is_dir():
+        program.fail(f"--markdown: there is no folder {markdown.parent}.", 2)
     program.limit_threads(threads)
 
     from benchmarks.cpu.baseline import Extra
@@ -113,6 +118,13 @@ def cpu(
         program.results.print(seconds_table(found))
         text = "\n".join([conclusion(found, missing, known), *failures.values()])
         program.results.print(text, highlight=False, markup=False)
+    if markdown is not None:
+        from datetime import date
+
+        from benchmarks.cpu.summary import markdown as markdown_of
+
+        text = markdown_of(found, dataset.value, surroundings, date.today().isoformat())
+        markdown.write_text(text, encoding="utf-8")
     if plot is not None and found:
         from benchmarks.cpu.pictures import draw
 

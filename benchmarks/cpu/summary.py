@@ -116,6 +116,42 @@ def seconds_table(comparisons: Sequence[Comparison]) -> Table:
     return result
 
 
+C_COMPILERS = ("gcc", "clang", "polly", "pluto", "ppcg")
+"""The peers that are given the loops in C."""
+
+
+def markdown(comparisons: Sequence[Comparison], dataset: str, surroundings: Mapping[str, Any], date: str) -> str:
+    """A table for a page: the milliseconds of a call under polytune, NumPy, Numba and the best C compiler.
+
+    Args:
+        comparisons: a line each; a contender that is missing has an empty cell.
+        dataset: the size.
+        surroundings: as `benchmarks.program.surroundings` has them.
+        date: when it was measured.
+    """
+    lines = ["| Kernel | polytune | NumPy | Numba | best C compiler |", "|---|---:|---:|---:|---:|"]
+    for comparison in comparisons:
+        medians = {name: sample.median for name, sample in comparison.samples.items()}
+        compiled = {name: medians[name] for name in C_COMPILERS if name in medians}
+        cells = [_milliseconds(medians.get(name)) for name in (POLYTUNE, "numpy", "numba")]
+        best = min(compiled, key=lambda name: compiled[name], default=None)
+        cells.append("" if best is None else f"{_milliseconds(compiled[best])} ({best})")
+        lines.append(f"| {comparison.kernel} | {' | '.join(cells)} |")
+    versions = ", ".join(f"{name} {number}" for name, number in surroundings["packages"].items())
+    lines += [
+        "",
+        f"Milliseconds of a call, medians, PolyBench at {dataset}, after tuning; "
+        f"{date}, {surroundings['machine']}, {surroundings['threads']} threads; {versions}.",
+    ]
+    return "\n".join([*lines, ""])
+
+
+def _milliseconds(seconds: float | None) -> str:
+    if seconds is None:
+        return ""
+    return f"{seconds * 1e3:.3g}" if seconds < 0.1 else f"{seconds * 1e3:.0f}"
+
+
 def conclusion(
     comparisons: Sequence[Comparison],
     absent: Mapping[str, str] | None = None,

@@ -25,7 +25,8 @@ def print_steps(about: str, steps: Sequence[DesignStep]) -> None:
     for number, step in enumerate(steps, start=1):
         transform = "none" if step.power == 1 else f"power {step.power:.3g}"
         title = f"{about}, step {number}: {step.points} points, {step.candidates} candidates, transform {transform}"
-        table = Table(box=None, pad_edge=False, title=Text(title), title_justify="left")
+        results.print(Text(title), soft_wrap=True)
+        table = Table(box=None, pad_edge=False)
         table.add_column("term")
         for column in ("Df", "Sum Sq", "Mean Sq", "F value", "Pr(>F)"):
             table.add_column(column, justify="right")

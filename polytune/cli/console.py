@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol
 
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 results = Console()
 progress = Console(stderr=True)
@@ -17,12 +21,75 @@ _WIDEST = 10_000  # characters
 
 
 def print_table(table: Table) -> None:
-    """Print a table: as wide as the terminal at most, and as wide as it is where the output goes elsewhere."""
+    """Print a table: as wide as the terminal at most, and as wide as it is where the output goes elsewhere.
+
+    Nothing is cut off: what is too long for its column goes on in the next line of it.
+    """
     console = results
     if not results.is_terminal:
         natural = Console(width=_WIDEST).measure(table).maximum
         console = Console(width=max(results.width, natural))
+    # Columns that do not wrap are spared as long as the others can give way.
+    is_tight = sum(console.measure(cell).maximum for cell in _unwrapped(table)) > console.width // 2
+    for column in table.columns:
+        column.overflow = "fold"
+        column.no_wrap = column.no_wrap and not is_tight
     console.print(table)
+
+
+def _unwrapped(table: Table) -> Iterator[Any]:
+    """The longest cell of each column that does not wrap."""
+    for column in table.columns:
+        if column.no_wrap:
+            yield max(column.cells, key=lambda cell: len(str(cell)), default="")
+
+
+class ProgressText(Protocol):
+    """A text that says what a command is doing."""
+
+    def update(self, text: str) -> None:
+        """Say something else."""
+
+
+SECONDS_BETWEEN_LINES = 5.0
+"""How long nothing is written to a log or a pipe after a line of progress."""
+
+
+class _Lines:
+    """Writes a line every few seconds, for logs and pipes."""
+
+    def __init__(self, text: str) -> None:
+        self._text, self._written = text, ""
+        self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+
+    def update(self, text: str) -> None:
+        self._text = text
+        if time.monotonic() >= self._next:
+            self.write()
+
+    def write(self) -> None:
+        """Write what was said last, unless that was written before."""
+        self._next = time.monotonic() + SECONDS_BETWEEN_LINES
+        if self._text != self._written:
+            progress.print(Text(self._text), soft_wrap=True)
+            self._written = self._text
+
+
+@contextmanager
+def progress_text(text: str) -> Iterator[ProgressText]:
+    """Say on standard error what is being done: on a terminal in one line that changes, elsewhere a line at the
+    beginning and one every few seconds.
+
+    Args:
+        text: what is said first.
+    """
+    if progress.is_terminal:
+        with progress.status(text) as line:
+            yield line
+    else:
+        lines = _Lines(text)
+        lines.write()
+        yield lines
 
 
 def print_json(value: Any) -> None:

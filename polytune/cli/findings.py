@@ -12,17 +12,21 @@ import sys
 import tempfile
 from collections.abc import Callable
 from enum import StrEnum
+from pathlib import Path
 from typing import Any
 
 from polytune.errors import DeviceCompilationError
 from polytune.records import dataclass
+from polytune.version import DISTRIBUTION, __version__
 
 
 class State(StrEnum):
-    """``ok``; ``absent``: something optional is not there; ``broken``: CPU code cannot run until it is put right."""
+    """``ok``; ``absent``: something optional is not there; ``warning``: something is there that should not be;
+    ``broken``: CPU code cannot run until it is put right."""
 
     OK = "ok"
     ABSENT = "absent"
+    WARNING = "warning"
     BROKEN = "broken"
 
 
@@ -43,6 +47,7 @@ def examine() -> tuple[Finding, ...]:
     """Everything that can be found out; a check that itself fails becomes a finding of its own."""
     checks: tuple[tuple[str, Callable[[], Finding | tuple[Finding, ...]]], ...] = (
         ("python", find_python),
+        ("polytune", find_installation),
         *((package, lambda package=package: find_package(package)) for package in REQUIRED_PACKAGES),
         ("threads", find_threads),
         ("processor", find_processor),
@@ -66,6 +71,36 @@ def _guarded(name: str, check: Callable[[], Finding | tuple[Finding, ...]]) -> t
 
 def find_python() -> Finding:
     return Finding("python", State.OK, f"{platform.python_version()}, {sys.executable}")
+
+
+def find_installation() -> tuple[Finding, ...]:
+    """Return which polytune runs, and a warning where another distribution is installed by the name ``polytune``."""
+    folder = Path(__file__).parents[1]
+    try:
+        installed = f"{DISTRIBUTION} {importlib.metadata.version(DISTRIBUTION)}"
+    except importlib.metadata.PackageNotFoundError:
+        installed = f"{__version__}, not installed by the name {DISTRIBUTION}"
+    return (Finding("polytune", State.OK, f"{installed}, {folder}"), *_namesakes())
+
+
+def _namesakes() -> tuple[Finding, ...]:
+    """A warning about the distribution ``polytune``: another project's, or this one's by the name that it had first."""
+    try:
+        other = importlib.metadata.distribution("polytune")
+    except importlib.metadata.PackageNotFoundError:
+        return ()
+    is_ours = any(entry.value == "polytune.cli.main:main" for entry in other.entry_points)
+    whose = "this project by its earlier name" if is_ours else "another project, which is not this compiler"
+    summary = other.metadata.json.get("summary", "no description")
+    return (
+        Finding(
+            "distributions",
+            State.WARNING,
+            f"the distribution polytune {other.version} ({summary}) is installed: {whose}",
+            # The files of both may have the same places, so that the first command can take away some of this one's.
+            f"pip uninstall polytune, then pip install --force-reinstall --no-deps {DISTRIBUTION}",
+        ),
+    )
 
 
 REQUIRED_PACKAGES = {
@@ -189,7 +224,7 @@ def _binding(package: str, extra: str) -> Finding:
     try:
         return Finding(package, State.OK, importlib.metadata.version(package))
     except importlib.metadata.PackageNotFoundError:
-        return Finding(package, State.ABSENT, "not installed", f"optional: pip install 'polytune[{extra}]'")
+        return Finding(package, State.ABSENT, "not installed", f"optional: pip install '{DISTRIBUTION}[{extra}]'")
 
 
 def _ask(command: list[str]) -> list[str]:

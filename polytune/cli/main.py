@@ -17,6 +17,7 @@ import typer
 from polytune.cli import commands
 from polytune.cli.options import Debug
 from polytune.errors import PolytuneError, PolytuneWarning
+from polytune.tracebacks import whole_tracebacks
 from polytune.version import __version__
 
 app = typer.Typer(
@@ -61,7 +62,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     arguments = sys.argv[1:] if arguments is None else list(arguments)
     try:
-        with warnings.catch_warnings():
+        # What a command says of an error is a sentence, or with --debug where in polytune it was raised.
+        with whole_tracebacks(), warnings.catch_warnings():
             warnings.showwarning = _show_warning
             app(arguments, prog_name="polytune")
     except Exception as error:

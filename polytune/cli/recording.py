@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polytune.cli.console import progress
+from polytune.cli.console import progress_text
 from polytune.cli.interrupts import Interrupts
 from polytune.cli.tuning import Arguments, random_arguments
 from polytune.errors import PolytuneError, SpaceError
@@ -21,6 +21,7 @@ from polytune.tuner.spaces.parameters import Parameter
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
+    from polytune.signature import Signature
 
 _SEED = 0
 _RATIOS = 11
@@ -51,7 +52,12 @@ class Recorded:
 
 
 def record_space(
-    kernel: Kernel[..., Any], sizes: Mapping[str, int], file: Path, sample: int | None, repeats: int = 5
+    kernel: Kernel[..., Any],
+    sizes: Mapping[str, int],
+    file: Path,
+    sample: int | None,
+    repeats: int = 5,
+    signature: Signature | None = None,
 ) -> Recorded:
     """Measure configurations on random arguments of the given sizes, and append them to a recording.
 
@@ -64,6 +70,7 @@ def record_space(
         file: the recording, begun or gone on with.
         sample: how many configurations; all of them if None.
         repeats: how often each is timed, after one call that is not.
+        signature: the types of its arguments; those that its source gives if None.
 
     Raises:
         PolytuneError: the file records something else, or the kernel cannot be run at all.
@@ -73,16 +80,18 @@ def record_space(
     from polytune.lab.journal import Header, Journal
     from polytune.runtime.threads import current_threads
 
-    arguments = random_arguments(kernel, sizes, _SEED)
+    arguments = random_arguments(kernel, sizes, _SEED, signature)
     space = grid_of(kernel.space(*arguments.values), max(sizes.values(), default=1))
     chosen = list(choose(space, sample))
     about = {"sizes": dict(sizes), "space": space.fingerprint}
+    if signature is not None:
+        about["types"] = str(signature)
     header = Header(
         kernel.__name__, machine_key(current_threads()), tuple(parameter.name for parameter in space.parameters), about
     )
     failed = 0
     best: tuple[Configuration, float] | None = None
-    recording = progress.status(f"{kernel.__name__}: recording")
+    recording = progress_text(f"{kernel.__name__}: recording")
     with Journal(file, header) as journal, recording as line, Interrupts() as interrupts:
         done = {Configuration(configuration) for configuration in journal.recorded}
         recorded = len(done)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from polytune.cli.console import progress
+from polytune.cli.console import progress_text
 from polytune.errors import ArgumentError
 from polytune.records import dataclass
 from polytune.tuner import Budget, Search
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
+    from polytune.signature import Signature
     from polytune.tuner import Configuration, DesignStep
 
 SHOWN = 5
@@ -79,19 +80,22 @@ class TuningOutcome:
         }
 
 
-def random_arguments(kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int) -> Arguments:
+def random_arguments(
+    kernel: Kernel[..., Any], sizes: Mapping[str, int], seed: int, signature: Signature | None = None
+) -> Arguments:
     """Arguments of the least shapes that a kernel takes with such sizes.
 
     Args:
         kernel: a kernel whose types of arguments are known.
         sizes: a value for every parameter that is an extent or an integer argument, by name.
         seed: what the contents follow from.
+        signature: the types of the arguments; those that the kernel's source gives if None.
 
     Raises:
         typer.BadParameter: these are not its sizes, or one of them is negative that cannot be.
     """
     try:
-        return Arguments(kernel.example_arguments(sizes, np.random.default_rng(seed)))
+        return Arguments(kernel.example_arguments(sizes, np.random.default_rng(seed), signature))
     except ArgumentError as error:
         raise typer.BadParameter(f"--size: {error}") from error
 
@@ -100,6 +104,7 @@ def tune_kernel(
     kernel: Kernel[..., Any],
     sizes: Mapping[str, int],
     limits: TuningLimits,
+    signature: Signature | None = None,
     search: Search | None = None,
     seed: int | None = None,
 ) -> TuningOutcome:
@@ -111,18 +116,19 @@ def tune_kernel(
         kernel: a kernel whose types of arguments are known; it no longer compiles in the background afterwards.
         sizes: a value for every parameter that is an extent or an integer argument, by name.
         limits: when it ends, if the search has not converged before.
+        signature: the types of the arguments; those that the kernel's source gives if None.
         search, seed: as for `polytune.kernel`; the kernel's own where they are not given.
     """
     if search is not None or seed is not None:
         kernel = kernel.searched(search, seed)
     kernel.background = False  # the calls have no other purpose than to try versions
-    arguments = random_arguments(kernel, sizes, seed=0)
+    arguments = random_arguments(kernel, sizes, 0, signature)
     tuner = kernel.tuner(*arguments.values)
     tuner.budget = Budget.unlimited()
     best: dict[Configuration, None] = {}  # those that were the best known, in that order
     started = time.perf_counter()
     calls = 0
-    with progress.status(f"{kernel.__name__}: compiling") as line:
+    with progress_text(f"{kernel.__name__}: compiling") as line:
         try:
             while calls < limits.calls and time.perf_counter() - started < limits.seconds and not tuner.converged:
                 last = arguments.timed(kernel)

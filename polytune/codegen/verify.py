@@ -12,7 +12,6 @@ after every rewrite where ``POLYTUNE_VERIFY`` is set, in tests always.
 
 from __future__ import annotations
 
-import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from dataclasses import field, replace
@@ -46,6 +45,7 @@ from polytune.codegen.vectors.expressions import (
     Total,
     Variable,
 )
+from polytune.environment import VERIFY
 from polytune.errors import VerificationError
 from polytune.frontend.expression import (
     Argument,
@@ -100,7 +100,7 @@ TRUTH = ValueKind("bool")
 
 def is_asked_for() -> bool:
     """Return whether programs are to be verified, by the environment variable ``POLYTUNE_VERIFY``."""
-    return os.environ.get("POLYTUNE_VERIFY", "0") not in ("", "0")
+    return VERIFY.is_on
 
 
 def verified(program: Program, scop: Scop) -> Program:

@@ -10,6 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from polytune.caches import data_caches
+from polytune.environment import PROCESSOR_IDENTIFIER
 
 
 @cache
@@ -46,7 +47,7 @@ def _processor_model() -> str:
     elif system == "Darwin":
         name = _output("sysctl", "-n", "machdep.cpu.brand_string")
     elif system == "Windows":
-        name = os.environ.get("PROCESSOR_IDENTIFIER", "")
+        name = PROCESSOR_IDENTIFIER.text
     return " ".join(name.split()) or platform.processor() or platform.machine() or "unknown processor"
 
 

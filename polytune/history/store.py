@@ -14,6 +14,7 @@ from typing import Any
 
 import platformdirs
 
+from polytune.environment import CACHE_DIR
 from polytune.errors import HistoryError
 from polytune.history import schema
 from polytune.history.database import Database
@@ -239,10 +240,7 @@ def _store_in(directory: Path) -> HistoryStore:
 
 def default_directory() -> Path:
     """The folder named by ``POLYTUNE_CACHE_DIR``, or else the user's cache folder."""
-    named = os.environ.get("POLYTUNE_CACHE_DIR")
-    if named:
-        return Path(named)
-    return Path(platformdirs.user_cache_dir("polytune"))
+    return Path(CACHE_DIR.text or platformdirs.user_cache_dir("polytune")).expanduser()
 
 
 def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:

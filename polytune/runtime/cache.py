@@ -30,6 +30,7 @@ from types import ModuleType
 
 import platformdirs
 
+from polytune.environment import CACHE_DIR, CACHE_LIMIT
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
 from polytune.runtime.eviction import evict, mark_used
@@ -60,7 +61,7 @@ class ModuleCache:
             limit: bytes beyond which the modules not used for the longest time are deleted; by default
                 ``$POLYTUNE_CACHE_LIMIT`` megabytes, else 1024 megabytes.
         """
-        chosen = directory or os.environ.get("POLYTUNE_CACHE_DIR") or platformdirs.user_cache_dir("polytune")
+        chosen = directory or CACHE_DIR.text or platformdirs.user_cache_dir("polytune")
         self.directory: Path | None = Path(chosen).expanduser().absolute()
         self._limit = limit_from_environment() if limit is None else limit
         self._modules: dict[str, ModuleType] = {}
@@ -246,7 +247,7 @@ def _without_disk_cache(text: str) -> str:
 
 def limit_from_environment() -> int:
     """``$POLYTUNE_CACHE_LIMIT`` in bytes."""
-    text = os.environ.get("POLYTUNE_CACHE_LIMIT", "").strip()
+    text = CACHE_LIMIT.text
     if not text:
         return _DEFAULT_LIMIT
     try:

@@ -33,6 +33,7 @@ from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
+from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
 
 __all__ = ["CallableKernel", "Case", "Provider"]
@@ -122,11 +123,19 @@ class CallableKernel(TunableKernel):
             ArgumentError: the arguments do not fit; nothing has been written.
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
-        if not (keywords or self._is_frozen) and current_mode() == "on":
-            if self._outside and (changed := self._outside.changed()) is not None:
-                self._reconsider(changed)
-            if (returned := self._settled.make(arguments)) is not NOT_MADE:
-                return returned
+        try:
+            if not (keywords or self._is_frozen) and current_mode() == "on":
+                if self._outside and (changed := self._outside.changed()) is not None:
+                    self._reconsider(changed)
+                if (returned := self._settled.make(arguments)) is not NOT_MADE:
+                    return returned
+            return self._call(arguments, keywords)
+        except Exception as error:
+            shorten(error)
+            raise
+
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call that goes the long way."""
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
@@ -215,6 +224,7 @@ class CallableKernel(TunableKernel):
         if outcome.shares:
             self._shared[case] = configuration, outcome
 
+    @shows_frames_of_callers
     def run(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> Any:
         """Run the kernel once in exactly one configuration; nothing is tuned or remembered.
 
@@ -231,23 +241,28 @@ class CallableKernel(TunableKernel):
         generated.space.validate(configuration)
         return generated.run(configuration, generated.prepare(values, at_home)).result
 
+    @shows_frames_of_callers
     def space(self, *arguments: Any, **keywords: Any) -> Space:
         """Every tunable choice for arguments of these types."""
         return self.generated(*arguments, **keywords).space
 
+    @shows_frames_of_callers
     def space_of(self, signature: Signature) -> Space:
         """Every tunable choice for arguments of these types."""
         return self._generate(signature, current_threads())[1].space
 
+    @shows_frames_of_callers
     def prediction_of(self, case: Case) -> Prediction:
         """The model of the versions' times for a class of calls, which knows what each has to do."""
         return self._generate(case.signature, case.threads)[1].first_choices.prediction(case.parameters)
 
+    @shows_frames_of_callers
     def generated(self, *arguments: Any, **keywords: Any) -> GeneratedKernel:
         """The generated kernel that arguments of these types lead to."""
         signature = self._accept(arguments, keywords).signature
         return self._generate(signature, current_threads())[1]
 
+    @shows_frames_of_callers
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
         """The tuner that a call with such arguments would ask."""
         signature, values, at_home = self._accept(arguments, keywords)
@@ -270,6 +285,7 @@ class CallableKernel(TunableKernel):
         return self._budget
 
     @budget.setter
+    @shows_frames_of_callers
     def budget(self, budget: Budget | int | str | None) -> None:
         with self._lock:
             self._budget = Budget.of(budget)

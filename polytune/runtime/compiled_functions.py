@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from types import ModuleType
@@ -17,6 +18,8 @@ from polytune.runtime.partitioned.space import VERSION as PARTITIONED
 from polytune.runtime.version import Version
 
 __all__ = ["CompiledFunctions"]
+
+_LOGGER = logging.getLogger(__name__)
 
 _LOADING = 0.05  # seconds, of one function's machine code
 
@@ -59,6 +62,7 @@ class CompiledFunctions:
             return 0.0
         failure = background.failure_of(function, _words(team))
         if failure:
+            _LOGGER.info("%s: gave up %s: %s", self._name, name, failure)
             raise CompilationError(f"{name} cannot be compiled: {failure}")
         start = time.perf_counter()
         entry = entry_of(function, _words(team))
@@ -67,7 +71,9 @@ class CompiledFunctions:
         else:
             self._serial[name] = caller(entry, _words(team))
         self._addresses[name] = entry
-        return time.perf_counter() - start
+        seconds = time.perf_counter() - start
+        _LOGGER.info("%s: %s is ready, after %.3f s", self._name, name, seconds)
+        return seconds
 
     def run(self, function: Any, team: bool, context: ContextMemory, workers: int) -> None:
         """Run a function that `compile` or `compile_function` has made ready.

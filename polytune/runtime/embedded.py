@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune import notebook
 from polytune.errors import ArgumentError, PackageError
 from polytune.runtime.cache_key import key_of, runtime_digest
 from polytune.runtime.calls import CallableKernel
@@ -21,12 +22,14 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.rules import Thresholds
 from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget
 from polytune.version import __version__
 
 __all__ = ["EmbeddedKernel", "require_runtime", "text_digest"]
 
 
+@shows_frames_of_callers
 def require_runtime(package: str, version: str, digest: str) -> None:
     """See to it that a package is used with the runtime that it was built for.
 
@@ -113,7 +116,7 @@ class EmbeddedKernel(CallableKernel):
         lines = [f"{self.__name__}({self._wanted})"]
         names = self._module.PARAMETERS
         lines += [explain_tuner(names, case, tuner, self.shared.get(case)) for case, tuner in self.tuners.items()]
-        return "\n".join(lines if len(lines) > 1 else [*lines, "no call yet"])
+        return notebook.ShownText("\n".join(lines if len(lines) > 1 else [*lines, "no call yet"]))
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         wanted = ((name, kind.ones if isinstance(kind, ArrayType) else ()) for name, kind in self._wanted.arguments)

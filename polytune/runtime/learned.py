@@ -11,6 +11,7 @@ from polytune.tuner import Configuration, OnlineTrial, OnlineTuner
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.spaces.condition import Value
+from polytune.tuner.trials import values_text
 
 if TYPE_CHECKING:
     from polytune.runtime.calls import Case
@@ -104,8 +105,8 @@ def explain_statistics(
     if statistics.paused is not None:
         lines.append(f"  nothing is tried for now: {statistics.paused}")
     if statistics.preparing is not None:
-        lines.append(f"  next: {_values(statistics.preparing)}, when it has been compiled")
-    lines.append(f"  best: {_values(configuration)}: {seconds_text(seconds)}")
+        lines.append(f"  next: {values_text(statistics.preparing)}, when it has been compiled")
+    lines.append(f"  best: {values_text(configuration)}: {seconds_text(seconds)}")
     if statistics.default_seconds:
         lines.append(f"  first choice: {seconds_text(statistics.default_seconds)}{_compared(statistics, seconds)}")
     lines += _tried(tried)
@@ -129,10 +130,6 @@ def _calls(count: int) -> str:
     return "1 call" if count == 1 else f"{count} calls"
 
 
-def _values(configuration: Configuration) -> str:
-    return ", ".join(f"{name}={value}" for name, value in configuration.items())
-
-
 def _compared(statistics: Statistics, seconds: float) -> str:
     default = statistics.default_seconds or 0.0
     if default == seconds:
@@ -145,7 +142,9 @@ def _tried(tried: Sequence[Tried]) -> list[str]:
     if len(tried) < 2:
         return []
     lines = ["  tried, the fastest first:"]
-    lines += [f"    {seconds_text(seconds)}: {_values(configuration)}" for configuration, seconds in tried[:_LISTED]]
+    lines += [
+        f"    {seconds_text(seconds)}: {values_text(configuration)}" for configuration, seconds in tried[:_LISTED]
+    ]
     if len(tried) > _LISTED:
         lines.append(f"    and {len(tried) - _LISTED} more, of up to {seconds_text(tried[-1][1])}")
     return lines
@@ -162,7 +161,7 @@ def _trials(trials: Sequence[OnlineTrial]) -> list[str]:
             lines.append(f"    and {len(trials) - _LISTED} more, of which the method trials() tells, until")
             continue
         took = "" if trial.seconds is None else f"{seconds_text(trial.seconds)}, "
-        lines.append(f"    call {trial.call}: {_values(trial.configuration)}: {took}{trial.why}")
+        lines.append(f"    call {trial.call}: {values_text(trial.configuration)}: {took}{trial.why}")
     return lines
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from llvmlite import binding
 
 from polytune.caches import Cache, data_caches
+from polytune.environment import VECTOR_BYTES
 from polytune.errors import PolytuneError
 from polytune.records import dataclass
 
@@ -65,7 +66,7 @@ def vector_registers() -> tuple[int, int]:
     Raises:
         PolytuneError: the variable names no width of vector registers.
     """
-    text = os.environ.get("POLYTUNE_VECTOR_BYTES", "").strip()
+    text = VECTOR_BYTES.text
     if text and text not in ("16", "32", "64"):
         raise PolytuneError(f"POLYTUNE_VECTOR_BYTES={text!r}: vector registers have 16, 32 or 64 bytes")
     width = int(text) if text else machine().vector_bytes

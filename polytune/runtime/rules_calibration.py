@@ -13,7 +13,6 @@ and at ``s`` where each instance reads and writes memory.
 
 from __future__ import annotations
 
-import os
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -22,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.environment import ALPHA, RHO, Variable
 from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore
@@ -50,7 +50,7 @@ def thresholds_of(device: Device, store: HistoryStore) -> Thresholds:
     Raises:
         PolytuneError: a variable is no positive number.
     """
-    rho, alpha = _from_environment("POLYTUNE_RHO"), _from_environment("POLYTUNE_ALPHA")
+    rho, alpha = _from_environment(RHO), _from_environment(ALPHA)
     if rho is not None and alpha is not None:
         return Thresholds(rho, alpha)
     key = (_RECORD, device.key, machine_key(maximum_threads()))
@@ -64,8 +64,8 @@ def thresholds_of(device: Device, store: HistoryStore) -> Thresholds:
     return Thresholds(known.rho if rho is None else rho, known.alpha if alpha is None else alpha)
 
 
-def _from_environment(name: str) -> float | None:
-    text = os.environ.get(name)
+def _from_environment(variable: Variable) -> float | None:
+    text = variable.text
     if not text:
         return None
     try:
@@ -73,7 +73,7 @@ def _from_environment(name: str) -> float | None:
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
-        raise PolytuneError(f"{name} must be a number from zero up, such as 1.5e8, not {text!r}")
+        raise PolytuneError(f"{variable.name} must be a number from zero up, such as 1.5e8, not {text!r}")
     return value
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import functools
-import os
 
 import numba
 from numba.np.ufunc import parallel
 
+from polytune.environment import NUMBA_THREADS, OPENMP_THREADS, PYTEST_PROCESSES
 from polytune.runtime.machine import machine
 
 __all__ = ["current_threads", "maximum_threads"]
@@ -19,11 +19,11 @@ def maximum_threads() -> int:
     affinity and its container, or fewer where ``NUMBA_NUM_THREADS`` or ``OMP_NUM_THREADS`` says so, or, where
     neither is set, pytest runs tests in several processes.  Read once."""
     allowed = [numba.config.NUMBA_NUM_THREADS, machine().cores]
-    openmp = _first_number(os.environ.get("OMP_NUM_THREADS", ""))
+    openmp = _first_number(OPENMP_THREADS.text)
     if openmp is not None:
         allowed.append(openmp)
-    said = "NUMBA_NUM_THREADS" in os.environ or openmp is not None
-    processes = None if said else _first_number(os.environ.get("PYTEST_XDIST_WORKER_COUNT", ""))
+    said = NUMBA_THREADS.is_set or openmp is not None
+    processes = None if said else _first_number(PYTEST_PROCESSES.text)
     if processes is not None:
         allowed.append(machine().cores // processes)
     return int(max(1, min(allowed)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from abc import ABC, abstractmethod
@@ -14,9 +15,14 @@ from polytune.runtime.tuned_files import TunedEntry, read_tuned, write_tuned
 from polytune.runtime.tuning_mode import tuning
 from polytune.runtime.tuning_runs import Copies, ProgressLine, Tuned, tune_for
 from polytune.signature import Signature
+from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget, OnlineTrial, OnlineTuner
+from polytune.tuner.trials import trials_html
 
 __all__ = ["Case", "TunableKernel"]
+
+
+_LOGGER = logging.getLogger(__name__)
 
 
 class Case(NamedTuple):
@@ -33,6 +39,18 @@ class Case(NamedTuple):
     parameters: tuple[int, ...]
     threads: int
     places: tuple[tuple[str, str], ...] = ()
+
+    def __str__(self) -> str:
+        sizes = ", ".join(map(str, self.parameters))
+        places = "".join(f"; {array} on {device}" for array, device in self.places)
+        return f"({self.signature}), sizes {sizes or 'none'}{places}, up to {self.threads} threads"
+
+
+class TrialsByCase(dict[Case, list[OnlineTrial]]):
+    """Trials by what the calls have in common, which notebooks show as a table for each."""
+
+    def _repr_html_(self) -> str:
+        return "".join(trials_html(trials, str(case)) for case, trials in self.items())
 
 
 class TunableKernel(ABC):
@@ -72,7 +90,10 @@ class TunableKernel(ABC):
         with self._lock:
             return dict(self._tuners)
 
-    def tune(self, *arguments: Any, seconds: float = 10.0, progress: bool | None = None, **keywords: Any) -> Tuned:
+    @shows_frames_of_callers
+    def tune(
+        self, *arguments: object, seconds: float = 10.0, progress: bool | None = None, **keywords: object
+    ) -> Tuned:
         """Tune for calls with such arguments in one go, whatever that costs; what is found is remembered.
 
         The kernel runs on copies of the arrays: the arguments are not changed.  An interrupt (Ctrl-C) ends it, and
@@ -95,6 +116,7 @@ class TunableKernel(ABC):
         background, self.background = self.background, False  # the calls have no other purpose than to try
         frozen, self._is_frozen = self._is_frozen, False
         tuner.budget = Budget.unlimited()
+        _LOGGER.info("%s: is tuned for up to %g s", self.__name__, seconds)
         try:
             with tuning("on"):
                 calls = tune_for(
@@ -107,6 +129,7 @@ class TunableKernel(ABC):
         if best is None:
             raise PolytuneError(f"{self.__name__}: not one call was measured in {seconds:g} s; give it more time")
         found = Tuned(best[0], best[1], told.default_seconds, told.explored, calls, told.converged)
+        _LOGGER.info("%s: %s", self.__name__, found)
         line.end(f"{self.__name__}: {found}")
         return found
 
@@ -117,6 +140,7 @@ class TunableKernel(ABC):
         """
         self._is_frozen = bool(frozen)
 
+    @shows_frames_of_callers
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the best configurations of all calls so far to a file, which `load` reads.
 
@@ -129,6 +153,7 @@ class TunableKernel(ABC):
                 entries.append(TunedEntry(*tuner.key, dict(tuner.best[0]), tuner.best[1]))
         write_tuned(path, entries)
 
+    @shows_frames_of_callers
     def load(self, path: str | os.PathLike[str]) -> int:
         """Begin with the configurations in a file that `save` has written, here or on another machine.
 
@@ -153,4 +178,4 @@ class TunableKernel(ABC):
     def trials(self) -> dict[Case, list[OnlineTrial]]:
         """Return what calls of this process have tried other than the best known, in the order of time, by what the
         calls have in common."""
-        return {case: tuner.trials() for case, tuner in self.tuners.items()}
+        return TrialsByCase({case: tuner.trials() for case, tuner in self.tuners.items()})

@@ -3,25 +3,24 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 
+from polytune.environment import TUNING
 from polytune.errors import PolytuneError
+from polytune.tracebacks import shows_frames_of_callers
 
 __all__ = ["MODES", "current_mode", "tuning"]
 
 MODES = ("on", "off", "frozen")
 """What calls do: tune; run the first choice; run the best that is known."""
 
-_VARIABLE = "POLYTUNE_TUNING"
-
 _mode: ContextVar[str | None] = ContextVar("polytune_tuning", default=None)
 
 
-@contextmanager
-def tuning(mode: str) -> Iterator[None]:
+@shows_frames_of_callers
+def tuning(mode: str) -> AbstractContextManager[None]:
     """Say whether calls of kernels within a block are tuned; innermost blocks decide, then ``POLYTUNE_TUNING``.
 
     It holds for calls of this thread, or of this task where tasks share a thread.
@@ -38,7 +37,13 @@ def tuning(mode: str) -> Iterator[None]:
     >>> with polytune.tuning("off"):
     ...     pass  # calls here take no part in tuning
     """
-    token = _mode.set(_checked(mode, "tuning"))
+    return _holding(_checked(mode, "tuning"))
+
+
+@contextmanager
+def _holding(mode: str) -> Iterator[None]:
+    """Have a mode hold for a block."""
+    token = _mode.set(mode)
     try:
         yield
     finally:
@@ -59,8 +64,8 @@ def current_mode() -> str:
 
 @functools.cache
 def _mode_of_process() -> str:
-    text = os.environ.get(_VARIABLE, "").strip().lower()
-    return _checked(text, _VARIABLE) if text else "on"
+    text = TUNING.text.lower()
+    return _checked(text, TUNING.name) if text else "on"
 
 
 def _checked(mode: object, where: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -9,9 +10,13 @@ from typing import Any, TextIO
 
 import numpy as np
 
+from polytune import notebook
 from polytune.records import dataclass
 from polytune.tuner import Configuration, OnlineTuner
 from polytune.tuner.budget import seconds_text
+
+_BAR = 20
+"""How many characters a bar of progress has."""
 
 __all__ = ["Copies", "ProgressLine", "Tuned", "tune_for"]
 
@@ -40,9 +45,25 @@ class Tuned:
 
     def __str__(self) -> str:
         values = ", ".join(f"{name}={value}" for name, value in self.configuration.items())
-        first = "" if self.default_seconds is None else f", the first choice {seconds_text(self.default_seconds)}"
+        first = ""
+        if self.default_seconds is not None and self.seconds > 0:
+            gain = self.default_seconds / self.seconds
+            first = f", {gain:.2f} times as fast as the first choice, {seconds_text(self.default_seconds)}"
+            if self.default_seconds == self.seconds:
+                first = ", the first choice"
         state = "converged" if self.converged else "not converged"
         return f"{seconds_text(self.seconds)} with {values}{first}; {self.configurations} configurations, {state}"
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("time of a call", seconds_text(self.seconds)),
+            ("the first choice", "" if self.default_seconds is None else seconds_text(self.default_seconds)),
+            ("configurations measured", self.configurations),
+            ("calls", self.calls),
+            ("converged", "yes" if self.converged else "no"),
+            *self.configuration.items(),
+        ]
+        return notebook.table(("tuned", ""), rows)
 
 
 class Copies:
@@ -77,34 +98,69 @@ def _copy(array: np.ndarray) -> np.ndarray:
 
 
 class ProgressLine:
-    """One line on a terminal or in a notebook that is written again and again; nothing elsewhere, unless wanted.
+    """One line on a terminal, or a bar in a notebook, that is written again and again; nothing elsewhere unless wanted.
 
     Args:
         wanted: whether to write it; None where there is somebody to read it.
-        stream: where to; standard error where not given.
+        stream: where to; standard error, or the notebook, where not given.
     """
 
     def __init__(self, wanted: bool | None, stream: TextIO | None = None):
+        self._display = _display() if stream is None and wanted is not False else None
         self._stream = sys.stderr if stream is None else stream
-        self._is_shown = (self._stream.isatty() or "ipykernel" in sys.modules) if wanted is None else wanted
+        self._is_shown = self._stream.isatty() if wanted is None else wanted
         self._length = 0
         self._next = 0.0
 
-    def update(self, text: str, *, now: bool = False) -> None:
-        """Show a text in place of the one before, unless that has just been written."""
+    def update(self, text: str, done: float | None = None, *, now: bool = False) -> None:
+        """Show a text in place of the one before, unless that has just been written.
+
+        Args:
+            text: what is shown.
+            done: how far it is, from 0 to 1, for a bar before it; no bar where it is None.
+            now: whether to write it whenever the one before was written.
+        """
         moment = time.monotonic()
-        if not self._is_shown or (moment < self._next and not now):
+        if (self._display is None and not self._is_shown) or (moment < self._next and not now):
             return
         self._next = moment + _SECONDS_BETWEEN_LINES
-        self._stream.write(f"\r{text.ljust(self._length)}")
+        if self._display is not None:
+            self._display(notebook.paragraph(text) if done is None else notebook.progress_bar(done, text))
+            return
+        line = text if done is None else f"{_bar(done)} {text}"
+        self._stream.write(f"\r{line.ljust(self._length)}")
         self._stream.flush()
-        self._length = len(text)
+        self._length = len(line)
 
     def end(self, text: str) -> None:
         """Show the last text, and go to the next line."""
         self.update(text, now=True)
-        if self._is_shown:
+        if self._display is None and self._is_shown:
             self._stream.write("\n")
+
+
+def _bar(done: float) -> str:
+    full = round(_BAR * min(max(done, 0.0), 1.0))
+    return f"[{'#' * full}{'.' * (_BAR - full)}]"
+
+
+def _display() -> Callable[[str], None] | None:
+    """A function that shows HTML in a notebook, in place of what it showed before; None where there is no notebook."""
+    if "ipykernel" not in sys.modules:
+        return None
+    try:
+        shell = importlib.import_module("IPython.display")
+    except ImportError:
+        return None
+    shown: list[Any] = []
+
+    def show(html: str) -> None:
+        if shown:
+            shown[0].update(shell.HTML(html))
+        else:
+            shown.append(shell.display(shell.HTML(html), display_id=True))
+
+    return show
 
 
 def tune_for(
@@ -132,7 +188,8 @@ def tune_for(
         while not tuner.converged and (passed := time.monotonic() - start) < seconds:
             told = tuner.statistics()
             best = "compiling" if told.best_seconds is None else f"best {seconds_text(told.best_seconds)}"
-            line.update(f"{name}: {passed:.1f} of {seconds:g} s, {told.explored} configurations, {best}")
+            text = f"{name}: {passed:.1f} of {seconds:g} s, {told.explored} configurations, {best}"
+            line.update(text, passed / seconds)
             prepare()
             call()
             calls += 1

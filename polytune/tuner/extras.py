@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from polytune.errors import MissingLibraryError
+from polytune.version import DISTRIBUTION
 
 _PACKAGES = {"sklearn": "scikit-learn"}
 
@@ -29,5 +30,5 @@ def library(module: str, user: str, extra: str = "search") -> Any:
             raise  # it is there, but broken: that is for its own words to say
         package = _PACKAGES.get(top, top)
         raise MissingLibraryError(
-            f'{user} needs {package}, which is not installed: pip install "polytune[{extra}]", or {package} alone'
+            f'{user} needs {package}, which is not installed: pip install "{DISTRIBUTION}[{extra}]", or {package} alone'
         ) from None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+
+from polytune.tuner.budget import seconds_text
 from polytune.tuner.online_state import OnlineState
 from polytune.tuner.spaces.configuration import Configuration
 
@@ -35,6 +38,8 @@ class Learning(OnlineState):
             self._changed(configuration)
         now = search.best
         if now is not None:
+            if best is None or now[0] != best[0]:
+                self._log.tell(logging.INFO, "found the best so far,", now[0], seconds_text(now[1]))
             if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
                 self._compare_default(now)
             ledger.compare(None if is_best else usual, now[1])

@@ -27,7 +27,7 @@ from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
-from polytune.tuner.trials import OnlineTrial
+from polytune.tuner.trials import OnlineTrial, Trials
 
 Result = TypeVar("Result")
 
@@ -122,11 +122,12 @@ class OnlineTuner(Choosing, Learning):
             )
 
         prospects = Prospects(space, risk, preparation, compilation)
-        super().__init__(space, Budget.of(budget), prospects, search, opening)
+        title = "a tuner" if key is None else f"{key[0].partition(' ')[0]}({key[1]})"
+        super().__init__(space, Budget.of(budget), prospects, search, opening, title)
         self._clock = clock
         self._lock = threading.Lock()
         self._hints = tuple(starts)
-        self.key = None if key is None else Key(*key)
+        self.key: Key | None = None if key is None else Key(*key)
         if store is not None and key is not None:
             self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
             self._search, self._ledger, converged = self._persistence.load(space, search, starts)
@@ -349,7 +350,7 @@ class OnlineTuner(Choosing, Learning):
     def trials(self) -> list[OnlineTrial]:
         """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
-            return list(self._log)
+            return Trials(self._log)
 
     def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
         """The steps of designed experiments, as `HierarchicalTuner.experiments` has them."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Sequence
 
-from polytune.tuner.budget import Budget
+from polytune.tuner.budget import Budget, seconds_text
 from polytune.tuner.disturbance import Disturbance, DriftDetector
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
@@ -28,6 +29,7 @@ class OnlineState:
         prospects: what they are expected to cost.
         new_search: begins a search from configurations that are known to be good.
         opening: what calls run while the first choice is compiled beside them.
+        title: what is tuned, for people.
     """
 
     def __init__(
@@ -37,6 +39,7 @@ class OnlineState:
         prospects: Prospects,
         new_search: Callable[[Sequence[Configuration]], HierarchicalTuner],
         opening: Configuration | None,
+        title: str,
     ):
         self.space = space
         self._budget = budget
@@ -46,7 +49,7 @@ class OnlineState:
         self._opening = opening  # None once the first choice was ready
         self._search: HierarchicalTuner
         self._ledger = Ledger()
-        self._log = TrialLog()
+        self._log = TrialLog(title)
         self._drift = DriftDetector()
         self._disturbance = Disturbance()
         self._persistence: Persistence | None = None
@@ -66,10 +69,13 @@ class OnlineState:
         best = self._search.best
         if best is not None:
             self._settled, self._reference = best
+            self._log.tell(logging.INFO, "settled on", best[0], seconds_text(best[1]))
             self._changed(best[0])
 
     def _reopen(self) -> None:
         """Measure again, from the best configurations known; what failed stays failed."""
+        if self._settled is not None:
+            self._log.tell(logging.INFO, "searches again after", self._settled, "calls of it take longer than they did")
         previous = self._search
         ranked = sorted(previous.measurements, key=lambda c: previous.measurements[c].estimate)
         # What runs goes on first: while nothing else may be tried, it is what has won against the default.

@@ -12,6 +12,7 @@ from polytune.cli import findings
 from polytune.cli.commands import doctor
 from polytune.cli.findings import Finding, State
 from polytune.errors import DeviceCompilationError
+from polytune.version import DISTRIBUTION
 
 
 def test_this_machine_is_healthy(run, tmp_path, monkeypatch):
@@ -23,7 +24,43 @@ def test_this_machine_is_healthy(run, tmp_path, monkeypatch):
     assert found["numba"]["detail"] == importlib.metadata.version("numba")
     assert str(tmp_path) in found["disk cache"]["detail"]
     assert {"python", "processor", "processor caches", "threads", "pycuda", "pyopencl"} <= set(found)
-    assert all(finding["state"] in {"ok", "absent"} for finding in found.values())
+    assert all(finding["state"] != "broken" for finding in found.values())
+
+
+def distribution_in(folder, name, version, summary, entry_points=""):
+    """An installed distribution without files, as its metadata describe it."""
+    described = folder / f"{name.replace('-', '_')}-{version}.dist-info"
+    described.mkdir()
+    text = f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\nSummary: {summary}\n"
+    (described / "METADATA").write_text(text, encoding="utf-8")
+    (described / "entry_points.txt").write_text(entry_points, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("summary", "entry_points", "whose"),
+    [
+        ("Hyperparameters", "", "another project, which is not this compiler"),
+        ("A compiler", "[console_scripts]\npolytune = polytune.cli.main:main\n", "this project by its earlier name"),
+    ],
+)
+def test_distribution_that_is_called_polytune_is_warned_of(tmp_path, monkeypatch, summary, entry_points, whose):
+    distribution_in(tmp_path, "polytune", "0.0.0", summary, entry_points)
+    distribution_in(tmp_path, DISTRIBUTION, "7.0", "This one")
+    monkeypatch.syspath_prepend(tmp_path)
+    this, other = findings.find_installation()
+    assert (this.name, this.state) == ("polytune", State.OK)
+    assert this.detail.startswith(f"{DISTRIBUTION} 7.0, ")
+    assert other.state is State.WARNING
+    assert other.detail == f"the distribution polytune 0.0.0 ({summary}) is installed: {whose}"
+    assert f"pip install --force-reinstall --no-deps {DISTRIBUTION}" in other.remedy
+    assert doctor.is_healthy((this, other))
+
+
+def test_without_such_a_distribution_there_is_no_warning(monkeypatch):
+    monkeypatch.setattr(sys, "path", [])
+    (found,) = findings.find_installation()
+    assert found.state is State.OK
+    assert f"not installed by the name {DISTRIBUTION}" in found.detail
 
 
 def test_table_shows_each_finding_with_its_remedy(run, monkeypatch):
@@ -83,8 +120,8 @@ def test_missing_packages_for_devices_say_how_to_install_them(monkeypatch):
     monkeypatch.setattr(importlib.metadata, "version", version)
     found = {finding.name: finding for finding in findings.find_bindings()}
     assert all(finding.state is State.ABSENT for finding in found.values())
-    assert "pip install 'polytune[cuda]'" in found["pycuda"].remedy
-    assert "pip install 'polytune[opencl]'" in found["pyopencl"].remedy
+    assert "pip install 'polytune-compiler[cuda]'" in found["pycuda"].remedy
+    assert "pip install 'polytune-compiler[opencl]'" in found["pyopencl"].remedy
 
 
 def test_missing_compiler_says_how_to_install_it(monkeypatch):

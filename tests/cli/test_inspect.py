@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from polytune.cli.commands.inspect import Stage, complete_signature, read_choices, split_pairs
+from polytune.cli.commands.inspect import Stage, read_choices
+from polytune.cli.signature import complete_signature, split_pairs
 from polytune.errors import DeviceCompilationError
 from polytune.runtime.devices import backends, nvrtc
 from polytune.runtime.devices.backends import PRELUDES
@@ -241,3 +242,12 @@ def test_region_that_is_not_there(run, triangle_file):
     ran = run("inspect", f"{triangle_file}:lower", "--show", "cuda", "--region", "7")
     assert (ran.code, ran.out) == (1, "")
     assert "there is no region 7; there are 1, from 0" in ran.err
+
+
+def test_the_name_is_left_out_where_a_file_has_one_kernel(run, tmp_path):
+    file = tmp_path / "one.py"
+    file.write_text(
+        "import polytune\n\n\n@polytune.kernel\ndef only(x):\n    for i in range(len(x)):\n        x[i] = 1.0\n"
+    )
+    ran = run("inspect", str(file), "--show", "scop", "--json")
+    assert ran.code == 0 and ran.json["kernel"] == "only"

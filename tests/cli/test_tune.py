@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 import typer
 
+from polytune.cli import console, tuning
 from polytune.cli.commands.tune import parse_size
-from polytune.cli.tuning import Arguments
+from polytune.cli.signature import complete_signature
+from polytune.cli.target import load_kernel
+from polytune.cli.tuning import Arguments, TuningOutcome
+from polytune.environment import DEVICES
+from polytune.history import default_store
+from polytune.runtime.devices import discovery
+from polytune.tuner import Configuration, DesignStep, VarianceRow
 
 
 def test_finds_configurations_and_reports_them(run, kernels_file):
@@ -116,10 +125,76 @@ def test_searches_that_make_no_sense(run, kernels_file, options, code, message):
     assert (ran.code, message in " ".join(ran.err.split())) == (code, True), ran.err
 
 
-def test_designed_experiments_tell_their_steps(run, kernels_file):
-    pytest.importorskip("statsmodels")
-    options = ("--size", "A_0=60", "--size", "A_1=70", "--calls", "300", "--search", "numeric=dlmt", "--seed", "1")
-    ran = run("tune", f"{kernels_file}:scale", *options, "--json")
+def test_designed_experiments_tell_their_steps(run, kernels_file, monkeypatch):
+    row = VarianceRow("tile_0", 1, 3.5, 12.25, 0.004)
+    residuals = VarianceRow("Residuals", 7, 2.0)
+    reason = "tile_0 keeps 32, its value in the best prediction"
+    step = DesignStep(12, 400, 0.0, (row, residuals), ("1/tile_0",), {"tile_0": 32, "threads": 2}, "tile_0", reason)
+    default, about = Configuration({"version": "source"}), Configuration({"version": "tiled"})
+    outcome = TuningOutcome(((default, 0.5),), default, 3, 1.0, True, [(about, [step])])
+    monkeypatch.setattr(tuning, "tune_kernel", lambda *arguments: outcome)
+    command = ("tune", f"{kernels_file}:scale", "--size", "A_0=6", "--size", "A_1=7", "--search", "numeric=dlmt")
+    lines = run(*command).out.splitlines()
+    assert lines[0].strip() == "version=tiled, step 1: 12 points, 400 candidates, transform power 0"
+    assert lines[2].split() == ["tile_0", "1", "3.5", "3.5", "12.25", "0.004", "**"]
+    assert lines[3].split() == ["Residuals", "7", "2", "0.2857"]
+    assert lines[4:7] == [
+        "predicted to be the best: tile_0=32, threads=2",
+        "left out, as they mean nothing: 1/tile_0",
+        reason,
+    ]
+    (experiment,) = run(*command, "--json").json["experiments"]
+    assert experiment["about"] == {"version": "tiled"} and experiment["steps"] == [step.to_json()]
+
+
+@pytest.mark.parametrize(("between", "lines"), [(0.0, 3), (1000.0, 1)])
+def test_progress_goes_to_standard_error_where_it_is_no_terminal(
+    run, kernels_file, tmp_path, monkeypatch, between, lines
+):
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path))  # nothing is known of it
+    monkeypatch.setattr(console, "SECONDS_BETWEEN_LINES", between)
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=500", "--calls", "4", "--json")
+    assert ran.code == 0 and ran.json["calls"] <= 4
+    told = ran.err.splitlines()
+    assert told[0] == "shift: compiling"
+    assert len(told) == 1 if lines == 1 else len(told) >= lines
+    assert all(re.match(r"shift: call \d of 4, this one [\d.]+ ms, best [\d.]+ ms$", line) for line in told[1:])
+
+
+def test_types_can_be_given(run, kernels_file):
+    sizes = ("--size", "A_0=20", "--size", "A_1=30")
+    ran = run("tune", f"{kernels_file}:scale", *sizes, "--signature", "A: float32[:, ::1]", "--calls", "3", "--json")
     assert ran.code == 0, ran.err
-    experiments = ran.json["experiments"]
-    assert experiments and all(each["about"]["version"] and each["steps"] for each in experiments)
+    tuned = [entry.kernel for entry in default_store().all() if entry.shape == "A_0=20, A_1=30"]
+    kernel = load_kernel(f"{kernels_file}:scale")
+    types = complete_signature(kernel.__wrapped__, "A: float32[:, ::1]")
+    assert kernel.name_in_history(types) in tuned and kernel.name_in_history() not in tuned
+
+
+def test_types_that_are_none_are_refused(run, kernels_file):
+    ran = run("tune", f"{kernels_file}:scale", "--size", "A_0=2", "--size", "A_1=3", "--signature", "B: float32[:]")
+    assert ran.code == 2 and "--signature: there is no argument 'B'" in ran.err
+
+
+def test_types_go_with_recordings(run, kernels_file, tmp_path):
+    command = ["tune", f"{kernels_file}:scale", "--size", "A_0=20", "--size", "A_1=30", "--sample", "2"]
+    file = tmp_path / "scale.jsonl"
+    assert run(*command, "--record", str(file), "--signature", "A: float32[:, ::1]").code == 0
+    assert "A: float32[:, ::1]" in file.read_text()
+    assert run(*command, "--record", str(file)).code == 1  # of other types
+
+
+def test_devices_can_be_chosen(run, kernels_file, monkeypatch):
+    monkeypatch.setenv("POLYTUNE_DEVICES", "none")  # and put back
+    seen = []
+    monkeypatch.setattr(discovery, "devices", lambda: seen.append(DEVICES.text) or ())
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=500", "--calls", "2", "--device", "cuda:7")
+    assert ran.code == 0, ran.err
+    assert seen[0] == "cuda:7"
+
+
+def test_devices_that_are_not_there_are_refused(run, kernels_file, monkeypatch):
+    monkeypatch.setenv("POLYTUNE_DEVICES", "none")
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=500", "--device", "abacus:3")
+    assert ran.code == 2
+    assert "--device abacus:3: POLYTUNE_DEVICES='abacus:3' names 'abacus:3'; say none, " in ran.err

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 
 import pytest
 
@@ -108,6 +109,8 @@ def test_the_folder_is_named_by_the_environment(tmp_path, monkeypatch):
     assert default_store() is default_store() and default_store().path == HistoryStore().path
     monkeypatch.setenv("POLYTUNE_CACHE_DIR", str(tmp_path / "there"))
     assert default_store().path == tmp_path / "there" / "history.sqlite"
+    monkeypatch.setenv("POLYTUNE_CACHE_DIR", "~/polytune")
+    assert default_directory() == Path.home() / "polytune"
     monkeypatch.delenv("POLYTUNE_CACHE_DIR")
     assert default_directory().name == "polytune"
 

@@ -6,11 +6,11 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from polytune.cli.console import print_json, progress, results
+from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.findings import Finding, State, examine
 from polytune.cli.options import Debug, Json
 
-_STYLES = {State.OK: "green", State.ABSENT: "yellow", State.BROKEN: "bold red"}
+_STYLES = {State.OK: "green", State.ABSENT: "yellow", State.WARNING: "bold yellow", State.BROKEN: "bold red"}
 
 
 def doctor(
@@ -23,7 +23,7 @@ def doctor(
     if as_json:
         print_json({"healthy": is_healthy(findings), "findings": [finding.as_dict() for finding in findings]})
     else:
-        results.print(_table(findings))
+        print_table(_table(findings))
     if not is_healthy(findings):
         raise typer.Exit(1)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +15,10 @@ from rich.text import Text
 from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
+from polytune.cli.signature import SignatureOption, complete_signature
 from polytune.cli.target import load_kernel
+from polytune.environment import DEVICES
+from polytune.errors import DeviceWarning
 
 if TYPE_CHECKING:
     from polytune.cli.recording import Recorded
@@ -22,9 +26,14 @@ if TYPE_CHECKING:
 
 
 def tune(
-    target: Annotated[str, typer.Argument(metavar="FILE:KERNEL", help="The kernel to tune.")],
+    target: Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="The kernel to tune.")],
     size: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the kernel, as n=1000; repeatable.")
+    ] = None,
+    signature: SignatureOption = "",
+    device: Annotated[
+        str | None,
+        typer.Option(metavar="DEVICES", help="The devices to share it with, as POLYTUNE_DEVICES names them, or none."),
     ] = None,
     calls: Annotated[int, typer.Option(min=1, help="Stop after so many calls.")] = 500,
     seconds: Annotated[float, typer.Option(min=0.0, help="Stop after so many seconds.")] = 60.0,
@@ -54,11 +63,14 @@ def tune(
     searched = parse_search(search or ())
     if record is not None and (searched is not None or seed is not None):
         raise typer.BadParameter("--search and --seed say how to tune; --record measures without a search")
+    if device is not None:
+        choose_devices(device)
     kernel = load_kernel(target)
+    types = complete_signature(kernel.__wrapped__, signature) if signature else None
     if record is not None:
         from polytune.cli.recording import record_space
 
-        recorded = record_space(kernel, sizes, record, sample)
+        recorded = record_space(kernel, sizes, record, sample, signature=types)
         if as_json:
             print_json({"kernel": kernel.__name__, "sizes": sizes, "record": str(record), **_as_dict(recorded)})
         else:
@@ -66,7 +78,7 @@ def tune(
         return
     from polytune.cli.tuning import TuningLimits, tune_kernel
 
-    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), searched, seed)
+    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), types, searched, seed)
     if as_json:
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
     else:
@@ -74,6 +86,22 @@ def tune(
             print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
         print_table(_table(outcome))
         results.print(Text(_summary(outcome)))
+
+
+def choose_devices(names: str) -> None:
+    """Use the devices of these names in this process, and no others.
+
+    Raises:
+        typer.BadParameter: there is no such device, or it cannot be used.
+    """
+    from polytune.runtime.devices import discovery
+
+    DEVICES.set(names)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always", DeviceWarning)
+        discovery.devices()
+    if told:
+        raise typer.BadParameter(f"--device {names}: {told[0].message}")
 
 
 def check_recording(record: Path | None, exhaustive: bool, sample: int | None) -> None:

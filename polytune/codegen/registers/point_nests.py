@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator as Iteration
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import field
 from math import inf
 
@@ -19,6 +19,9 @@ from polytune.records import dataclass
 MOST_UNROLLED = 32
 """Up to how many iterations in all compilers unroll loops that always have as many: the loop over columns is innermost
 then, and they make vectors of it that take half the time of blocks, which go through such loops again and again."""
+
+MOST_SHORT = 8
+"""Up to how many iterations that is so too where the rows of a block share what they load."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +99,8 @@ def point_nest_of(
         or not all(_is_simple(loop, columns.variable, points) for loop in loops)
     ):
         return None
-    if all(_iterations(loop) <= MOST_UNROLLED for loop in loops):
+    few = MOST_SHORT if rows is not None and _rows_share(loops, rows.variable, columns.variable) else MOST_UNROLLED
+    if all(_iterations(loop) <= few for loop in loops):
         return None
     assignments = [assignment for part in parts for assignment in assignments_below(part)]
     if None in assignments:
@@ -124,6 +128,13 @@ def point_nest_of(
     ):
         return None
     return nest
+
+
+def _rows_share(loops: Sequence[For], row: str, column: str) -> bool:
+    """Return whether the points of a column read elements in loops that those of other columns do not read, the same
+    in all rows: what a block loads once."""
+    read = [part for loop in loops for part in walk(loop.body) if isinstance(part, Element)]
+    return any(mentions(part, column) and not mentions(part, row) for part in read)
 
 
 def _may_be_gathered(loop: For, nest: PointNest) -> bool:

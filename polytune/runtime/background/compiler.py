@@ -12,20 +12,25 @@ cannot be started.
 from __future__ import annotations
 
 import atexit
+import logging
 import os
 import queue
 import sys
 import threading
+import time
 from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any
 
+from polytune.environment import BACKGROUND
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
 from polytune.runtime.entries import has_address, is_kept
 from polytune.runtime.native.translation import is_enabled as translates
 
 __all__ = ["BackgroundCompiler", "background", "is_enabled", "request_for"]
+
+_LOGGER = logging.getLogger(__name__)
 
 _IDLE_SECONDS = 20.0
 """How long the process waits for more before it ends: it holds more than a hundred megabytes of memory."""
@@ -158,8 +163,18 @@ class BackgroundCompiler:
                 continue
             if not is_urgent:
                 _stand_behind()
-            is_translated = has_address(function)
-            failure = "" if is_translated else self._compile(request, is_urgent)
+            start = time.perf_counter()
+            is_translated = False
+            try:
+                is_translated = has_address(function)
+                failure = "" if is_translated else self._compile(request, is_urgent)
+            except Exception as error:  # which costs this function, and no other that is wanted later
+                failure = f"{type(error).__name__}: {error}"
+            seconds = time.perf_counter() - start
+            if failure:
+                _LOGGER.info("gave up %s beside the application, after %.3f s: %s", request.function, seconds, failure)
+            else:
+                _LOGGER.info("compiled %s beside the application in %.3f s", request.function, seconds)
             with self._lock:
                 # A process that has never done anything right is no reason to do without a version.
                 self._is_usable &= is_translated or self._has_answered
@@ -230,7 +245,7 @@ def _stand_behind() -> None:
 
 def is_enabled() -> bool:
     """Return whether the environment allows to compile in the background: ``POLYTUNE_BACKGROUND=0`` forbids it."""
-    return os.environ.get("POLYTUNE_BACKGROUND", "").strip().lower() not in ("0", "off", "no", "false")
+    return not BACKGROUND.is_off
 
 
 def request_for(function: Any, words: int) -> Request | None:

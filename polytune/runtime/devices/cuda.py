@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import functools
 import importlib
-import os
 import threading
 import weakref
 from collections.abc import Iterable, Sequence
@@ -13,6 +12,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from polytune.environment import CUDA_COMPILER
 from polytune.errors import (
     DeviceCompilationError,
     DeviceError,
@@ -57,7 +57,7 @@ def chosen_compiler(driver: int) -> CudaCompiler:
     Raises:
         DeviceUnavailableError: there is none of that name.
     """
-    named = os.environ.get("POLYTUNE_CUDA_COMPILER")
+    named = CUDA_COMPILER.text
     if not named:
         return nvrtc.ForDriver(driver // 1000)
     module, _, attribute = named.partition(":")

@@ -6,18 +6,16 @@ driver raises arrives as a ``DeviceError``; a device that no longer answers is `
 
 from __future__ import annotations
 
-import sys
-import warnings
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import DeviceError, DeviceWarning
 from polytune.records import dataclass
+from polytune.tracebacks import warn_caller
 
 __all__ = ["Box", "Device", "DeviceBuffer", "DeviceLimits", "Event", "LoadedKernel", "Stream", "warn_of_device"]
 
@@ -267,8 +265,4 @@ class Device(ABC):
 
 def warn_of_device(text: str) -> None:
     """Warn, at the line of the program that has called polytune; in a thread of polytune's own, at its last line."""
-    frame: FrameType | None = sys._getframe()
-    level = 0
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "polytune":
-        frame, level = frame.f_back, level + 1
-    warnings.warn(DeviceWarning(text), stacklevel=level + 1 if frame is not None else level)
+    warn_caller(DeviceWarning(text))

@@ -7,11 +7,11 @@ used through OpenCL as well.  Processors that offer themselves as OpenCL devices
 
 from __future__ import annotations
 
-import os
 import threading
 from dataclasses import field
 from typing import NamedTuple
 
+from polytune.environment import DEVICES
 from polytune.errors import DeviceError, DeviceUnavailableError
 from polytune.records import dataclass
 from polytune.runtime.devices import backends
@@ -55,7 +55,7 @@ _opened = _Open()
 def devices() -> tuple[Device, ...]:
     """The devices to use, opened when first asked for; those that were lost since are left out."""
     found = []
-    for candidate in _chosen(os.environ.get("POLYTUNE_DEVICES", "")):
+    for candidate in _chosen(DEVICES.text):
         try:
             opened = _open(candidate)
         except DeviceError as error:

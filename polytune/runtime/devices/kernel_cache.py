@@ -19,6 +19,7 @@ from pathlib import Path
 
 import platformdirs
 
+from polytune.environment import CACHE_DIR
 from polytune.errors import CacheWarning
 from polytune.files import replace_private
 from polytune.runtime.cache import limit_from_environment
@@ -51,7 +52,7 @@ class KernelCache:
             limit: bytes beyond which the kernels not used for the longest time are deleted; by default
                 ``$POLYTUNE_CACHE_LIMIT`` megabytes, else 1024 megabytes.
         """
-        chosen = directory or os.environ.get("POLYTUNE_CACHE_DIR") or platformdirs.user_cache_dir("polytune")
+        chosen = directory or CACHE_DIR.text or platformdirs.user_cache_dir("polytune")
         self._root = Path(chosen).expanduser().absolute()
         self._folder = self._root / "kernels"
         self._limit = limit_from_environment() if limit is None else limit
@@ -120,12 +121,12 @@ class KernelCache:
         return self._folder / key[:2] / key / "code"
 
 
-_caches: dict[str | None, KernelCache] = {}
+_caches: dict[str, KernelCache] = {}
 
 
 def kernel_cache() -> KernelCache:
     """The cache that devices use: one for each directory that ``$POLYTUNE_CACHE_DIR`` has named in this process."""
-    place = os.environ.get("POLYTUNE_CACHE_DIR")
+    place = CACHE_DIR.text
     if place not in _caches:
         _caches.setdefault(place, KernelCache())
     return _caches[place]

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from polytune.environment import CUDA_HOME, CUDA_PATH, CUDA_ROOT
 from polytune.errors import DeviceCompilationError
 
 __all__ = ["compile", "compiler", "find", "toolkits"]
@@ -70,7 +71,7 @@ def find() -> str | None:
 
 def toolkits() -> list[Path]:
     """Return where CUDA toolkits may be."""
-    named = [os.environ.get(variable) for variable in ("CUDA_HOME", "CUDA_PATH", "CUDA_ROOT")]
+    named = [variable.text for variable in (CUDA_HOME, CUDA_PATH, CUDA_ROOT)]
     return [Path(place) for place in (*named, "/usr/local/cuda", "/opt/cuda") if place and Path(place).is_dir()]
 
 

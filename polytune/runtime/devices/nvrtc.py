@@ -10,11 +10,11 @@ from __future__ import annotations
 import ctypes
 import ctypes.util
 import functools
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
+from polytune.environment import NVRTC
 from polytune.errors import DeviceCompilationError
 from polytune.records import dataclass
 from polytune.runtime.devices import nvcc
@@ -167,7 +167,7 @@ def _library(newest: int | None = None) -> _Library | None:
     Raises:
         DeviceCompilationError: ``$POLYTUNE_NVRTC`` names a file that is not NVRTC.
     """
-    named = os.environ.get("POLYTUNE_NVRTC")
+    named = NVRTC.text
     if named:
         try:
             return _Library(named)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import threading
 import weakref
@@ -14,6 +15,7 @@ from typing import Any
 import llvmlite
 import numba
 
+from polytune.environment import NATIVE, VERIFY
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.native.kept import is_kept, keep, kept
 from polytune.runtime.native.kinds import NotNativeError
@@ -24,13 +26,15 @@ from polytune.version import __version__
 
 __all__ = ["address_of", "is_at_hand", "is_enabled", "is_translatable"]
 
+_LOGGER = logging.getLogger(__name__)
+
 _FORMAT = "2"
 """Changes with the translation, of the same text."""
 
 
 def is_enabled() -> bool:
     """Return whether functions are translated here at all: ``POLYTUNE_NATIVE=0`` leaves all of them to Numba."""
-    return os.environ.get("POLYTUNE_NATIVE", "").strip().lower() not in ("0", "off", "no", "false")
+    return not NATIVE.is_off
 
 
 class _Function:
@@ -82,6 +86,13 @@ class _Function:
                 except NotNativeError as refusal:
                     self._refusal = refusal
                     raise
+                except Exception as error:
+                    # What fails here as it never should is no reason to fail: Numba compiles the function.
+                    if VERIFY.is_on or isinstance(error, MemoryError):
+                        raise
+                    _LOGGER.warning("%s is left to Numba, by a defect of polytune", self._name, exc_info=error)
+                    self._refusal = NotNativeError(f"{type(error).__name__}: {error}")
+                    raise self._refusal from error
             return self._address
 
     def _made(self) -> int:

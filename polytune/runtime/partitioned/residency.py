@@ -24,6 +24,7 @@ from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.boxes import whole
 from polytune.runtime.partitioned.holdings import Holding, Holdings
 from polytune.runtime.partitioned.pool import pool_of
+from polytune.tracebacks import shows_frames_of_callers
 
 __all__ = ["Residence", "in_use", "residences_of", "resident"]
 
@@ -224,6 +225,7 @@ class resident:
     ...     pass  # calls of kernels on A
     """
 
+    @shows_frames_of_callers
     def __init__(self, *arrays: np.ndarray, device: str | None = None):
         for array in arrays:
             if not isinstance(array, np.ndarray):
@@ -232,6 +234,7 @@ class resident:
         self._identity = device
         self._residences: list[Residence] = []
 
+    @shows_frames_of_callers
     def __enter__(self) -> resident:
         device = self._device()
         if device is None:
@@ -247,9 +250,11 @@ class resident:
             raise
         return self
 
+    @shows_frames_of_callers
     def __exit__(self, kind: type | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._leave()
 
+    @shows_frames_of_callers
     def bring_home(self, *arrays: np.ndarray) -> None:
         """Have the host hold the newest elements, for NumPy to read.
 
@@ -260,6 +265,7 @@ class resident:
             with residence.lock:
                 residence.bring_home()
 
+    @shows_frames_of_callers
     def changed(self, *arrays: np.ndarray) -> None:
         """Say that the program has written to arrays: all elements that the host has are the newest from now on.
 

@@ -47,6 +47,10 @@ class Condition(ABC):
         """Every elementary test inside the condition."""
 
     @abstractmethod
+    def describe(self) -> str:
+        """Return what has to be the case, for people."""
+
+    @abstractmethod
     def to_json(self) -> dict[str, Any]:
         """The condition as plain dictionaries and lists; `condition_from_json` reads it back."""
 
@@ -85,6 +89,10 @@ class Is(Condition):
     def tests(self) -> tuple[Is, ...]:
         return (self,)
 
+    def describe(self) -> str:
+        listed = ", ".join(map(str, self.values))
+        return f"{self.name} is {listed}" if len(self.values) == 1 else f"{self.name} is one of {listed}"
+
     def to_json(self) -> dict[str, Any]:
         return {"is": [self.name, list(self.values)]}
 
@@ -107,6 +115,9 @@ class Both(Condition):
 
     def tests(self) -> tuple[Is, ...]:
         return self.left.tests() + self.right.tests()
+
+    def describe(self) -> str:
+        return f"({self.left.describe()}) and ({self.right.describe()})"
 
     def to_json(self) -> dict[str, Any]:
         return {"and": [self.left.to_json(), self.right.to_json()]}
@@ -131,6 +142,9 @@ class Either(Condition):
     def tests(self) -> tuple[Is, ...]:
         return self.left.tests() + self.right.tests()
 
+    def describe(self) -> str:
+        return f"({self.left.describe()}) or ({self.right.describe()})"
+
     def to_json(self) -> dict[str, Any]:
         return {"or": [self.left.to_json(), self.right.to_json()]}
 
@@ -152,6 +166,9 @@ class Not(Condition):
 
     def tests(self) -> tuple[Is, ...]:
         return self.condition.tests()
+
+    def describe(self) -> str:
+        return f"not ({self.condition.describe()})"
 
     def to_json(self) -> dict[str, Any]:
         return {"not": self.condition.to_json()}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from polytune import notebook
 from polytune.errors import SpaceError
 from polytune.tuner.spaces.condition import Value
 
@@ -54,6 +55,9 @@ class Configuration(Mapping[str, Value]):
 
     def __repr__(self) -> str:
         return f"Configuration({', '.join(f'{name}={value!r}' for name, value in self._values.items())})"
+
+    def _repr_html_(self) -> str:
+        return notebook.table(list(self._values), [list(self._values.values())])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Configuration, (dict(self._values),)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune import notebook
 from polytune.errors import SpaceError
 from polytune.records import dataclass
 from polytune.tuner.spaces.condition import Value, plain_value
@@ -33,7 +34,7 @@ _CHANGES_PER_PARAMETER = 20
 _FEASIBILITY_LEVELS = 9
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, repr=False)
 class Space:
     """A search space.
 
@@ -77,6 +78,25 @@ class Space:
                 f"the default configuration {self.default()!r} breaks the constraint {broken}; give the parameters "
                 "defaults that satisfy it"
             )
+
+    def __repr__(self) -> str:
+        names = ", ".join(parameter.name for parameter in self.parameters)
+        return f"<Space of {names}>"
+
+    def __str__(self) -> str:
+        lines = [f"{name}: {values}, {default} by default{when}" for name, values, default, when in self._described()]
+        return "\n".join([*lines, *(f"where {constraint}" for constraint in self.constraints)])
+
+    def _described(self) -> Iterator[tuple[str, str, str, str]]:
+        """Texts about each parameter: its name, its values, its default, and when it exists."""
+        for each in self.parameters:
+            when = "" if each.when is None else f", when {each.when.describe()}"
+            yield each.name, each.describe(), str(each.default), when
+
+    def _repr_html_(self) -> str:
+        rows = [(*said, when.removeprefix(", when ")) for *said, when in self._described()]
+        shown = notebook.table(("parameter", "values", "default", "where"), rows)
+        return shown + "".join(notebook.paragraph(f"where {constraint}") for constraint in self.constraints)
 
     def __getitem__(self, name: str) -> Parameter:
         """The parameter of that name.

@@ -6,7 +6,7 @@ import pytest
 
 from benchmarks.cpu.pictures import draw
 from benchmarks.cpu.roofline import Work
-from benchmarks.cpu.summary import conclusion, seconds_table, summary, table, to_json
+from benchmarks.cpu.summary import conclusion, markdown, seconds_table, summary, table, to_json
 from benchmarks.program import duration, geometric_mean, print_json, spread
 from benchmarks.timing import Sample
 
@@ -145,3 +145,17 @@ def test_numbers_for_people():
     assert geometric_mean([1.0, 4.0]) == pytest.approx(2.0)
     assert [duration(seconds) for seconds in (12.0, 0.0125, 0.0000125)] == ["12 s", "12.5 ms", "12.5 µs"]
     assert spread(Sample((0.9, 1.0, 1.2))) == "1 s -5% +10%"
+
+
+def test_a_table_for_a_page(make_comparison):
+    times = {"numpy": (0.004,), "numba": (0.0125,), "gcc": (0.03,), "clang": (0.02,)}
+    comparisons = [
+        make_comparison("gemm", polytune=(0.001, 0.002, 0.009), **times),
+        make_comparison("mvt", polytune=(1.0,)),
+    ]
+    where = {"machine": "a processor, 2 cores", "threads": 2, "packages": {"python": "3.11", "polytune": "0.2"}}
+    lines = markdown(comparisons, "LARGE", where, "2026-11-23").splitlines()
+    assert lines[2:4] == ["| gemm | 2 | 4 | 12.5 | 20 (clang) |", "| mvt | 1000 |  |  |  |"]
+    assert "at LARGE" in lines[-1] and lines[-1].endswith(
+        "2026-11-23, a processor, 2 cores, 2 threads; python 3.11, polytune 0.2."
+    )

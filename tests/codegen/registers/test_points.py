@@ -83,6 +83,24 @@ def chains(x, y):
             x[i, j] = y[i, j] - 0.5 * x[i, j - 1]
 
 
+def small_products(a, b, c):
+    for n in range(a.shape[0]):
+        for i in range(24):
+            for j in range(24):
+                total = 0.0
+                for k in range(24):
+                    total += a[n, i, k] * b[n, k, j]
+                c[n, i, j] = total
+
+
+def test_blocks_whose_rows_share_loads_have_few_iterations_too() -> None:
+    rng = np.random.default_rng(2)
+    arguments = [rng.random((3, 24, 24)) for _ in range(3)]
+    stages = stages_of(small_products, arguments)
+    assert "tiled_registers" in [program.name for program in stages.programs]
+    check_versions(small_products, stages, arguments, versions=["tiled_registers"])
+
+
 def test_points_that_advance_together_are_right() -> None:
     """Their band is innermost, and the loop that stands outermost depends on itself."""
     generator = np.random.default_rng(3)

@@ -63,12 +63,15 @@ def test_a_function_that_can_be_translated_needs_no_process(
 
 
 def test_a_function_that_cannot_is_left_to_a_process(
-    load, compilers, started: Started, until: Callable[[Callable[[], bool]], None]
+    load, compilers, started: Started, until: Callable[[Callable[[], bool]], None], caplog: pytest.LogCaptureFixture
 ) -> None:
     compiler, module = compilers(), load()
+    caplog.set_level("INFO", "polytune")
     assert not compiler.provides([(module.double, 1), (module.impossible, 1)])
     until(lambda: compiler.provides([(module.double, 1), (module.impossible, 1)]))
     assert (started.number, started.names) == (1, ["impossible"])
+    told = [record.getMessage().rpartition(" in ")[0] for record in caplog.records]
+    assert told == ["compiled double beside the application", "compiled impossible beside the application"]
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="threads have one priority")
@@ -145,3 +148,29 @@ def test_a_process_that_forks_while_it_translates(tmp_path: Path) -> None:
         env=surroundings,
     )
     assert (ran.stdout, ran.returncode) == ("done\n", 0), ran.stderr
+
+
+def test_what_fails_in_the_thread_costs_one_function(
+    load,
+    compilers,
+    started: Started,
+    until: Callable[[Callable[[], bool]], None],
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """The thread goes on: what is wanted next is compiled."""
+    compiler, module = compilers(), load()
+    caplog.set_level("INFO", "polytune")
+
+    def has_address(function) -> bool:
+        if function is module.double:
+            raise KeyError("kind")
+        return True
+
+    monkeypatch.setattr(compiler_module, "has_address", has_address)
+    monkeypatch.setattr(compiler, "_has_answered", True)
+    assert not compiler.provides([(module.double, 1), (module.add, 3)])
+    until(lambda: compiler.provides([(module.double, 1), (module.add, 3)]))
+    assert compiler.failure_of(module.double, 1) == "KeyError: 'kind'" and compiler.failure_of(module.add, 3) == ""
+    assert compiler.activity % 2 == 0
+    assert any("gave up double beside the application" in record.getMessage() for record in caplog.records)

@@ -157,7 +157,7 @@ def test_packages_that_are_not_installed(monkeypatch):
         monkeypatch.setitem(sys.modules, package, None)
     backends.listed.cache_clear()
     try:
-        for kind, remedy in (("cuda", "polytune[cuda]"), ("opencl", "polytune[opencl]")):
+        for kind, remedy in (("cuda", "polytune-compiler[cuda]"), ("opencl", "polytune-compiler[opencl]")):
             listing = backends.listed(kind)
             assert not listing.found
             assert listing.reason

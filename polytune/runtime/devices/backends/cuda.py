@@ -7,12 +7,13 @@ import functools
 from polytune.runtime.devices.arithmetic_text import INTEGER_TEXT
 from polytune.runtime.devices.backend import Backend, Found, Listing
 from polytune.runtime.devices.dialects import float_text
+from polytune.version import DISTRIBUTION
 
 __all__ = ["BACKEND"]
 
 _INSTALL_PYCUDA = (
-    "for a CUDA GPU: put nvcc of a CUDA toolkit on PATH, and with a C++ compiler at hand pip install 'polytune[cuda]', "
-    "which builds pycuda in a minute or two"
+    "for a CUDA GPU: put nvcc of a CUDA toolkit on PATH, and with a C++ compiler at hand "
+    f"pip install '{DISTRIBUTION}[cuda]', which builds pycuda in a minute or two"
 )
 _INSTALL_DRIVER = "for a CUDA GPU: install the NVIDIA driver, which brings libcuda.so.1"
 

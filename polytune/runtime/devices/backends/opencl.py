@@ -8,6 +8,7 @@ from typing import Any
 from polytune.runtime.devices.arithmetic_text import INTEGER_TEXT
 from polytune.runtime.devices.backend import Backend, Found, Listing
 from polytune.runtime.devices.dialects import float_text
+from polytune.version import DISTRIBUTION
 
 __all__ = ["BACKEND"]
 
@@ -82,7 +83,7 @@ def _look() -> Listing:
         import pyopencl
     except ImportError as error:
         reason = f"pyopencl cannot be imported: {error}"
-        return Listing(what, (), reason, "pip install 'polytune[opencl]'")
+        return Listing(what, (), reason, f"pip install '{DISTRIBUTION}[opencl]'")
     from polytune.runtime.devices.opencl import OpenCLDevice, reason_if_unusable
 
     driver = "install the OpenCL driver of the device, or, for the processor itself, pip install 'pyopencl[pocl]'"
