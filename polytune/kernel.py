@@ -42,7 +42,7 @@ from polytune.runtime.threads import current_threads
 from polytune.signature import Signature
 from polytune.surroundings import Surroundings, surroundings_of
 from polytune.tracebacks import shorten, shows_frames_of_callers, warn_caller
-from polytune.tuner import Budget, OnlineTuner, Space
+from polytune.tuner import Budget, OnlineTuner, Search, Space
 from polytune.tuner.budget import seconds_text
 from polytune.tuner.trials import values_text
 from polytune.version import DISTRIBUTION
@@ -73,6 +73,7 @@ def kernel(
     thresholds: Thresholds | None = None,
     background: bool = True,
     seed: int = 0,
+    search: Search | None = None,
 ) -> Decorator: ...
 def kernel(
     function: Callable[..., Any] | None = None,
@@ -83,6 +84,7 @@ def kernel(
     thresholds: Thresholds | None = None,
     background: bool = True,
     seed: int = 0,
+    search: Search | None = None,
 ) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
     """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
 
@@ -98,10 +100,15 @@ def kernel(
         background: whether versions that are to be tried are compiled in the background, while calls go on with the
             best that there is.  With False a call that tries a version waits for it.
         seed: what is tried is a function of it and of the times measured.
+        search: how configurations are searched for, see ``docs/searches.md``: a name, also with settings, as
+            ``"genetic:population=30"``, a ``polytune.tuner.Method``, a subclass of ``polytune.tuner.FiniteSearcher``,
+            or one of these for each of several nodes of the space, as
+            ``{"nominal": "epsilon_greedy:epsilon=0.1", "numeric": "portfolio"}``.
 
     Raises:
         PolytuneError: what is decorated is no plain function.
         SpaceError: the budget cannot be read.
+        SearchError: there is no such search, or no such setting.
 
     >>> import numpy, polytune
     >>> @polytune.kernel
@@ -116,7 +123,15 @@ def kernel(
 
     @shows_frames_of_callers
     def decorate(function: Callable[P, R]) -> Kernel[P, R]:
-        return Kernel(function, strict=strict, budget=budget, thresholds=thresholds, background=background, seed=seed)
+        return Kernel(
+            function,
+            strict=strict,
+            budget=budget,
+            thresholds=thresholds,
+            background=background,
+            seed=seed,
+            search=search,
+        )
 
     try:
         return decorate if function is None else decorate(function)
@@ -153,6 +168,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         thresholds: Thresholds | None = None,
         background: bool = True,
         seed: int = 0,
+        search: Search | None = None,
     ):
         if not isinstance(function, FunctionType):
             raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
@@ -170,6 +186,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             thresholds=thresholds,
             background=background,
             seed=seed,
+            search=search,
         )
 
     def __repr__(self) -> str:
@@ -210,6 +227,26 @@ class Kernel(CallableKernel, Generic[P, R]):
             thresholds=self.thresholds,
             background=self.background,
             seed=self._seed,
+            search=self._search,
+        )
+
+    def searched(self, search: Search | None = None, seed: int | None = None) -> Kernel[P, R]:
+        """The same kernel, tuned by another search or with other random choices; the two share what is remembered.
+
+        Args:
+            search, seed: as for ``polytune.kernel``; this kernel's own where they are not given.
+
+        Raises:
+            SearchError: there is no such search, or no such setting.
+        """
+        return Kernel(
+            self.__wrapped__,
+            strict=self.is_strict,
+            budget=self._budget,
+            thresholds=self.thresholds,
+            background=self.background,
+            seed=self._seed if seed is None else seed,
+            search=self._search if search is None else search,
         )
 
     @shows_frames_of_callers

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from polytune.lab.searchers import SEARCHES
+from polytune.tuner.searchers.method import settings_of
 from polytune.version import DISTRIBUTION
 
 ROOT = Path(__file__).parent.parent
@@ -21,8 +22,14 @@ PAGES = {
 
 
 @pytest.mark.parametrize("search", SEARCHES)
-def test_every_search_is_named(search):
-    assert f"`{search}`" in PAGES["replay.md"]
+def test_every_search_has_a_row_with_its_settings(search):
+    (row,) = [line for line in PAGES["searches.md"].splitlines() if line.startswith(f"| `{search}` |")]
+    settings = [each for each in settings_of(SEARCHES.kind(search)) if each.types]
+    assert [each.name for each in settings if f"`{each.name}`" not in row] == []
+    assert set(re.findall(r"`(\w+)` [\d.]+", row)) <= {each.name for each in settings}
+    for each in settings:
+        if isinstance(each.default, int | float) and not isinstance(each.default, bool):
+            assert f"`{each.name}` {each.default:g}" in row
 
 
 def test_the_readme_names_every_page():

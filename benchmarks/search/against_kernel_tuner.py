@@ -20,6 +20,7 @@ from typing import Any
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignTuner
 from polytune.lab import RecordedSpace, Results
+from polytune.lab.merging import named_apart
 from polytune.lab.run import Task
 from polytune.lab.score import aggregate, score
 
@@ -88,6 +89,7 @@ def study(
         else:
             results = collection.collect(recorded, [])
         found.append(Results.ordered(results.setting, runs, [*own, *rivals]))
+    found = named_apart(found)
     scores = {
         name: {budget: aggregate(score(r, name, "random", budget) for r in found) for budget in repeats}
         for name in [*own, *rivals]

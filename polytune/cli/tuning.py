@@ -13,12 +13,12 @@ import typer
 from polytune.cli.console import progress_text
 from polytune.errors import ArgumentError
 from polytune.records import dataclass
-from polytune.tuner import Budget
+from polytune.tuner import Budget, Search
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
     from polytune.signature import Signature
-    from polytune.tuner import Configuration
+    from polytune.tuner import Configuration, DesignStep
 
 SHOWN = 5
 """How many configurations are measured once more and shown: the last ones that were the best known."""
@@ -44,6 +44,7 @@ class TuningOutcome:
         default: the space's default configuration.
         calls: how many calls tuning took, and ``elapsed`` how many seconds.
         converged: whether the tuner has nothing left to try.
+        experiments: the steps of designed experiments, with the nominal values that each was about.
     """
 
     ranking: tuple[tuple[Configuration, float], ...]
@@ -51,6 +52,7 @@ class TuningOutcome:
     calls: int
     elapsed: float
     converged: bool
+    experiments: Sequence[tuple[Configuration, Sequence[DesignStep]]] = ()
 
     @property
     def default_seconds(self) -> float:
@@ -72,6 +74,9 @@ class TuningOutcome:
             "calls": self.calls,
             "elapsed": self.elapsed,
             "converged": self.converged,
+            "experiments": [
+                {"about": dict(about), "steps": [step.to_json() for step in steps]} for about, steps in self.experiments
+            ],
         }
 
 
@@ -96,7 +101,12 @@ def random_arguments(
 
 
 def tune_kernel(
-    kernel: Kernel[..., Any], sizes: Mapping[str, int], limits: TuningLimits, signature: Signature | None = None
+    kernel: Kernel[..., Any],
+    sizes: Mapping[str, int],
+    limits: TuningLimits,
+    signature: Signature | None = None,
+    search: Search | None = None,
+    seed: int | None = None,
 ) -> TuningOutcome:
     """Call ``kernel`` on random arguments of the given sizes until it is tuned or a limit is reached.
 
@@ -107,7 +117,10 @@ def tune_kernel(
         sizes: a value for every parameter that is an extent or an integer argument, by name.
         limits: when it ends, if the search has not converged before.
         signature: the types of the arguments; those that the kernel's source gives if None.
+        search, seed: as for `polytune.kernel`; the kernel's own where they are not given.
     """
+    if search is not None or seed is not None:
+        kernel = kernel.searched(search, seed)
     kernel.background = False  # the calls have no other purpose than to try versions
     arguments = random_arguments(kernel, sizes, 0, signature)
     tuner = kernel.tuner(*arguments.values)
@@ -138,7 +151,7 @@ def tune_kernel(
         compared = list(dict.fromkeys([default, *list(best)[-SHOWN:]]))
         seconds_of = dict(zip(compared, _compare(kernel, arguments, compared), strict=True))
     ranking = tuple(sorted(seconds_of.items(), key=lambda pair: pair[1]))
-    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged)
+    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged, tuner.experiments())
 
 
 class Arguments:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+import statistics
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from polytune.lab.statistics import Comparison, time_per_call
 from polytune.tuner.extras import library
 
 _DPI = 150
+_BOOTSTRAPS = 2000
 _CALLS = 200  # points along the axis of calls
 _HORIZON = 100  # how many times as many calls as evaluations the figure of the amortisation shows
 
@@ -34,24 +36,60 @@ def draw_all(results: Sequence[Results], comparisons: Sequence[Comparison], fold
         MissingLibraryError: Matplotlib is not installed.
         OSError: they cannot be written.
     """
-    library("matplotlib", "drawing figures").use("Agg")
-    folder.mkdir(parents=True, exist_ok=True)
-    files = []
+    files: list[Path] = []
     for result in results:
         mine = [c for c in comparisons if c.space == result.setting.space]
-        drawings: dict[str, Callable[[Any], None]] = {
-            "convergence": partial(_convergence, results=result),
-            "amortisation": partial(_amortisation, results=result),
-            "optimum": partial(_percentage_heat_map, comparisons=mine),
-            "effect": partial(_effect_heat_map, comparisons=mine),
-        }
-        for kind, draw in drawings.items():
-            files.append(_save(folder / f"{kind}-{_file_name(result.setting.space)}.png", draw))
-    files.append(_save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
+        files += draw_results(result, folder).values()
+        files += _draw(_drawings_of(mine), folder, result.setting.space).values()
+    files.append(save(folder / "aggregate.png", partial(_aggregate, comparisons=comparisons)))
+    files.append(save(folder / "spaces.png", partial(_violins, results=results), width=2 + 1.2 * len(results)))
     return files
 
 
-def _save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
+def draw_results(results: Results, folder: Path) -> dict[str, Path]:
+    """Draw the convergence and the amortisation of the searches on a space; by what each shows, the file."""
+    drawings = {
+        "convergence": partial(_convergence, results=results),
+        "amortisation": partial(_amortisation, results=results),
+    }
+    return _draw(drawings, folder, results.setting.space)
+
+
+def draw_comparisons(comparisons: Sequence[Comparison], folder: Path) -> dict[str, Path]:
+    """Draw the heat maps of each space, and the aggregate of all; by what each shows, the file."""
+    found: dict[str, Path] = {}
+    for space in dict.fromkeys(c.space for c in comparisons):
+        found |= _draw(_drawings_of([c for c in comparisons if c.space == space]), folder, space)
+    return found | {"all spaces": save(folder / "aggregate.png", partial(_aggregate, comparisons=comparisons))}
+
+
+def _drawings_of(comparisons: Sequence[Comparison]) -> dict[str, Callable[[Any], None]]:
+    return {
+        "optimum": partial(_percentage_heat_map, comparisons=comparisons),
+        "effect": partial(_effect_heat_map, comparisons=comparisons),
+        "speedup": partial(_speedup_heat_map, comparisons=comparisons),
+    }
+
+
+def _draw(drawings: Mapping[str, Callable[[Any], None]], folder: Path, space: str) -> dict[str, Path]:
+    return {
+        f"{space}: {kind}": save(folder / f"{kind}-{file_name(space)}.png", draw) for kind, draw in drawings.items()
+    }
+
+
+def save(file: Path, draw: Callable[[Any], None], width: float = 7.0) -> Path:
+    """Draw a figure into a file, and return that.
+
+    Args:
+        file: where to, PNG; its folder is made if it is not there.
+        draw: draws on the axes that it is given.
+        width: of the figure, in inches.
+
+    Raises:
+        MissingLibraryError: Matplotlib is not installed.
+    """
+    library("matplotlib", "drawing figures").use("Agg")
+    file.parent.mkdir(parents=True, exist_ok=True)
     pyplot = library("matplotlib.pyplot", "drawing figures")
     figure, axes = pyplot.subplots(figsize=(max(width, 5.0), 4.5), layout="constrained")
     try:
@@ -78,7 +116,7 @@ def _convergence(axes: Any, results: Results) -> None:
     axes.set(
         xlabel="evaluations",
         ylabel="slowdown of the best so far",
-        title=_text(results.setting.space),
+        title=plain_text(results.setting.space),
         xscale="log",
         ylim=(1, None),
     )
@@ -95,7 +133,7 @@ def _amortisation(axes: Any, results: Results) -> None:
             axes.plot(calls, time_per_call(runs, results.setting.median, calls), label=search)
     axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
     axes.set(xlabel="calls", ylabel="time per call / that of the median configuration", xscale="log")
-    axes.set_title(_text(results.setting.space))
+    axes.set_title(plain_text(results.setting.space))
     axes.legend()
 
 
@@ -106,6 +144,41 @@ def _percentage_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
 def _effect_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
     title = f"probability of beating {comparisons[0].baseline}" if comparisons else ""
     _heat_map(axes, comparisons, lambda c: c.effect, title, "RdBu", (0.0, 1.0), ".2f")
+
+
+def _speedup_heat_map(axes: Any, comparisons: Sequence[Comparison]) -> None:
+    title = f"median speedup over {comparisons[0].baseline}" if comparisons else ""
+    _heat_map(axes, comparisons, lambda c: c.speedup, title, "viridis", None, ".2f")
+
+
+def _aggregate(axes: Any, comparisons: Sequence[Comparison]) -> None:
+    """Draw the mean over the spaces of the percentage of the optimum that the median run reaches, by evaluations, with
+    its 95 % confidence interval."""
+    for search in dict.fromkeys(c.search for c in comparisons):
+        budgets = sorted({c.budget for c in comparisons if c.search == search})
+        lines = []
+        for budget in budgets:
+            mine = [c.percentage_of_optimum for c in comparisons if (c.search, c.budget) == (search, budget)]
+            lines.append((statistics.fmean(mine), *confidence_interval(mine)))
+        means, low, high = np.array(lines).T
+        (line,) = axes.plot(budgets, means, marker="o", label=plain_text(search))
+        axes.fill_between(budgets, low, high, color=line.get_color(), alpha=0.15, linewidth=0)
+    spaces = len({c.space for c in comparisons})
+    title = f"mean of {spaces} space{'s' if spaces != 1 else ''}, 95 % confidence"
+    axes.set(xlabel="evaluations", ylabel="% of the optimum, median", xscale="log", title=title)
+    axes.legend()
+
+
+def confidence_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % confidence interval of a mean, by the percentiles of 2,000 bootstrap samples, always the same ones.
+
+    Args:
+        values: at least one; of one value the interval is that value.
+    """
+    rng = np.random.default_rng(0)
+    means = rng.choice(np.array(values), (_BOOTSTRAPS, len(values))).mean(axis=1)
+    low, high = np.quantile(means, (0.025, 0.975))
+    return float(low), float(high)
 
 
 def _heat_map(
@@ -132,7 +205,7 @@ def _heat_map(
             axes.text(column, row, format(number, digits), ha="center", va="center", color="white" if dark else "black")
     axes.set_xticks(range(len(budgets)), budgets)
     axes.set_yticks(range(len(searches)), searches)
-    spaces = dict.fromkeys(_text(c.space) for c in comparisons)
+    spaces = dict.fromkeys(plain_text(c.space) for c in comparisons)
     axes.set(xlabel="evaluations", title="\n".join([*spaces, title]))
 
 
@@ -141,17 +214,17 @@ def _violins(axes: Any, results: Sequence[Results]) -> None:
     # Evenly spaced quantiles are a sample of the distribution.
     samples = [np.log10(result.setting.distribution) for result in results]
     axes.violinplot(samples, showmedians=True)
-    names = [_text(result.setting.space).replace(", ", ",\n") for result in results]
+    names = [plain_text(result.setting.space).replace(", ", ",\n") for result in results]
     axes.set_xticks(range(1, len(samples) + 1), names, rotation=30, ha="right")
     top = math.ceil(max(float(sample[-1]) for sample in samples)) or 1
     axes.set_yticks(range(top + 1), [f"{10**power:g}" for power in range(top + 1)])
     axes.set(ylabel="slowdown", title="all configurations that ran")
 
 
-def _text(name: str) -> str:
+def plain_text(name: str) -> str:
     """A name as Matplotlib draws it, which takes what stands between dollar signs for a formula."""
     return name.replace("$", r"\$")
 
 
-def _file_name(space: str) -> str:
+def file_name(space: str) -> str:
     return "".join(character if character.isalnum() or character in "-_." else "_" for character in space)

@@ -10,7 +10,7 @@ from polytune.errors import RecordingError
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import Run, Task
 
-__all__ = ["merge"]
+__all__ = ["merge", "named_apart"]
 
 _FINGERPRINT = 6  # digits of it that tell two spaces apart, of the same name and device
 
@@ -28,7 +28,7 @@ def merge(results: Iterable[Results]) -> list[Results]:
     of_space: dict[str, dict[int, list[Results]]] = {}
     for result in results:
         of_space.setdefault(result.setting.fingerprint, {}).setdefault(result.setting.seed, []).append(result)
-    return _named_apart([_merged(list(seeds.values())) for seeds in of_space.values()])
+    return named_apart([_merged(list(seeds.values())) for seeds in of_space.values()])
 
 
 def _merged(of_seeds: Sequence[Sequence[Results]]) -> Results:
@@ -56,7 +56,7 @@ def _merged(of_seeds: Sequence[Sequence[Results]]) -> Results:
     return Results.ordered(setting, runs.values())
 
 
-def _named_apart(results: Sequence[Results]) -> list[Results]:
+def named_apart(results: Sequence[Results]) -> list[Results]:
     """The results with names of their spaces that are all different."""
 
     def by_device(setting: Setting) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import math
 import statistics
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,8 @@ import numpy as np
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.run import Run
 from polytune.records import dataclass
+
+_RANDOM_EVALUATIONS = 1000
 
 QUANTILES = 201
 """How many quantiles of the space's slowdowns are kept: enough to draw its distribution without the space."""
@@ -30,6 +33,9 @@ class Setting:
         fingerprint: 16 hexadecimal digits that change whenever the recording does.
         seed: what the random choices came from.
         options: what was set besides, for people.
+        random_curve: the slowdown that random search has after each evaluation, on average over all its runs, up to a
+            thousand evaluations; a run that has met only failures is taken to have the median.  Empty in files of
+            earlier versions.
     """
 
     space: str
@@ -41,6 +47,7 @@ class Setting:
     fingerprint: str
     seed: int
     options: str = ""
+    random_curve: tuple[float, ...] = field(default=(), compare=False)
 
     @classmethod
     def of(cls, recorded: RecordedSpace, seed: int, options: str = "") -> Setting:
@@ -65,6 +72,7 @@ class Setting:
             digest.hexdigest()[:16],
             seed,
             options,
+            tuple(float(f"{value:.6g}") for value in expected_random_curve(recorded.slowdowns, _RANDOM_EVALUATIONS)),
         )
 
     @property
@@ -74,7 +82,7 @@ class Setting:
 
     def to_json(self) -> dict[str, Any]:
         """The setting as a dictionary."""
-        return {**vars(self), "distribution": list(self.distribution)}
+        return {**vars(self), "distribution": list(self.distribution), "random_curve": list(self.random_curve)}
 
     @classmethod
     def from_json(cls, document: Mapping[str, Any]) -> Setting:
@@ -93,9 +101,12 @@ class Setting:
             str(document["fingerprint"]),
             int(document["seed"]),
             str(document["options"]),
+            tuple(float(value) for value in document.get("random_curve", ())),
         )
         if not setting.distribution or not all(1 <= value < math.inf for value in setting.distribution):
             raise ValueError("the distribution is no list of slowdowns")
+        if not all(1 <= value < math.inf for value in setting.random_curve):
+            raise ValueError("the curve of random search is no list of slowdowns")
         return setting
 
 
@@ -140,7 +151,8 @@ class Results:
         return [run.slowdown for run in self.of_search(search, budget)]
 
     def summary(self) -> dict[str, Any]:
-        """The means, the median and the mean curve of each search and budget; None where a run found nothing."""
+        """The means, the median, minimum, quartiles and maximum, and the mean curve of each search and budget; None
+        where a run found nothing."""
         rows = []
         for search in self.searches:
             for budget in self.budgets:
@@ -155,6 +167,7 @@ class Results:
                         "repeats": len(runs),
                         "mean_slowdown": _finite(statistics.fmean(slowdowns)),
                         "median_slowdown": _finite(statistics.median(slowdowns)),
+                        "quartiles": [_finite(value) for value in quartiles(slowdowns)],
                         "mean_evaluations": statistics.fmean(run.evaluations for run in runs),
                         "curve": [_finite(value) for value in mean_curve(runs).tolist()],
                     }
@@ -162,11 +175,50 @@ class Results:
         return {"space": self.setting.space, "optimum": self.setting.optimum, "results": rows}
 
 
+def expected_random_curve(slowdowns: np.ndarray, evaluations: int) -> np.ndarray:
+    """The expected least slowdown after each evaluation of random search without replacement.
+
+    Args:
+        slowdowns: (n,) of all configurations, infinite where one failed, which counts as the median of the others.
+        evaluations: for how many evaluations; at most n.
+
+    Returns:
+        (evaluations,) the means over all orders of the configurations.
+    """
+    ran = np.isfinite(slowdowns)
+    ordered = np.sort(np.where(ran, slowdowns, np.median(slowdowns[ran])))
+    count = len(ordered)
+    steps = np.diff(ordered)
+    above = count - 1.0 - np.arange(count - 1)  # how many are above each value but the last
+    none_yet = np.ones(count - 1)  # the probability that none of the draws is at or below it
+    found = np.empty(min(evaluations, count))
+    for drawn in range(len(found)):
+        none_yet *= np.maximum(above - drawn, 0.0) / (count - drawn)
+        found[drawn] = ordered[0] + steps @ none_yet
+    return found
+
+
 def curves(runs: Iterable[Run]) -> np.ndarray:
     """(runs, evaluations) the best slowdowns so far; a run that ended before the others keeps its last value."""
     each = [run.curve for run in runs]
     length = max((len(curve) for curve in each), default=0)
     return np.array([np.concatenate([c, np.full(length - len(c), c[-1] if len(c) else math.inf)]) for c in each])
+
+
+def quartiles(values: Sequence[float]) -> tuple[float, ...]:
+    """The least value, the quartiles and the largest, as R's ``summary`` has them; infinite ones are the largest.
+
+    Args:
+        values: at least one.
+    """
+    ordered = sorted(values)
+    found = []
+    for share in (0.0, 0.25, 0.5, 0.75, 1.0):
+        place = share * (len(ordered) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        part = place - math.floor(place)
+        found.append(low if part == 0 or low == high else low + part * (high - low))
+    return tuple(found)
 
 
 def mean_curve(runs: Iterable[Run]) -> np.ndarray:

@@ -28,7 +28,9 @@ from polytune.lab.run import Run
 _FAILED = "-"
 _NOT_AS_WRITTEN = (KeyError, TypeError, ValueError, OverflowError)
 _LONGEST_CELL = (1 << 31) - 1
-_SETTING_COLUMNS = (*(field.name for field in fields(Setting) if field.name != "distribution"), "distribution")
+_LISTS = ("distribution", "random_curve")  # they stand in the first line only
+_SETTING_COLUMNS = (*(field.name for field in fields(Setting) if field.name not in _LISTS), "distribution")
+_LATER_COLUMNS = ("random_curve", "final")  # files of earlier versions lack them
 _RUN_COLUMNS = ("search", "budget", "repeat", "slowdown", "evaluations", "slowdowns")
 
 
@@ -156,16 +158,17 @@ def _from_log(file: TextFile) -> Results:
 def _to_csv(results: Results) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow((*_RUN_COLUMNS, *_SETTING_COLUMNS))
+    writer.writerow((*_RUN_COLUMNS, *_SETTING_COLUMNS, *_LATER_COLUMNS))
     setting = results.setting
     common = [getattr(setting, name) for name in _SETTING_COLUMNS[:-1]]
     for number, run in enumerate(results.runs):
-        # What is as long as the distribution stands in the first line only.
-        distribution = " ".join(map(repr, setting.distribution)) if number == 0 else ""
+        lists = (" ".join(map(repr, getattr(setting, name))) if number == 0 else "" for name in _LISTS)
+        distribution, random_curve = lists
         slowdowns = " ".join(repr(value) if math.isfinite(value) else _FAILED for value in run.slowdowns)
         task = run.task
         row = (task.search, task.budget, task.repeat, run.slowdown, run.evaluations, slowdowns)
-        writer.writerow((*row, *common, distribution))
+        final = "" if run.final is None else repr(run.final) if math.isfinite(run.final) else _FAILED
+        writer.writerow((*row, *common, distribution, random_curve, final))
     return text.getvalue()
 
 
@@ -179,10 +182,13 @@ def _from_csv(file: TextFile) -> Results:
         raise RecordingError(f"{file.name}: these are no results of 'polytune simulate', which begin with a header")
     runs: list[Run] = []
     try:
-        setting = Setting.from_json({**rows[0], "distribution": rows[0]["distribution"].split()})
+        lists = {name: (rows[0].get(name) or "").split() for name in _LISTS}
+        setting = Setting.from_json({**rows[0], **lists})
         for row in rows:
             slowdowns = [None if value == _FAILED else float(value) for value in row["slowdowns"].split()]
-            runs.append(Run.from_json({**row, "slowdowns": slowdowns}))
+            final = row.pop("final", "")
+            measured = {"final": None if final == _FAILED else float(final)} if final else {}
+            runs.append(Run.from_json({**row, **measured, "slowdowns": slowdowns}))
     except (AttributeError, *_NOT_AS_WRITTEN) as error:
         raise Line(file.name, len(runs) + 2).error(f"this is no run ({_what(error)})") from None
     return Results.ordered(setting, runs)
@@ -211,6 +217,6 @@ def _what(error: Exception) -> str:
 
 
 def _mismatch(path: Path, found: Setting, wanted: Setting) -> RecordingError:
-    names = [name for name, value in vars(found).items() if value != vars(wanted)[name] and name != "distribution"]
+    names = [name for name, value in vars(found).items() if value != vars(wanted)[name] and name not in _LISTS]
     differences = ", ".join(f"{name} {vars(found)[name]!r}, not {vars(wanted)[name]!r}" for name in names)
     return RecordingError(f"{path} is of another simulation ({differences}); name another file")

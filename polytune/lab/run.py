@@ -14,6 +14,7 @@ import numpy as np
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.searchers import SEARCHES
 from polytune.records import dataclass
+from polytune.tuner import FiniteSearcher, Method
 
 _DIGITS = 7
 """Significant digits of a slowdown that are kept: more than any measurement has, and half the size in a file."""
@@ -27,7 +28,10 @@ NO_SETTINGS: Settings = MappingProxyType({})
 
 @dataclass(frozen=True)
 class Task:
-    """A run that is to be made: of which search, with how many evaluations, and its number among the repeats."""
+    """A run that is to be made: of which search, with how many evaluations, and its number among the repeats.
+
+    The search may have settings, as in ``genetic:population=30``.
+    """
 
     search: str
     budget: int
@@ -42,10 +46,13 @@ class Run:
         task: what was to be run.
         slowdowns: for each evaluation, in order, the time of the configuration divided by that of the fastest one in
             the space; infinite where the configuration failed.
+        final: the slowdown of the configuration that was chosen, measured anew; None where evaluations are the medians
+            of all measurements, so that there is nothing to find out.
     """
 
     task: Task
     slowdowns: tuple[float, ...]
+    final: float | None = None
 
     @property
     def evaluations(self) -> int:
@@ -55,7 +62,9 @@ class Run:
 
     @property
     def slowdown(self) -> float:
-        """The slowdown of the best configuration found; infinite if none ran."""
+        """The slowdown of the best configuration found, measured anew where it was; infinite if none ran."""
+        if self.final is not None:
+            return self.final
         return min(self.slowdowns, default=math.inf)
 
     @cached_property
@@ -70,6 +79,7 @@ class Run:
             "budget": self.task.budget,
             "repeat": self.task.repeat,
             "slowdowns": [slowdown if math.isfinite(slowdown) else None for slowdown in self.slowdowns],
+            **({} if self.final is None else {"final": self.final if math.isfinite(self.final) else None}),
         }
 
     @classmethod
@@ -81,12 +91,21 @@ class Run:
         """
         task = Task(str(document["search"]), int(document["budget"]), int(document["repeat"]))
         slowdowns = tuple(math.inf if value is None else float(value) for value in document["slowdowns"])
-        if not all(slowdown >= 1 for slowdown in slowdowns):
+        final = document.get("final", 1.0)
+        final = math.inf if final is None else float(final)
+        if not all(slowdown >= 1 for slowdown in (*slowdowns, final)):
             raise ValueError("a slowdown is below 1 or not a number")
-        return cls(task, slowdowns)
+        return cls(task, slowdowns, final if "final" in document else None)
 
 
-def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings = NO_SETTINGS) -> Run:
+def make_run(
+    recorded: RecordedSpace,
+    task: Task,
+    seed: int,
+    settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
+    enough: float | None = None,
+) -> Run:
     """Run a search until its budget is spent or it has converged.
 
     The random choices depend on the seed, the search, the budget and the repeat alone, so a run is the same whichever
@@ -97,18 +116,61 @@ def make_run(recorded: RecordedSpace, task: Task, seed: int, settings: Settings 
         task: which search, with which budget.
         seed: what its random choices come from.
         settings: of searches, by their names, as their classes describe them.
+        remeasured: 0, and an evaluation is the median of all that was measured of a configuration.  Otherwise it is one
+            of the single measurements, drawn at random, as a search in use would make it, and the configuration that
+            comes out best is measured so many times, which gives the run's result (Tørring and Elster, IPDPSW 2022,
+            section V, have 10).
+        enough: a slowdown at which the run ends; None lets it go on.
 
     Raises:
         SearchError: there is no such search, or it lacks a setting.
     """
+    return run_search(recorded, task, seed, settings, remeasured, enough)[0]
+
+
+def run_search(
+    recorded: RecordedSpace,
+    task: Task,
+    seed: int,
+    settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
+    enough: float | None = None,
+) -> tuple[Run, FiniteSearcher]:
+    """Run a search as `make_run` does.
+
+    Args:
+        recorded, task, seed, settings, remeasured, enough: as for `make_run`.
+
+    Returns:
+        The run, and the search at its end, which may tell what it has learned.
+    """
     rng = np.random.default_rng([seed, zlib.crc32(task.search.encode()), task.budget, task.repeat])
-    search = SEARCHES.make(task.search, recorded.space, rng, budget=task.budget, **settings.get(task.search, {}))
+    search = SEARCHES.make(
+        task.search, recorded.space, rng, budget=task.budget, **settings.get(Method.of(task.search).name, {})
+    )
     slowdowns: list[float] = []
+    noise = np.random.default_rng([seed, zlib.crc32(task.search.encode()), task.budget, task.repeat, 1])
     while len(slowdowns) < task.budget and not search.converged:
         index = search.ask()
-        search.tell(index, recorded.cost(index))
-        slowdowns.append(_rounded(float(recorded.slowdowns[index])))
-    return Run(task, tuple(slowdowns))
+        cost = _measured(recorded, index, noise) if remeasured else recorded.cost(index)
+        search.tell(index, cost)
+        slowdowns.append(_rounded(cost / recorded.optimum))
+        if enough is not None and slowdowns[-1] <= enough:
+            break
+    final = None
+    if remeasured:
+        best = search.best
+        final = math.inf
+        if best is not None:
+            times = [_measured(recorded, best[0], noise) for _ in range(remeasured)]
+            final = _rounded(math.fsum(times) / remeasured / recorded.optimum)
+    return Run(task, tuple(slowdowns), final), search
+
+
+def _measured(recorded: RecordedSpace, index: int, rng: np.random.Generator) -> float:
+    """One of the measurements of a row in seconds; infinite where it failed."""
+    times = recorded.measurements[index]
+    return times[int(rng.integers(len(times)))] if times else math.inf
 
 
 def _rounded(slowdown: float) -> float:
@@ -119,7 +181,7 @@ def check_search(name: str) -> None:
     """See to it that a search can be made.
 
     Raises:
-        SearchError: there is no search of this name.
+        SearchError: there is no search of this name, or it has no such setting.
         MissingLibraryError: it needs a library that is not installed.
     """
-    SEARCHES.kind(name)
+    SEARCHES.check(name)

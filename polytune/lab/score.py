@@ -22,13 +22,16 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from polytune.lab.results import Results, mean_curve
+from polytune.lab.results import Results, curves
+from polytune.lab.run import Run
 
 CUT_OFF = 0.95
 
 
 def score(results: Results, search: str, baseline: str, budget: int) -> float:
-    """The score of a search on one space; NaN where no evaluation counts.
+    """The score of a search on one space; NaN where no evaluation counts, and 0 for the baseline itself.
+
+    Random search as the baseline is known exactly (`Setting.random_curve`), so that nothing depends on its runs.
 
     Args:
         results: with runs of both searches on the space.
@@ -36,16 +39,32 @@ def score(results: Results, search: str, baseline: str, budget: int) -> float:
         baseline: the name of the search that has the score 0.
         budget: how many evaluations the runs had.
     """
-    curve = mean_curve(results.of_search(search, budget))
-    reference = mean_curve(results.of_search(baseline, budget))
-    return score_of_curves(curve, reference, results.setting.median)
+    if search == baseline:
+        return 0.0
+    median = results.setting.median
+    curve = _mean_curve(results.of_search(search, budget), median)
+    if baseline == "random" and len(results.setting.random_curve) >= len(curve):
+        reference = np.array(results.setting.random_curve)
+    else:
+        reference = _mean_curve(results.of_search(baseline, budget), median)
+    return score_of_curves(curve, reference, median)
+
+
+def _mean_curve(runs: Iterable[Run], median: float) -> np.ndarray:
+    """The mean best slowdown so far.  A run that has found nothing that runs is taken to have the space's median, or
+    what it finds first if that is worse."""
+    each = curves(runs)
+    first = np.array([next((value for value in curve if math.isfinite(value)), median) for curve in each.tolist()])
+    nothing = np.maximum(first, median)[:, None]
+    mean: np.ndarray = np.where(np.isfinite(each), each, nothing).mean(axis=0)
+    return mean
 
 
 def score_of_curves(curve: np.ndarray, reference: np.ndarray, median: float) -> float:
     """The mean of P(e).
 
     Args:
-        curve: (evaluations,) the mean best slowdown of the search so far, infinite while a run has found nothing.
+        curve: (evaluations,) the mean best slowdown of the search so far.
         reference: (evaluations,) that of the baseline.
         median: the median slowdown of the space.
 

@@ -63,6 +63,7 @@ def simulate(
     seed: int = 0,
     jobs: int = 1,
     settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
 ) -> Results:
     """Run searches on a recorded space.
 
@@ -72,17 +73,28 @@ def simulate(
         jobs: in how many processes.  With more than one, a script that calls this must be guarded by
             ``if __name__ == "__main__":``, as `multiprocessing` asks for.
         settings: of searches, by their names, where the defaults are not meant.
+        remeasured: as for `make_run`.
 
     Raises:
         SearchError: there is no search of a name.
     """
     plan = SimulationPlan(searches, budgets, repeats, seed)
-    runs = make_runs(recorded, plan.tasks(), seed, jobs, settings)
-    return Results.ordered(Setting.of(recorded, seed), runs, searches)
+    runs = make_runs(recorded, plan.tasks(), seed, jobs, settings, remeasured)
+    return Results.ordered(Setting.of(recorded, seed, remeasured_option(remeasured)), runs, searches)
+
+
+def remeasured_option(remeasured: int) -> str:
+    """Return how measurements are made, for people, where they are not the medians of all that were recorded."""
+    return f"single measurements, the best measured {remeasured} times" if remeasured else ""
 
 
 def make_runs(
-    recorded: RecordedSpace, tasks: Collection[Task], seed: int, jobs: int = 1, settings: Settings = NO_SETTINGS
+    recorded: RecordedSpace,
+    tasks: Collection[Task],
+    seed: int,
+    jobs: int = 1,
+    settings: Settings = NO_SETTINGS,
+    remeasured: int = 0,
 ) -> Iterator[Run]:
     """The runs, each as soon as it is made, in any order.
 
@@ -92,20 +104,21 @@ def make_runs(
         seed: what the random choices of all runs come from.
         jobs: in how many processes; with 1 in this one, in the order of the tasks.
         settings: of searches, by their names, where the defaults are not meant.
+        remeasured: as for `make_run`.
 
     Raises:
         SearchError: a process was killed; the runs made before are there.
     """
     if jobs == 1 or len(tasks) <= 1:
         for task in tasks:
-            yield make_run(recorded, task, seed, settings)
+            yield make_run(recorded, task, seed, settings, remeasured)
         return
     with _environment(_ONE_THREAD):
         pool = ProcessPoolExecutor(
             min(jobs, len(tasks)),
             mp_context=multiprocessing.get_context("spawn"),  # a fork of a process with threads may hang
             initializer=_start_worker,
-            initargs=(recorded, seed, dict(settings)),
+            initargs=(recorded, seed, dict(settings), remeasured),
         )
         try:
             for done in as_completed([pool.submit(_work, task) for task in tasks]):
@@ -119,20 +132,20 @@ def make_runs(
             pool.shutdown(wait=True, cancel_futures=True)
 
 
-_worker: tuple[RecordedSpace, int, Settings] | None = None
+_worker: tuple[RecordedSpace, int, Settings, int] | None = None
 
 
-def _start_worker(recorded: RecordedSpace, seed: int, settings: Settings) -> None:
+def _start_worker(recorded: RecordedSpace, seed: int, settings: Settings, remeasured: int) -> None:
     global _worker
-    _worker = recorded, seed, settings
+    _worker = recorded, seed, settings, remeasured
     # Ctrl-C goes to all processes of a terminal; the parent ends the workers when they have finished their runs.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _work(task: Task) -> Run:
     assert _worker is not None
-    recorded, seed, settings = _worker
-    return make_run(recorded, task, seed, settings)
+    recorded, seed, settings, remeasured = _worker
+    return make_run(recorded, task, seed, settings, remeasured)
 
 
 @contextlib.contextmanager

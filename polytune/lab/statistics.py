@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -44,6 +44,7 @@ class Comparison:
             configuration than a run of the baseline, ties counted half.
         u: the statistic of the Mann-Whitney test, the number of pairs of runs in which the search wins.
         p: the two-sided p-value.
+        p_corrected: that after Holm's correction for all comparisons that were made together, see `corrected`.
         score: the aggregated score on this space, see `polytune.lab.score`; NaN where it has no meaning.
         calls_to_pay: the median over the runs of the call from which on tuning has paid, against the median
             configuration, see `polytune.lab.statistics`; infinite where it never does.
@@ -61,13 +62,14 @@ class Comparison:
     effect: float
     u: float
     p: float
+    p_corrected: float
     score: float
     calls_to_pay: float
 
     @property
     def is_significant(self) -> bool:
-        """Return whether chance alone hardly explains the difference."""
-        return self.p < SIGNIFICANCE
+        """Return whether chance alone hardly explains the difference, nor the best of as many differences."""
+        return self.p_corrected < SIGNIFICANCE
 
     def to_json(self) -> dict[str, Any]:
         """The comparison as a dictionary; numbers that are not finite are None."""
@@ -127,9 +129,26 @@ def compare(results: Results, baseline: str, search: str, budget: int) -> Compar
         effect=u / (len(found) * len(reference)),
         u=u,
         p=p,
+        p_corrected=p,
         score=score(results, search, baseline, budget),
         calls_to_pay=statistics.median(calls_to_pay(run, untuned) for run in results.of_search(search, budget)),
     )
+
+
+def corrected(comparisons: Sequence[Comparison]) -> list[Comparison]:
+    """The comparisons with p-values that take into account how many there are.
+
+    The correction is that of S. Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal
+    of Statistics 6, 1979: the probability that any of the differences called significant is chance stays below the
+    level.  Comparisons of the baseline with itself do not count.
+    """
+    tests = [number for number, c in enumerate(comparisons) if c.search != c.baseline]
+    found = list(comparisons)
+    largest = 0.0
+    for rank, number in enumerate(sorted(tests, key=lambda number: comparisons[number].p)):
+        largest = max(largest, min((len(tests) - rank) * comparisons[number].p, 1.0))
+        found[number] = replace(comparisons[number], p_corrected=largest)
+    return found
 
 
 def time_per_call(runs: Iterable[Run], untuned: float, calls: np.ndarray) -> np.ndarray:

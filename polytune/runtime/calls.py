@@ -34,7 +34,7 @@ from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
 from polytune.tracebacks import shorten, shows_frames_of_callers
-from polytune.tuner import Budget, Configuration, OnlineTuner, Space
+from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -75,6 +75,7 @@ class CallableKernel(TunableKernel):
         thresholds: Thresholds | None = None,
         background: bool = True,
         seed: int = 0,
+        search: Search | None = None,
     ):
         """
         Args:
@@ -86,7 +87,9 @@ class CallableKernel(TunableKernel):
             thresholds: from when on a device may pay; measured where they are not given.
             background: the attribute.
             seed: what is tried is a function of it and of the times measured.
+            search: how configurations are searched for, as `OnlineTuner` takes it.
         """
+        check_search(search)
         self.background = background
         self.thresholds = thresholds
         self._budget = Budget.of(budget)
@@ -106,6 +109,7 @@ class CallableKernel(TunableKernel):
         self._loaded = {}
         self._given = set()
         self._seed = seed
+        self._search = search
         self._lock = threading.RLock()
 
     def __reduce__(self) -> str:
@@ -410,6 +414,7 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
+                    searchers=self._search,
                     risk=partial(generated.first_choices.risk, case.parameters),
                     preparation=generated.functions.preparation,
                     compilation=generated.functions.compilation,

@@ -7,12 +7,14 @@ application keeps calling; `HierarchicalTuner` is the search under both.  `make_
 
 from polytune.tuner.budget import Budget
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
+from polytune.tuner.hierarchy.methods import Search, check_search
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory
+from polytune.tuner.models.analysis import DesignStep, VarianceRow
 from polytune.tuner.offline import Result, Trial, tune
 from polytune.tuner.online import OnlineTuner
 from polytune.tuner.searcher import Searcher
-from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, NelderMead, make_search
+from polytune.tuner.searchers import SEARCHES, EpsilonGreedy, FiniteSearcher, Method, NelderMead, make_search
 from polytune.tuner.spaces.condition import Condition, Is
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.constraint import Constraint
@@ -28,6 +30,7 @@ __all__ = [
     "Condition",
     "Configuration",
     "Constraint",
+    "DesignStep",
     "EpsilonGreedy",
     "FiniteSearcher",
     "FiniteSpace",
@@ -36,6 +39,7 @@ __all__ = [
     "Is",
     "Key",
     "Memory",
+    "Method",
     "NelderMead",
     "Nominal",
     "OnlineTrial",
@@ -43,11 +47,14 @@ __all__ = [
     "Ordinal",
     "Ratio",
     "Result",
+    "Search",
     "Searcher",
     "Space",
     "SpaceGraph",
     "Statistics",
     "Trial",
+    "VarianceRow",
+    "check_search",
     "make_search",
     "tune",
 ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from polytune.errors import SpaceError
 from polytune.records import dataclass
 from polytune.tuner.budget import Budget
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.condition import plain_value
 from polytune.tuner.spaces.configuration import Configuration
@@ -55,7 +56,7 @@ def tune(
     reject: Reject | None = None,
     order: Order | None = None,
     starts: Sequence[Configuration] = (),
-    searchers: Mapping[str, str] | None = None,
+    searchers: Search | None = None,
     repeats: int = 3,
     stop_when_converged: bool = False,
 ) -> Result:

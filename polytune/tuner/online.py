@@ -15,10 +15,12 @@ from polytune.tuner.amortisation import calls_until_repaid
 from polytune.tuner.budget import Budget
 from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
+from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX
 from polytune.tuner.learning import Learning
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.persistence import Persistence, Snapshot, take_over
 from polytune.tuner.prospects import Prospects
 from polytune.tuner.searcher import is_measurement
@@ -93,7 +95,7 @@ class OnlineTuner(Choosing, Learning):
         refused: Mapping[str, Mapping[Value, str]] | None = None,
         order: Order | None = None,
         starts: Sequence[Configuration] = (),
-        searchers: Mapping[str, str] | None = None,
+        searchers: Search | None = None,
         repeats: int = 3,
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,
@@ -137,8 +139,8 @@ class OnlineTuner(Choosing, Learning):
 
     def _numeric_method(self) -> str:
         """Return how numeric parameters are searched: by the best method where calls take so long that its proposals do
-        not count beside them, else by one whose proposals take no time."""
-        return "portfolio" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
+        not count beside them, but for designed experiments, else by one whose proposals take no time."""
+        return "portfolio:designs=false" if self._ledger.best_seconds >= _LONG_CALL else SIMPLEX
 
     # ---- one call
 
@@ -349,6 +351,11 @@ class OnlineTuner(Choosing, Learning):
         """Return what was tried in this process, in the order of time: the calls of anything but the best known."""
         with self._lock:
             return Trials(self._log)
+
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of designed experiments, as `HierarchicalTuner.experiments` has them."""
+        with self._lock:
+            return self._search.experiments()
 
     @property
     def settled(self) -> Configuration | None:

@@ -15,6 +15,7 @@ from benchmarks.search import against_kernel_tuner, against_opentuner, laplacian
 from benchmarks.search.collection import Collection, tasks_of
 from benchmarks.search.foreign import ForeignError, ForeignTuner
 from polytune.lab import RecordedSpace, Run
+from polytune.lab.application import Application
 from polytune.lab.place import Line
 from polytune.lab.recording import Recorder
 from polytune.lab.run import Task
@@ -175,13 +176,11 @@ def test_an_application_has_the_parameters_of_the_recording():
         configuration = {"kind": kind, "single": True, **({} if tile is None else {"tile": tile})}
         recorder.add(configuration, [1.0 + (tile or 0)], place=Line("conditional.json", 1))
     recorded = recorder.build("conditional.json")
-    application = online.RecordedApplication(recorded, 1)
+    application = Application(recorded.space, 1)
     rows = [application.row(configuration) for configuration in application.space.enumerate()]
-    assert sorted(row for row in rows if row is not None) == [0, 1, 2]
-    assert len(rows) == 6
+    assert sorted(rows) == [0, 1, 2]  # and no combination that the recording does not have
     assert application.row(application.space.default()) == 1
-    assert application.slowdown(application.space.default()) == recorded.slowdowns[1]
-    assert sum(application.reject(configuration) is None for configuration in application.space.enumerate()) == 3
+    assert all(application.reject(configuration) is None for configuration in application.space.enumerate())
 
 
 def test_sample_sizes(recorded):

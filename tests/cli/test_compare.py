@@ -8,7 +8,9 @@ from polytune.cli.console import results
 from polytune.lab import simulate
 from polytune.lab.place import Line
 from polytune.lab.recording import Recorder
-from polytune.lab.results_files import write_results
+from polytune.lab.results import Results
+from polytune.lab.results_files import read_results, write_results
+from polytune.lab.run import Run, Task
 
 
 @pytest.fixture
@@ -50,7 +52,9 @@ def test_tables(run, files, monkeypatch):
     assert ran.out.count("% of optimum") == 2
     assert "[red]trough" in ran.out
     assert "score over 2 spaces" in ran.out
-    assert ran.out.rstrip().splitlines()[-2].split()[0] == "greedy_restart"
+    *_, better, worse, note = ran.out.rstrip().splitlines()
+    assert (better.split()[0], worse.split()) == ("greedy_restart", ["random", "0.000", "4", "of", "4"])
+    assert note.startswith("p is that of the two-sided Mann-Whitney U test after Holm's correction for 4 comparisons")
 
 
 def test_another_baseline(run, files):
@@ -81,7 +85,7 @@ def test_figures(run, files, tmp_path):
     pytest.importorskip("matplotlib")
     ran = run("compare", files[0], "--plot", tmp_path / "figures", "--json")
     assert ran.code == 0, ran.err
-    assert len(ran.json["figures"]) == 5
+    assert len(ran.json["figures"]) == 7
     assert all((tmp_path / "figures" / file.rpartition("/")[2]).stat().st_size > 1000 for file in ran.json["figures"])
 
 
@@ -100,3 +104,19 @@ def test_no_file_is_bad_usage(run):
 def test_nothing_is_shortened_where_the_output_is_no_terminal(run, files):
     ran = run("compare", *files)
     assert "greedy_restart" in ran.out and "% of optimum" in ran.out and "…" not in ran.out
+
+
+def test_means_over_some_cells_only_are_marked_and_come_last(run, files, tmp_path, monkeypatch):
+    """What ran on one of the two spaces alone is not held against the others."""
+    monkeypatch.setattr(results, "_width", 200)
+    found = read_results(files[0])
+    alone = [Run(Task("oracle", budget, repeat), (1.0,) * budget) for budget in found.budgets for repeat in range(30)]
+    write_results(tmp_path / "more.json", Results.ordered(found.setting, [*found.runs, *alone]))
+    ran = run("compare", tmp_path / "more.json", files[1])
+    assert ran.code == 0, ran.err
+    scores = [line.split() for line in ran.out.splitlines() if line.rstrip().endswith("of 4")]
+    assert [line[0] for line in scores] == ["greedy_restart", "random", "oracle"]
+    assert scores[2][1:] == ["1.000", "*", "2", "of", "4"]
+    assert "* a mean over some of the spaces and budgets only, which compares with no other" in ran.out
+    document = run("compare", tmp_path / "more.json", files[1], "--json").json
+    assert (document["cells"]["oracle"], document["all_cells"]) == (2, 4)

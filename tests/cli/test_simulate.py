@@ -18,6 +18,7 @@ from polytune.cli.options import repeat_options
 from polytune.errors import SearchError
 from polytune.lab import simulation
 from polytune.lab.results_files import RunLog, read_results
+from polytune.lab.strategies import STRATEGIES
 
 ROOT = Path(__file__).parents[2]
 
@@ -55,7 +56,8 @@ def test_table(run, space):
     assert ran.code == 0, ran.err
     title, header, *rows = ran.out.splitlines()
     assert title.strip() == "bowl: 60 configurations, 0 of them failed"
-    assert header.split() == ["search", "budget", "repeats", "mean", "slowdown", "median", "slowdown", "evaluations"]
+    columns = "search budget repeats min 1st quartile median mean 3rd quartile max evaluations"
+    assert header.split() == columns.split()
     assert [row.split()[:3] for row in rows] == [[s, b, "2"] for s in ("random", "genetic") for b in ("5", "60")]
 
 
@@ -223,3 +225,44 @@ def test_the_space_may_come_after_numbers(run, space):
     ran = run("simulate", "--search", "random", "--repeat", "1", "--jobs", "1", "--budget", "5", "6", space, "--json")
     assert ran.code == 0, ran.err
     assert [entry["budget"] for entry in ran.json["results"]] == [5, 6]
+
+
+def test_settings_make_a_search_of_their_own(run, space):
+    searches = ("genetic", "genetic:population=5", "hierarchical:numeric=random", "online")
+    ran = run("simulate", space, "--search", *searches, "--budget", "30", "--repeat", "3", "--jobs", "1", "--json")
+    assert ran.code == 0, ran.err
+    assert [entry["search"] for entry in ran.json["results"]] == list(searches)
+    assert ran.json["results"][0]["curve"] != ran.json["results"][1]["curve"]
+    ran = run("simulate", space, "--search", "genetic:size=5", "--jobs", "1")
+    assert ran.code == 1 and "has no setting 'size'" in ran.err
+
+
+def test_the_minimum_the_quartiles_and_the_maximum(run, space):
+    ran = simulate(run, space, "--repeat", "9", "--json")
+    for entry in ran.json["results"]:
+        assert entry["quartiles"] == sorted(entry["quartiles"])
+        assert entry["quartiles"][2] == entry["median_slowdown"]
+        assert entry["quartiles"][0] <= entry["mean_slowdown"] <= entry["quartiles"][4]
+
+
+def test_the_twelve_strategies(run, space):
+    pytest.importorskip("statsmodels")
+    ran = run("simulate", space, "--strategies", "--budget", "25", "--repeat", "2", "--jobs", "1")
+    assert ran.code == 0, ran.err
+    names = list(STRATEGIES)
+    assert names[:2] == ["RS", "LHS"] and len(names) == 12
+    assert [line.split()[1] for line in ran.out.splitlines()[2:]] == names
+
+
+def test_the_analysis_of_variance_step_by_step(run, space):
+    pytest.importorskip("statsmodels")
+    options = ("--search", "dlmt", "random", "--budget", "30", "--repeat", "1", "--jobs", "1", "--analysis")
+    ran = run("simulate", space, *options)
+    assert ran.code == 0, ran.err
+    lines = [line.split() for line in ran.out.splitlines()]
+    assert "dlmt, step 1:" in ran.out and ["term", "Df", "Sum", "Sq", "Mean", "Sq", "F", "value", "Pr(>F)"] in lines
+    assert any(line[:2] == ["a", "1"] for line in lines) and any(line[:1] == ["Residuals"] for line in lines)
+    assert " keeps " in ran.out and "the p-values of the F-tests" in ran.out
+    steps = run("simulate", space, *options, "--json").json["analysis"]["dlmt"]
+    assert steps[0]["fixed"] in ("a", "b")
+    assert {"points", "candidates", "power", "table", "left_out", "predicted", "reason"} < set(steps[0])

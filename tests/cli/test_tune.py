@@ -8,14 +8,15 @@ import numpy as np
 import pytest
 import typer
 
-from polytune.cli import console
+from polytune.cli import console, tuning
 from polytune.cli.commands.tune import parse_size
 from polytune.cli.signature import complete_signature
 from polytune.cli.target import load_kernel
-from polytune.cli.tuning import Arguments
+from polytune.cli.tuning import Arguments, TuningOutcome
 from polytune.environment import DEVICES
 from polytune.history import default_store
 from polytune.runtime.devices import discovery
+from polytune.tuner import Configuration, DesignStep, VarianceRow
 
 
 def test_finds_configurations_and_reports_them(run, kernels_file):
@@ -98,6 +99,52 @@ def test_arguments_are_put_back_before_each_call():
     arguments.timed(double)
     assert np.array_equal(seen[0], seen[1])
     assert arguments.values[1] is array
+
+
+def test_a_search_with_settings_and_a_seed(run, kernels_file):
+    options = ("--size", "n=700", "--calls", "12", "--json")
+    by_node = ("--search", "nominal=random", "--search", "numeric=genetic:population=4")
+    for search in (("--search", "annealing:temperature=0.2"), by_node, ("--search", "tpe", "--seed", "7")):
+        ran = run("tune", f"{kernels_file}:shift", *options, *search)
+        assert ran.code == 0, ran.err
+        assert ran.json["ranking"]
+
+
+@pytest.mark.parametrize(
+    ("options", "code", "message"),
+    [
+        (["--search", "gentic"], 1, "there is no search 'gentic'; did you mean 'genetic'"),
+        (["--search", "genetic:size=3"], 1, "has no setting 'size'; it has population, mutation"),
+        (["--search", "genetic", "--search", "random"], 2, "give one search for everything, or one for each node"),
+        (["--search", "numeric=tpe", "--search", "numeric=random"], 2, "or one for each node, as"),
+        (["--seed", "3", "--record", "x.jsonl", "--exhaustive"], 2, "--record measures without a search"),
+    ],
+)
+def test_searches_that_make_no_sense(run, kernels_file, options, code, message):
+    ran = run("tune", f"{kernels_file}:shift", "--size", "n=700", *options)
+    assert (ran.code, message in " ".join(ran.err.split())) == (code, True), ran.err
+
+
+def test_designed_experiments_tell_their_steps(run, kernels_file, monkeypatch):
+    row = VarianceRow("tile_0", 1, 3.5, 12.25, 0.004)
+    residuals = VarianceRow("Residuals", 7, 2.0)
+    reason = "tile_0 keeps 32, its value in the best prediction"
+    step = DesignStep(12, 400, 0.0, (row, residuals), ("1/tile_0",), {"tile_0": 32, "threads": 2}, "tile_0", reason)
+    default, about = Configuration({"version": "source"}), Configuration({"version": "tiled"})
+    outcome = TuningOutcome(((default, 0.5),), default, 3, 1.0, True, [(about, [step])])
+    monkeypatch.setattr(tuning, "tune_kernel", lambda *arguments: outcome)
+    command = ("tune", f"{kernels_file}:scale", "--size", "A_0=6", "--size", "A_1=7", "--search", "numeric=dlmt")
+    lines = run(*command).out.splitlines()
+    assert lines[0].strip() == "version=tiled, step 1: 12 points, 400 candidates, transform power 0"
+    assert lines[2].split() == ["tile_0", "1", "3.5", "3.5", "12.25", "0.004", "**"]
+    assert lines[3].split() == ["Residuals", "7", "2", "0.2857"]
+    assert lines[4:7] == [
+        "predicted to be the best: tile_0=32, threads=2",
+        "left out, as they mean nothing: 1/tile_0",
+        reason,
+    ]
+    (experiment,) = run(*command, "--json").json["experiments"]
+    assert experiment["about"] == {"version": "tiled"} and experiment["steps"] == [step.to_json()]
 
 
 @pytest.mark.parametrize(("between", "lines"), [(0.0, 3), (1000.0, 1)])

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 from polytune.lab import simulate
-from polytune.lab.figures import draw_all
+from polytune.lab.figures import confidence_interval, draw_all
 from polytune.lab.results import Results
 from polytune.lab.run import Run, Task
 from polytune.lab.statistics import compare
@@ -30,6 +31,8 @@ def test_every_figure_is_drawn(recorded, tmp_path):
         "amortisation-bowl.png",
         "optimum-bowl.png",
         "effect-bowl.png",
+        "speedup-bowl.png",
+        "aggregate.png",
         "spaces.png",
     ]
     for file in files:
@@ -48,9 +51,18 @@ def test_results_decide_what_is_drawn(recorded, tmp_path):
 def test_runs_that_found_nothing_can_be_drawn(recorded, tmp_path):
     results = simulate(recorded, ["random"], [3], 3)
     nothing = [Run(Task("genetic", 3, i), (math.inf,) * 3) for i in range(3)]
-    assert len(draw(Results.ordered(results.setting, [*results.runs, *nothing]), tmp_path)) == 5
+    assert len(draw(Results.ordered(results.setting, [*results.runs, *nothing]), tmp_path)) == 7
+
+
+def test_the_confidence_interval_of_a_mean():
+    assert confidence_interval([3.0]) == (3.0, 3.0)
+    values = np.random.default_rng(1).normal(10.0, 2.0, 60)
+    low, high = confidence_interval(values)
+    deviation = values.std() / math.sqrt(60)
+    assert (low, high) == pytest.approx((values.mean() - 1.96 * deviation, values.mean() + 1.96 * deviation), abs=0.15)
+    assert confidence_interval(values) == (low, high)
 
 
 def test_names_are_no_formulas(recorded, tmp_path):
     space = replace(recorded, name=r"cost $\frac$ of $x_")
-    assert len(draw(simulate(space, ["random"], [5], 3), tmp_path)) == 5
+    assert len(draw(simulate(space, ["random"], [5], 3), tmp_path)) == 7

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 
 import pytest
@@ -11,6 +12,7 @@ from polytune.errors import RecordingError, RecordingWarning
 from polytune.lab import simulate
 from polytune.lab.results import Results, Setting
 from polytune.lab.results_files import RunLog, read_results, write_results
+from polytune.lab.run import Run, Task
 
 
 @pytest.fixture
@@ -147,3 +149,14 @@ def test_bad_runs_in_a_table_name_the_line(results, tmp_path):
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(RecordingError, match=r"r\.csv:4: this is no run"):
         read_results(path)
+
+
+@pytest.mark.parametrize("name", ["r.json", "r.csv"])
+def test_what_was_measured_anew_is_kept(recorded, tmp_path, name):
+    measured = simulate(recorded, ["random"], [3], 4, remeasured=10)
+    nothing = Run(Task("random", 3, 4), (math.inf,), math.inf)
+    results = Results.ordered(measured.setting, [*measured.runs, nothing])
+    write_results(tmp_path / name, results)
+    found = read_results(tmp_path / name)
+    assert found == results and found.setting.random_curve == results.setting.random_curve
+    assert [run.final for run in found.runs] == [run.final for run in results.runs]

@@ -10,6 +10,8 @@ import pytest
 
 from polytune.errors import SearchError
 from polytune.lab import simulate, simulation
+from polytune.lab.place import Line
+from polytune.lab.recording import Recorder
 from polytune.lab.run import Run, Task, make_run
 from polytune.lab.simulation import SimulationPlan, make_runs
 
@@ -119,3 +121,29 @@ def test_settings_reach_the_searches(recorded):
     assert small == simulate(recorded, ["genetic"], [40], 3, settings={"genetic": {"population": 4}}, jobs=2)
     with pytest.raises(SearchError, match="no setting 'size'"):
         simulate(recorded, ["genetic"], [40], 1, settings={"genetic": {"size": 4}})
+
+
+def test_single_measurements_and_the_best_measured_anew():
+    """A configuration with one lucky measurement is chosen, and measuring it anew tells what it is."""
+    recorder = Recorder("noisy", "", ("a",))
+    recorder.add({"a": 0}, [1.0, 1.0, 1.0], place=Line("noisy", 1))
+    recorder.add({"a": 1}, [0.9, 3.0, 3.0], place=Line("noisy", 1))
+    recorder.add({"a": 2}, [], "failed", place=Line("noisy", 1))
+    noisy = recorder.build("noisy")
+    runs = simulate(noisy, ["full"], [3], 60, remeasured=200).runs
+    chosen = [run.slowdown for run in runs]
+    assert {slowdown == 1.0 for slowdown in chosen} == {True, False}
+    # The mean of its three measurements is 2.3; a third of the runs is deceived.
+    assert all(slowdown == 1.0 or slowdown == pytest.approx(2.3, rel=0.2) for slowdown in chosen)
+    assert 10 <= sum(slowdown > 1 for slowdown in chosen) <= 30
+    assert all(run.slowdowns[2] == math.inf for run in runs)
+    assert all(run.final is None for run in simulate(noisy, ["full"], [3], 2).runs)
+
+
+def test_measured_anew_where_nothing_runs():
+    recorder = Recorder("broken", "", ("a",))
+    for a in range(3):
+        recorder.add({"a": a}, [1.0] if a else [], "ok" if a else "failed", place=Line("broken", 1))
+    (run,) = simulate(recorder.build("broken"), ["full"], [1], 1, remeasured=10).runs
+    assert run.slowdown == math.inf == run.final
+    assert Run.from_json(run.to_json()) == run

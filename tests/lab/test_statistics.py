@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from itertools import product
+from dataclasses import replace
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -11,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytune.lab import simulate
-from polytune.lab.results import Results, Setting
+from polytune.lab.results import Results, Setting, expected_random_curve, mean_curve
 from polytune.lab.run import Run, Task
 from polytune.lab.score import aggregate, score, score_of_curves
-from polytune.lab.statistics import calls_to_pay, compare, mann_whitney, time_per_call
+from polytune.lab.statistics import calls_to_pay, compare, corrected, mann_whitney, time_per_call
 
 samples = st.lists(st.sampled_from([1.0, 1.25, 1.5, 2.0, math.inf]), min_size=1, max_size=12)
 
@@ -50,7 +51,8 @@ def test_compare(recorded):
     assert found.percentage_of_optimum == pytest.approx(100 / 1.5)
     assert found.speedup == pytest.approx(4 / 1.5)
     assert found.effect == pytest.approx(24.5 / 25)
-    assert found.score == pytest.approx((4 - 1.5) / (4 - 1))
+    exact = results.setting.random_curve[0]  # the baseline is what random search has on average, not its five runs
+    assert found.score == pytest.approx((exact - 1.5) / (exact - 1))
     assert found.is_significant == (found.p < 0.01)
     assert found.calls_to_pay == 1  # every configuration evaluated is faster than the space's median
     against_itself = compare(results, "random", "random", 1)
@@ -63,7 +65,6 @@ def test_json_has_no_infinities(recorded):
     document = compare(results, "random", "genetic", 1).to_json()
     assert document["mean_slowdown"] is None
     assert document["speedup"] is None
-    assert document["score"] is None
     assert document["effect"] == pytest.approx((6 * 0.5) / 9)
 
 
@@ -88,6 +89,54 @@ def test_score_of_a_perfect_search_on_a_space(recorded):
     best = [Run(Task("oracle", 10, i), (1.0,) * 10) for i in range(20)]
     both = Results.ordered(results.setting, [*results.runs, *best])
     assert score(both, "oracle", "random", 10) == 1.0
+
+
+def test_the_score_does_not_depend_on_the_runs_of_random_search(recorded):
+    genetic = simulate(recorded, ["genetic"], [15], 5).runs
+    scores = set()
+    for seed in range(3):
+        runs = simulate(recorded, ["random"], [15], 2, seed=seed)
+        scores.add(score(Results.ordered(runs.setting, [*runs.runs, *genetic]), "genetic", "random", 15))
+    assert len(scores) == 1
+    old = replace(runs.setting, random_curve=())  # as of a file of an earlier version: the runs have to do
+    assert score(Results.ordered(old, [*runs.runs, *genetic]), "genetic", "random", 15) not in scores
+    assert score(runs, "random", "random", 15) == 0.0
+
+
+def test_the_curve_of_random_search_is_the_mean_over_all_orders():
+    slowdowns = np.array([4.0, 1.0, math.inf, 2.0, 7.0])
+    filled = [3.0 if math.isinf(value) else value for value in slowdowns]  # the median of 1, 2, 4 and 7
+    orders = np.array(list(permutations(filled)))
+    assert expected_random_curve(slowdowns, 9) == pytest.approx(np.minimum.accumulate(orders, axis=1).mean(axis=0))
+
+
+def test_random_search_comes_to_its_expected_curve(recorded):
+    results = simulate(recorded, ["random"], [30], 600)
+    expected = np.array(results.setting.random_curve[:30])
+    assert mean_curve(results.runs)[10:] == pytest.approx(expected[10:], rel=0.05)
+
+
+def test_evaluations_before_the_first_that_runs_count(recorded):
+    setting = Setting.of(recorded, 0)
+
+    def scored(*slowdowns):
+        runs = [Run(Task("late", len(slowdowns), 0), slowdowns)]
+        return score(Results.ordered(setting, runs), "late", "random", len(slowdowns))
+
+    assert scored(math.inf, math.inf, 1.0) < scored(1.0, 1.0, 1.0) == 1.0
+    assert scored(math.inf, math.inf, 1.0) == scored(setting.median, setting.median, 1.0)
+    assert scored(math.inf, 50.0, 1.0) == scored(50.0, 50.0, 1.0)  # finding something bad is no worse than nothing
+
+
+def test_the_correction_is_that_of_holm(recorded):
+    results = results_of(recorded, random=[2.0] * 5, one=[1.0] * 5, two=[2.5, 1.0, 1.0, 1.0, 1.0], three=[2.0] * 5)
+    made = [compare(results, "random", search, 1) for search in results.searches]
+    found = {c.search: c.p_corrected for c in corrected(made)}
+    p = {c.search: c.p for c in made}
+    assert found["one"] == pytest.approx(min(3 * p["one"], 1.0))
+    assert found["two"] == pytest.approx(max(found["one"], 2 * p["two"]))
+    assert found["three"] == 1.0 and found["random"] == p["random"]
+    assert found["one"] > p["one"]
 
 
 def test_time_per_call():

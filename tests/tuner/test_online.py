@@ -280,7 +280,7 @@ def test_a_forked_process_goes_on_tuning():
     assert not tuner.converged
 
 
-@pytest.mark.parametrize(("seconds", "method"), [(1.0, "portfolio"), (1e-3, "nelder_mead")])
+@pytest.mark.parametrize(("seconds", "method"), [(1.0, "portfolio:designs=false"), (1e-3, "nelder_mead")])
 def test_long_calls_are_searched_by_the_best_method_and_short_ones_by_a_quick_one(seconds, method):
     tuner = OnlineTuner(SPACE, budget=Budget.unlimited())
     for _ in range(40):
@@ -296,7 +296,7 @@ def test_long_calls_are_searched_by_the_best_method_and_short_ones_by_a_quick_on
 
     visit(tuner._search.state()["walk"]["root"])
     assert method in methods
-    assert method == "portfolio" or methods == {method}
+    assert method.startswith("portfolio") or methods == {method}
 
 
 def test_what_proposals_take_is_counted_as_lost():

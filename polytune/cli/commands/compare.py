@@ -17,6 +17,14 @@ if TYPE_CHECKING:
     from polytune.lab import Results
     from polytune.lab.statistics import Comparison
 
+_INCOMPLETE = (
+    "* a mean over some of the spaces and budgets only, which compares with no other; simulate --resume makes the rest"
+)
+_CORRECTION = (
+    "p is that of the two-sided Mann-Whitney U test after Holm's correction for {tests} comparisons; a star where it "
+    "is below 0.01"
+)
+
 
 def compare(
     files: Annotated[list[Path], typer.Argument(metavar="RESULTS...", help="What polytune simulate wrote.")],
@@ -34,6 +42,7 @@ def compare(
     from polytune.lab.results_files import read_results
     from polytune.lab.score import aggregate
     from polytune.lab.statistics import compare as compare_search
+    from polytune.lab.statistics import corrected
 
     with progress.status("comparing"):
         spaces = merge([read_results(path) for path in files])
@@ -44,10 +53,11 @@ def compare(
                 for search in space.searches:
                     if space.of_search(search, budget):
                         comparisons.append(compare_search(space, baseline, search, budget))
-        scores = {
-            search: aggregate(c.score for c in comparisons if c.search == search)
-            for search in dict.fromkeys(c.search for c in comparisons)
-        }
+        comparisons = corrected(comparisons)
+        searches = dict.fromkeys(c.search for c in comparisons)
+        scores = {name: aggregate(c.score for c in comparisons if c.search == name) for name in searches}
+        cells = {name: sum(c.search == name for c in comparisons) for name in searches}
+        all_cells = sum(len(space.budgets) for space in spaces)
         figures = []
         if plot is not None:
             from polytune.lab.figures import draw_all
@@ -59,6 +69,8 @@ def compare(
                 "baseline": baseline,
                 "comparisons": [comparison.to_json() for comparison in comparisons],
                 "scores": {name: None if math.isnan(score) else score for name, score in scores.items()},
+                "cells": cells,
+                "all_cells": all_cells,
                 "figures": [str(file) for file in figures],
             }
         )
@@ -66,7 +78,11 @@ def compare(
     for space in spaces:
         print_table(_table(space.setting.space, [c for c in comparisons if c.space == space.setting.space], baseline))
         results.print()
-    print_table(_scores(scores, len(spaces)))
+    print_table(_scores(scores, cells, all_cells, len(spaces)))
+    if any(count < all_cells for count in cells.values()):
+        results.print(Text(_INCOMPLETE), soft_wrap=True)
+    tests = sum(c.search != baseline for c in comparisons)
+    results.print(Text(_CORRECTION.format(tests=tests)), soft_wrap=True)
     for file in figures:
         results.print(Text(str(file)))
 
@@ -107,12 +123,17 @@ def _table(space: str, comparisons: list[Comparison], baseline: str) -> Table:
     return table
 
 
-def _scores(scores: dict[str, float], spaces: int) -> Table:
+def _scores(scores: dict[str, float], cells: dict[str, int], all_cells: int, spaces: int) -> Table:
+    """The mean score of each search, the best first; those that lack some spaces or budgets come last, marked."""
     table = Table(box=None, pad_edge=False)
     table.add_column("search")
     table.add_column(f"score over {spaces} space{'s' if spaces != 1 else ''}", justify="right")
-    for name, score in sorted(scores.items(), key=lambda pair: (math.isnan(pair[1]), -pair[1])):
-        table.add_row(Text(name), _number(score))
+    table.add_column("of spaces and budgets", justify="right")
+    for name, score in sorted(
+        scores.items(), key=lambda pair: (cells[pair[0]] < all_cells, math.isnan(pair[1]), -pair[1])
+    ):
+        mark = " *" if cells[name] < all_cells else ""
+        table.add_row(Text(name), _number(score) + mark, f"{cells[name]} of {all_cells}")
     return table
 
 
@@ -121,4 +142,4 @@ def _number(value: float) -> str:
 
 
 def _p_value(comparison: Comparison) -> str:
-    return f"{comparison.p:.2g}" + (" *" if comparison.is_significant else "")
+    return f"{comparison.p_corrected:.2g}" + (" *" if comparison.is_significant else "")

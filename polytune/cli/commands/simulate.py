@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
 from pathlib import Path
@@ -14,15 +14,18 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.table import Table
 from rich.text import Text
 
+from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:
+    from polytune.lab import RecordedSpace
     from polytune.lab.results import Results, Setting
     from polytune.lab.run import Run, Task
     from polytune.lab.simulation import SimulationPlan
+    from polytune.tuner import DesignStep
 
 
 class Counters(StrEnum):
@@ -43,7 +46,7 @@ Description = Annotated[Path | None, typer.Option(metavar="T1.json", help="The T
 def simulate(
     space: Annotated[str, typer.Argument(metavar="SPACE", help="A recorded space, or example:NAME.")],
     search: Annotated[
-        list[str] | None, typer.Option(metavar="NAME...", help="The searches; portfolio and random by default.")
+        list[str] | None, typer.Option(metavar="NAME...", help="As genetic:population=30; portfolio and random.")
     ] = None,
     budget: Annotated[list[int] | None, typer.Option(min=1, metavar="N...", help="How many evaluations; 100.")] = None,
     repeat: Annotated[int, typer.Option(min=1, help="How many runs of each search and budget.")] = 20,
@@ -66,6 +69,15 @@ def simulate(
     memory_bound: Annotated[
         bool, typer.Option("--memory-bound", help="For the search profile: memory is the kernel's bound.")
     ] = False,
+    remeasure: Annotated[
+        int, typer.Option(min=0, metavar="N", help="Evaluate by single measurements, and measure the best N times.")
+    ] = 0,
+    strategies: Annotated[
+        bool, typer.Option("--strategies", help="The twelve searches of the design-of-experiments slides.")
+    ] = False,
+    analysis: Annotated[
+        bool, typer.Option("--analysis", help="Show the analyses of variance of the first run of dlmt, step by step.")
+    ] = False,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -78,16 +90,19 @@ def simulate(
         raise typer.BadParameter(f"--output {str(output)!r} is neither .json nor .csv")
     if resume and output is None:
         raise typer.BadParameter("--resume goes on with the file that --output names")
-    searches = search or ["portfolio", "random"]
-    if (cores is None) == ("profile" in searches):
+    from polytune.lab.strategies import STRATEGIES, named
+
+    searches = search or ([] if strategies else ["portfolio", "random"])
+    searches += [written for written in STRATEGIES.values() if strategies and written not in searches]
+    if (cores is None) == any(each.partition(":")[0] == "profile" for each in searches):
         raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
     from polytune.lab import load
     from polytune.lab.results import Setting
-    from polytune.lab.simulation import SimulationPlan, make_runs
+    from polytune.lab.simulation import SimulationPlan, make_runs, remeasured_option
 
     plan = SimulationPlan(searches, budget or [100], repeat, seed)
     settings: dict[str, dict[str, Any]] = {}
-    options = ""
+    options = remeasured_option(remeasure)
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
         if cores is not None:
@@ -96,16 +111,23 @@ def simulate(
             source = load(trained_on) if trained_on is not None else recorded
             prediction = CounterSource(counters.value)
             settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
-            options = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+            said = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+            options = f"{options}, {said}" if options else said
 
     def make(tasks: list[Task]) -> Iterator[Run]:
-        return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings)
+        return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings, remeasure)
 
     found, wanted = _run(Setting.of(recorded, seed, options), plan, make, output, resume)
+    experiments = _experiments(recorded, plan, settings) if analysis else {}
     if as_json:
-        print_json(found.summary())
+        summary = found.summary()
+        if analysis:
+            summary["analysis"] = {name: [step.to_json() for step in steps] for name, steps in experiments.items()}
+        print_json(summary)
     elif found.runs:
-        print_table(_table(found))
+        for name, steps in experiments.items():
+            print_steps(name, steps)
+        print_table(_table(found, named if strategies else {}))
     if len(found.runs) < wanted:
         where = f", they are in {output}: --resume goes on" if output is not None else ""
         progress.print(Text(f"interrupted: {len(found.runs)} of {wanted} runs were made{where}"), soft_wrap=True)
@@ -162,25 +184,51 @@ def _bar() -> Progress:
     return Progress(*columns, console=progress, transient=True, disable=not progress.is_terminal)
 
 
+def _experiments(
+    recorded: RecordedSpace, plan: SimulationPlan, settings: dict[str, dict[str, Any]]
+) -> dict[str, Sequence[DesignStep]]:
+    """The steps of the first run of each search that designs experiments, with the largest budget."""
+    from polytune.lab.run import Task, run_search
+    from polytune.tuner import Method
+
+    found = {}
+    for name in dict.fromkeys(plan.searches):
+        if Method.of(name).name == "dlmt":
+            with progress.status(f"{name}: the first run"):
+                _, search = run_search(recorded, Task(name, max(plan.budgets), 0), plan.seed, settings)
+            found[name] = search.steps
+    return found
+
+
 def usable_cores() -> int:
     """Return how many cores this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _table(found: Results) -> Table:
+def _table(found: Results, names: Mapping[str, str]) -> Table:
+    """The table of results.
+
+    Args:
+        found: the results.
+        names: what searches are called besides.
+    """
     setting = found.setting
     device = f", {setting.device}" if setting.device else ""
     title = f"{setting.space}{device}: {setting.configurations} configurations, {setting.failed} of them failed"
     table = Table(box=None, pad_edge=False, title=Text(title), title_justify="left")
     table.add_column("search", no_wrap=True)
-    for column in ("budget", "repeats", "mean slowdown", "median slowdown", "evaluations"):
+    if names:
+        table.add_column("strategy", no_wrap=True)
+    for column in ("budget", "repeats", "min", "1st quartile", "median", "mean", "3rd quartile", "max", "evaluations"):
         table.add_column(column, justify="right")
     for row in found.summary()["results"]:
+        least, first, median, third, most = row["quartiles"]
         table.add_row(
             Text(row["search"]),
+            *([Text(names.get(row["search"], ""))] if names else []),
             str(row["budget"]),
             str(row["repeats"]),
-            *(_number(row[name]) for name in ("mean_slowdown", "median_slowdown")),
+            *map(_number, (least, first, median, row["mean_slowdown"], third, most)),
             f"{row['mean_evaluations']:.1f}",
         )
     return table

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,6 +12,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
+from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, results
 from polytune.cli.options import Debug, Json
 from polytune.cli.signature import SignatureOption, complete_signature
@@ -35,6 +37,11 @@ def tune(
     ] = None,
     calls: Annotated[int, typer.Option(min=1, help="Stop after so many calls.")] = 500,
     seconds: Annotated[float, typer.Option(min=0.0, help="Stop after so many seconds.")] = 60.0,
+    search: Annotated[
+        list[str] | None,
+        typer.Option(metavar="SEARCH", help="How: as genetic:population=30, or NODE=SEARCH for one node; repeatable."),
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="What the random choices come from.")] = None,
     record: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="Do not tune, but write down measurements.")
     ] = None,
@@ -49,9 +56,13 @@ def tune(
 
     What is found is remembered: an application that calls the kernel on arguments of these sizes starts from it.
     With --record, configurations are measured and written to a file, which polytune simulate can search.
+    Searches and their settings are in docs/searches.md.
     """
     check_recording(record, exhaustive, sample)
     sizes = dict(parse_size(text) for text in size or ())
+    searched = parse_search(search or ())
+    if record is not None and (searched is not None or seed is not None):
+        raise typer.BadParameter("--search and --seed say how to tune; --record measures without a search")
     if device is not None:
         choose_devices(device)
     kernel = load_kernel(target)
@@ -67,10 +78,12 @@ def tune(
         return
     from polytune.cli.tuning import TuningLimits, tune_kernel
 
-    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), types)
+    outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), types, searched, seed)
     if as_json:
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
     else:
+        for about, steps in outcome.experiments:
+            print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
         print_table(_table(outcome))
         results.print(Text(_summary(outcome)))
 
@@ -120,6 +133,26 @@ def parse_size(text: str) -> tuple[str, int]:
     if not (equals and name.isidentifier() and re.fullmatch("-?[0-9]+", value)):
         raise typer.BadParameter(f"--size {text!r} is not NAME=VALUE with a whole number, for example n=1000")
     return name, int(value)
+
+
+def parse_search(written: Sequence[str]) -> str | dict[str, str] | None:
+    """Read ``genetic:population=30``, or ``nominal=random`` and ``numeric=tpe``.
+
+    Raises:
+        typer.BadParameter: several searches are given for one node, or one without a node beside others.
+    """
+    if not written:
+        return None
+    named = [text.partition("=") if "=" in text.partition(":")[0] else ("", "", text) for text in written]
+    nodes = [node.strip() for node, _, _ in named]
+    if len(written) == 1 and not nodes[0]:
+        return written[0]
+    if not all(nodes) or len(set(nodes)) < len(nodes):
+        raise typer.BadParameter(
+            f"--search {' --search '.join(written)}: give one search for everything, or one for each node, as "
+            "--search nominal=epsilon_greedy --search numeric=portfolio"
+        )
+    return {node: search.strip() for node, (_, _, search) in zip(nodes, named, strict=True)}
 
 
 def _table(outcome: TuningOutcome) -> Table:

@@ -12,7 +12,8 @@ import numpy as np
 from polytune.errors import SpaceError
 from polytune.tuner.hierarchy.arms import Arm
 from polytune.tuner.hierarchy.subspace import Subspace
-from polytune.tuner.searchers import EpsilonGreedy, FiniteSearcher, make_search
+from polytune.tuner.models.analysis import DesignStep
+from polytune.tuner.searchers import EpsilonGreedy, FiniteSearcher, Method, make_search
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.finite import FiniteSpace
@@ -88,7 +89,7 @@ class FiniteArms(EpsilonGreedy):
     that of any other node.
 
     Args:
-        method: a name of `polytune.tuner.searchers.SEARCHES`.
+        method: one of `polytune.tuner.searchers.SEARCHES`.
         arms: the arms.
         rng: where random choices come from.
         first_visits: how many arms the search may visit.
@@ -97,7 +98,7 @@ class FiniteArms(EpsilonGreedy):
 
     def __init__(
         self,
-        method: str,
+        method: Method,
         arms: Sequence[Mapping[str, Value]],
         rng: np.random.Generator,
         first_visits: int,
@@ -119,6 +120,11 @@ class FiniteArms(EpsilonGreedy):
                 return arm
             self._finite.tell(self._row_of_arm[arm], math.inf)  # closed from outside: not worth a visit
         return super()._choose()
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment, where the search is one."""
+        return self._finite.steps
 
     def tell(self, point: int, cost: float) -> None:
         """Learn the cost of one pull of an arm; infinite if it was infeasible."""

@@ -17,11 +17,13 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Order
+from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.race import Samples
 from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing_is_left
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration, as_configuration
@@ -69,10 +71,12 @@ class HierarchicalTuner:
         order: a prior on the structural combinations, each given with what is beyond at its defaults; without one,
             those that differ least from the default come first.  The default itself is always first.
         starts: configurations known to be good, the best first: they are measured first, and searched from.
-        searchers: the names of the search methods: under ``"nominal"`` for all nodes of nominal parameters, under
+        searchers: the search methods, each a name, a name with settings as in ``"genetic:population=30"``, a `Method`
+            or a subclass of `FiniteSearcher`: under ``"nominal"`` for all nodes of nominal parameters, under
             ``"numeric"`` for all others, or under the name of a parameter for the node that it is in.  All of
             `polytune.tuner.searchers.SEARCHES` can search any node; without a name it is ``"epsilon_greedy"`` for
-            nominal and ``"nelder_mead"`` for numeric ones.
+            nominal and ``"nelder_mead"`` for numeric ones.  A method alone is that of all nodes, but for these two,
+            each of which alone is that of its own nodes.
         repeats: how many measurements make a configuration believed.
         promise: arms of the root that are slower than `promise` times the best are not searched; further down the
             factor is smaller, its square root at the second level and so on, as ever finer choices matter less.
@@ -96,7 +100,7 @@ class HierarchicalTuner:
         refused: Mapping[str, Mapping[Value, str]] | None = None,
         order: Order | None = None,
         starts: Sequence[Configuration] = (),
-        searchers: Mapping[str, str] | None = None,
+        searchers: Search | None = None,
         repeats: int = 3,
         promise: float = 2.0,
         memory: int = 1024,
@@ -109,7 +113,7 @@ class HierarchicalTuner:
         self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
         self._default = space.default()
-        self._walk = Walk(space, rng, self._refused, order, starts, searchers or {}, promise, memory, numeric)
+        self._walk = Walk(space, rng, self._refused, order, starts, searchers, promise, memory, numeric)
         self._standings = Standings(repeats, space.default(), self._walk.first_arm, may_be_exact=may_be_exact)
         self._starts = list(dict.fromkeys((*starts, space.default())))
         self._infeasible: dict[Configuration, str] = {}
@@ -372,6 +376,11 @@ class HierarchicalTuner:
         """Every configuration that failed, with the reason."""
         return self._failures
 
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of designed experiments (``"dlmt"``) since this search was made or restored, with their analyses of
+        variance, and the nominal values that each was about."""
+        return self._walk.experiments()
+
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
         """The values of each parameter that are never asked for, with the reason."""
@@ -382,6 +391,7 @@ class HierarchicalTuner:
         pending = self._pending
         return {
             "space": self.space.fingerprint,
+            "searchers": self._walk.methods.state(),
             "walk": self._walk.state(),
             "starts": [dict(start) for start in self._starts],
             "postponed": [dict(configuration) for configuration in self._postponed],
@@ -398,11 +408,13 @@ class HierarchicalTuner:
         """Continue from a state that `state` returned, of a tuner over the same space with the same settings.
 
         Raises:
-            ValueError: the state is of another space, or other values were refused then, so that the searches had other
-                arms.
+            ValueError: the state is of another space or of other search methods, or other values were refused then, so
+                that the searches had other arms.
         """
         if state.get("space") != self.space.fingerprint:
             raise SpaceError("the state is not one of a search of this space")
+        if state.get("searchers", {}) != self._walk.methods.state():
+            raise SpaceError("the state is one of other search methods")
         if sorted(map(repr, state["refused"])) != sorted(
             repr([name, value]) for name, values in self._refused.items() for value in values
         ):

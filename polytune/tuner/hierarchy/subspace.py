@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import Searcher, cost_from_json, cost_to_json
-from polytune.tuner.searchers import NelderMead, make_search
+from polytune.tuner.searchers import FiniteSearcher, Method, NelderMead, make_search
+from polytune.tuner.searchers.method import checked
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.coordinates import Coordinate, axis_of
@@ -26,6 +28,8 @@ _MOVES_WITHOUT_GAIN = 4
 SIMPLEX = "nelder_mead"
 """The name of the method that searches coordinates; all others search a table."""
 
+_SIMPLEX = Method(SIMPLEX)
+
 
 class Subspace:
     """The active numeric parameters under a structural combination, and a search over them.
@@ -40,7 +44,7 @@ class Subspace:
     Args:
         space: the whole space.
         start: the configuration that gives the structural values and the point where the search starts.
-        method: the name of the search.
+        method: the search.
         rng: where its random choices come from; the simplex makes none.
 
     Attributes:
@@ -48,7 +52,7 @@ class Subspace:
     """
 
     def __init__(
-        self, space: Space, start: Configuration, method: str = SIMPLEX, rng: np.random.Generator | None = None
+        self, space: Space, start: Configuration, method: Method = _SIMPLEX, rng: np.random.Generator | None = None
     ):
         self._start = dict(start)
         parameters = [parameter for parameter in space.active_numeric(start) if parameter.name in start]
@@ -58,17 +62,17 @@ class Subspace:
         self.dimension = len(free)
         self._names = [parameter.name for parameter, _ in free]
         self._axes: list[Coordinate] = [axis for _, axis in free]
-        self._method = method if free else SIMPLEX
+        self._method = method if free or method.name == SIMPLEX else _SIMPLEX
         self._table: FiniteSpace | None = None
         self._expected = math.inf  # the cost when there was progress for the last time
         self._fruitless = 0  # points told since
         self._patience: float = _MOVES_WITHOUT_GAIN * (self.dimension + 1)  # of them
         self._first: int | None = None  # of a table: the row of the start, which is measured before any other
         self._searcher: Searcher[Any]
-        if self._method == SIMPLEX:
+        if self._method.name == SIMPLEX:
             at = [axis.encode(start[name]) for name, axis in zip(self._names, self._axes, strict=True)]
             steps = [_first_step(axis.extent, place) for axis, place in zip(self._axes, at, strict=True)]
-            self._searcher = NelderMead(at, steps)
+            self._searcher = NelderMead(at, steps, **checked(SIMPLEX, NelderMead, method.settings if free else {}))
         else:
             names = set(self._names)
             constraints = [constraint for constraint in space.constraints if constraint.names <= names]
@@ -107,6 +111,11 @@ class Subspace:
             self._expected, self._fruitless = cost, 0
 
     @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment, where the search is one."""
+        return self._searcher.steps if isinstance(self._searcher, FiniteSearcher) else ()
+
+    @property
     def best(self) -> tuple[Any, float] | None:
         """The cheapest feasible point told so far, with its cost."""
         return self._searcher.best
@@ -120,7 +129,7 @@ class Subspace:
         """Return where the search started and how far it is."""
         return {
             "start": self._start.copy(),
-            "method": self._method,
+            "method": str(self._method),
             "first": self._first,
             "expected": cost_to_json(self._expected),
             "fruitless": self._fruitless,

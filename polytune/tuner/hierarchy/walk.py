@@ -10,12 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from polytune.errors import SearchError
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Arm, Arms, Order
 from polytune.tuner.hierarchy.branch import FiniteArms, NodeSearch
+from polytune.tuner.hierarchy.methods import BANDIT, NOMINAL, NUMERIC, Methods, Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX, Subspace
-from polytune.tuner.searchers import EpsilonGreedy, search_class
+from polytune.tuner.models.analysis import DesignStep
+from polytune.tuner.searchers import EpsilonGreedy
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.node import Node
@@ -23,7 +24,6 @@ from polytune.tuner.spaces.space import Space
 
 __all__ = ["Path", "Walk"]
 
-_BANDIT = "epsilon_greedy"
 _FIRST_VISITS = 64
 _FEWEST_FIRST_VISITS = 4
 _MOST_FAILURES = 3  # of a branch in which nothing is known to run, before it is left
@@ -65,7 +65,7 @@ class Walk:
         refused: Mapping[str, Mapping[Value, str]],
         order: Order | None,
         starts: Sequence[Configuration],
-        searchers: Mapping[str, str],
+        searchers: Search | None,
         promise: float,
         memory: int,
         numeric: Callable[[], str] = lambda: SIMPLEX,
@@ -74,7 +74,7 @@ class Walk:
         self._nodes = space.graph().structural
         self._rng = rng
         self._arms = Arms(space, rng, refused, order, starts)
-        self._searchers = searchers
+        self.methods = Methods(searchers, space)
         self._numeric = numeric
         self._promise = promise
         self._memory = memory
@@ -82,21 +82,8 @@ class Walk:
         self._owners: OrderedDict[tuple[int, ...], NodeSearch] = OrderedDict()
         self._last: Path | None = None
         self._left = 0  # proposals for which the last path is taken again
-        self._check_searchers()
+        self._experiments: list[tuple[Configuration, Sequence[DesignStep]]] = []  # of searches that have ended
         self._root = self._beyond({}, 0)
-
-    def _check_searchers(self) -> None:
-        if not isinstance(self._searchers, Mapping):
-            raise SearchError(f"searchers are named by node, as {{'nominal': 'genetic'}}, not {self._searchers!r}")
-        for name, method in self._searchers.items():
-            if name not in ("nominal", "numeric"):
-                self._space[name]  # raises where there is none
-            if method not in (_BANDIT, SIMPLEX):
-                search_class(method)  # raises where there is none
-
-    def _method(self, names: Sequence[str], kind: str, default: str) -> str:
-        named = next((self._searchers[name] for name in names if name in self._searchers), None)
-        return named or self._searchers.get(kind, default)
 
     # ---- branches and subspaces, created when they are reached
 
@@ -119,17 +106,19 @@ class Walk:
         if start is None:
             return None
         numeric = [parameter.name for parameter in self._space.active_numeric(start)]
-        return Subspace(self._space, start, self._method(numeric, "numeric", self._numeric()), self._rng)
+        return Subspace(self._space, start, self.methods.of(numeric, NUMERIC, self._numeric()), self._rng)
 
     def _branch(self, node: Node, chosen: Arm, arms: Sequence[Arm], depth: int) -> NodeSearch:
         first_visits = max(_FIRST_VISITS >> 2 * depth, _FEWEST_FIRST_VISITS)
         promise = self._promise ** (0.5**depth)
-        method = self._method(node.names, "nominal", _BANDIT)
-        search = (
-            EpsilonGreedy(len(arms), self._rng, promise=promise, first_visits=first_visits)
-            if method == _BANDIT
-            else FiniteArms(method, arms, self._rng, first_visits, promise=promise)
-        )
+        method = self.methods.of(node.names, NOMINAL, BANDIT)
+        search: EpsilonGreedy
+        if method.name == BANDIT:
+            method = method.with_defaults(promise=promise, first_visits=first_visits)
+            first_visits = method.settings["first_visits"]
+            search = EpsilonGreedy(len(arms), self._rng, **method.settings)
+        else:
+            search = FiniteArms(method, arms, self._rng, first_visits, promise=promise)
         return NodeSearch(chosen, arms, search, first_visits)
 
     # ---- walking
@@ -186,7 +175,10 @@ class Walk:
         branch, arm = arms[-1]
         branch.seen.add(arm)
         branch.search.close(arm)
-        if isinstance(branch.children.get(arm), Subspace):
+        child = branch.children.get(arm)
+        if isinstance(child, Subspace):
+            if child.steps:
+                self._experiments.append((Configuration(branch.values(arm)), child.steps))
             branch.children.pop(arm)
             self._owners.pop(tuple(arm for _, arm in arms), None)
         self._close_above(arms)
@@ -307,6 +299,23 @@ class Walk:
             return self._root.search.converged
         return self._root is None or self._root.converged
 
+    def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
+        """The steps of the designed experiments of this process, with the values chosen before each, in the order in
+        which they ended or, where they go on, began."""
+        found = list(self._experiments)
+        places: list[tuple[Arm, NodeSearch | Subspace | None]] = [({}, self._root)]
+        while places:
+            chosen, place = places.pop(0)
+            steps: Sequence[DesignStep] = ()
+            if isinstance(place, Subspace):
+                steps = place.steps
+            elif isinstance(place, NodeSearch):
+                steps = place.search.steps
+                places += [(place.values(arm), child) for arm, child in place.children.items()]
+            if steps:
+                found.append((Configuration(dict(chosen)), steps))
+        return found
+
     # ---- JSON
 
     def state(self) -> dict[str, Any]:
@@ -335,7 +344,8 @@ class Walk:
         if state is None:
             return None
         if "arms" not in state:
-            subspace = Subspace(self._space, Configuration(state["start"]), state["method"], self._rng)
+            method = self.methods.restored(state["method"])
+            subspace = Subspace(self._space, Configuration(state["start"]), method, self._rng)
             subspace.restore(state)
             return subspace
         node = next(node for node in self._nodes if list(node.names) == list(state["arms"][0]))

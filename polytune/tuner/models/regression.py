@@ -7,6 +7,7 @@ evens that out; it is monotone, so that the best prediction stays the best.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -30,11 +31,16 @@ class Regression:
         coefficients: per term of the design matrix; 0 for an eliminated one.
         significance: per factor that some term left is about, the probability that its terms explain what they do
             by chance alone: the p-value of the analysis of variance.
+        response: (n,) the transformed costs.
+        tried: the terms that the measurements can tell apart, by number; those with a coefficient are what is left of
+            them.
     """
 
     power: float
     coefficients: np.ndarray
     significance: dict[int, float]
+    response: np.ndarray
+    tried: tuple[int, ...]
 
     def predict(self, matrix: np.ndarray) -> np.ndarray:
         """The transformed response at the rows of a design matrix: smaller is better, the scale means nothing."""
@@ -43,7 +49,12 @@ class Regression:
 
 
 def fit(
-    matrix: np.ndarray, costs: np.ndarray, factors: Sequence[Sequence[int]], *, elimination: float = 0.1
+    matrix: np.ndarray,
+    costs: np.ndarray,
+    factors: Sequence[Sequence[int]],
+    *,
+    elimination: float = 0.1,
+    transform: bool = True,
 ) -> Regression:
     """Fit a linear model to positive costs.
 
@@ -57,11 +68,13 @@ def fit(
         costs: (n,) positive.
         factors: per term the factors, by number, that it is about.
         elimination: a p-value; 1 keeps all terms that are not wholly meaningless.
+        transform: whether the costs are transformed; otherwise the power is 1.
     """
     models = library("statsmodels.regression.linear_model", _USER)
     scaled = costs / np.exp(np.log(costs).mean())
     kept = independent_columns(matrix)
-    power = box_cox_power(matrix[:, kept], scaled)
+    tried = tuple(kept)
+    power = box_cox_power(matrix[:, kept], scaled) if transform else 1.0
     transformed = library("scipy.special", _USER).boxcox(scaled, power)
     if np.ptp(transformed) < _EQUAL:
         transformed = np.zeros(len(costs))  # lest rounding errors be explained
@@ -80,7 +93,31 @@ def fit(
         }
     coefficients = np.zeros(matrix.shape[1])
     coefficients[kept] = result.params
-    return Regression(power, coefficients, significance)
+    return Regression(power, coefficients, significance, transformed, tried)
+
+
+def fit_quantile(matrix: np.ndarray, costs: np.ndarray, quantile: float) -> np.ndarray:
+    """The coefficients of a linear model of a quantile of the costs, where least squares model their mean.
+
+    A low quantile follows the lower edge of the measurements, which is what is looked for (R. Koenker and G. Bassett,
+    "Regression quantiles", Econometrica 46, 1978).
+
+    Args:
+        matrix: (n, terms) design matrix, its first column the constant.
+        costs: (n,) positive.
+        quantile: above 0 and below 1.
+
+    Returns:
+        (terms,) the coefficients; 0 for terms that the measurements cannot tell from earlier ones.
+    """
+    models = library("statsmodels.regression.quantile_regression", _USER)
+    kept = independent_columns(matrix)
+    coefficients = np.zeros(matrix.shape[1])
+    scaled = costs / np.exp(np.log(costs).mean())
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")  # that the iteration has not come to its end: it is near enough
+        coefficients[kept] = models.QuantReg(scaled, matrix[:, kept]).fit(q=quantile, max_iter=200).params
+    return coefficients
 
 
 def _significance(result: Any, concerned: list[bool]) -> float:

@@ -26,10 +26,12 @@ class Terms:
     Attributes:
         factors: per term the parameters (their positions in the space) that it is about; none for the constant.
         columns: per term, and per parameter of it, the term's factor at every level of the parameter.
+        labels: per term what it is called, as ``threads`` and ``1/threads``.
     """
 
     factors: tuple[tuple[int, ...], ...]
     columns: tuple[tuple[np.ndarray, ...], ...]
+    labels: tuple[str, ...]
 
     @classmethod
     def of(cls, space: FiniteSpace, rows: np.ndarray, *, curvature: bool = True, interactions: bool = False) -> Terms:
@@ -41,24 +43,30 @@ class Terms:
             curvature: with 1/x or squares.
             interactions: with the products of each two linear terms.
         """
-        single: list[tuple[int, np.ndarray]] = []
-        linear: list[tuple[int, np.ndarray]] = []
+        single: list[tuple[int, str, np.ndarray]] = []
+        linear: list[tuple[int, str, np.ndarray]] = []
         for parameter in range(len(space.names)):
             present = np.unique(rows[:, parameter])
             own = _columns(space, parameter, present) if len(present) > 1 else []
             straight = own[:1] if space.ordered[parameter] else own
-            single += [(parameter, column) for column in (own if curvature else straight)]
-            linear += [(parameter, column) for column in straight]
-        factors: list[tuple[int, ...]] = [(), *((parameter,) for parameter, _ in single)]
-        columns: list[tuple[np.ndarray, ...]] = [(), *((column,) for _, column in single)]
+            single += [(parameter, label, column) for label, column in (own if curvature else straight)]
+            linear += [(parameter, label, column) for label, column in straight]
+        factors: list[tuple[int, ...]] = [(), *((parameter,) for parameter, _, _ in single)]
+        columns: list[tuple[np.ndarray, ...]] = [(), *((column,) for _, _, column in single)]
+        labels = ["1", *(label for _, label, _ in single)]
         if interactions:
-            for (one, left), (other, right) in combinations(linear, 2):
+            for (one, first, left), (other, second, right) in combinations(linear, 2):
                 if one != other:
                     factors.append((one, other))
                     columns.append((left, right))
-        every = cls(tuple(factors), tuple(columns))
+                    labels.append(f"{first}:{second}")
+        every = cls(tuple(factors), tuple(columns), tuple(labels))
         kept = independent_columns(every.matrix(rows))
-        return cls(tuple(factors[term] for term in kept), tuple(columns[term] for term in kept))
+        return cls(
+            tuple(factors[term] for term in kept),
+            tuple(columns[term] for term in kept),
+            tuple(labels[term] for term in kept),
+        )
 
     def __len__(self) -> int:
         return len(self.factors)
@@ -72,24 +80,30 @@ class Terms:
         return matrix
 
 
-def _columns(space: FiniteSpace, parameter: int, present: np.ndarray) -> list[np.ndarray]:
-    """One column per term of a parameter, indexed by level; the linear one first where the parameter has an order."""
-    levels, absence = space.levels[parameter], space.inactive[parameter]
+def _columns(space: FiniteSpace, parameter: int, present: np.ndarray) -> list[tuple[str, np.ndarray]]:
+    """One column per term of a parameter, indexed by level, with what it is called; the linear one first where the
+    parameter has an order."""
+    name, levels, absence = space.names[parameter], space.levels[parameter], space.inactive[parameter]
     if not space.ordered[parameter]:
-        return [_coded((np.arange(len(levels)) == level).astype(float), present) for level in present[1:]]
+        return [
+            (f"{name}={levels[level]}", _coded((np.arange(len(levels)) == level).astype(float), present))
+            for level in present[1:]
+        ]
     active = present[present != absence]
     values = _values(levels, absence)
     columns = []
     if len(active) > 1:
-        columns.append(_coded(values, active))
+        columns.append((name, _coded(values, active)))
     if len(active) > 2:
-        bent = 1 / values if (values[active] > 0).all() else columns[0] ** 2
-        columns.append(_coded(bent, active))
+        is_positive = (values[active] > 0).all()
+        bent = 1 / values if is_positive else columns[0][1] ** 2
+        columns.append((f"1/{name}" if is_positive else f"{name}^2", _coded(bent, active)))
     if absence is not None:
-        for column in columns:
+        for _, column in columns:
             column[absence] = 0.0  # neither high nor low
         if absence in present:
-            columns.append(_coded((np.arange(len(levels)) != absence).astype(float), present))
+            exists = (np.arange(len(levels)) != absence).astype(float)
+            columns.append((f"{name} exists", _coded(exists, present)))
     return columns
 
 

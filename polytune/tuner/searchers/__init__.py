@@ -13,10 +13,20 @@ import numpy as np
 from polytune.tuner.searchers.catalogue import Catalogue
 from polytune.tuner.searchers.epsilon_greedy import EpsilonGreedy
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.searchers.method import Method
 from polytune.tuner.searchers.nelder_mead import NelderMead
 from polytune.tuner.spaces.finite import FiniteSpace
 
-__all__ = ["SEARCHES", "Catalogue", "EpsilonGreedy", "FiniteSearcher", "NelderMead", "make_search", "search_class"]
+__all__ = [
+    "SEARCHES",
+    "Catalogue",
+    "EpsilonGreedy",
+    "FiniteSearcher",
+    "Method",
+    "NelderMead",
+    "make_search",
+    "search_class",
+]
 
 SEARCHES = Catalogue((f"{__name__}.finite",))
 """The searches of a finite space by name, with the place of each: polytune's own, and those of other packages."""
@@ -28,12 +38,12 @@ def search_class(name: str) -> type[FiniteSearcher]:
 
 
 def make_search(
-    name: str, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None, **settings: Any
+    name: str | Method, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None, **settings: Any
 ) -> FiniteSearcher:
     """A search by name, one of `SEARCHES`; see `Catalogue.make`.
 
     Args:
-        name: one of `SEARCHES`.
+        name: one of `SEARCHES`, with settings where it is written with some.
         space: what to search.
         rng: where its random choices come from.
         budget: how many evaluations there will be; None where that is not known.

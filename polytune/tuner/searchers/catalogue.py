@@ -16,12 +16,17 @@ import numpy as np
 from polytune.errors import PolytuneError, SearchError
 from polytune.records import dataclass
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
+from polytune.tuner.searchers.method import Method, checked, settings_of
 from polytune.tuner.spaces.finite import FiniteSpace
 
 __all__ = ["ENTRY_POINTS", "Catalogue"]
 
 ENTRY_POINTS = "polytune.searchers"
 """The group of entry points by which other packages make searches known: their names, and the classes."""
+
+
+_SMALL = FiniteSpace.from_configurations(["a", "b"], [{"a": a, "b": b} for a in range(3) for b in range(3)])
+"""A space on which searches are made to see whether their settings are within bounds."""
 
 
 @dataclass(frozen=True)
@@ -90,35 +95,54 @@ class Catalogue(Mapping[str, str]):
         return _loaded(entries[0])
 
     def make(
-        self, name: str, space: FiniteSpace, rng: np.random.Generator, *, budget: int | None = None, **settings: Any
+        self,
+        name: str | Method,
+        space: FiniteSpace,
+        rng: np.random.Generator,
+        *,
+        budget: int | None = None,
+        **settings: Any,
     ) -> FiniteSearcher:
         """A search by name.
 
         Args:
-            name: one of these searches.
+            name: one of these searches, also with settings, as in ``"genetic:population=30"``.
             space: what to search.
             rng: where its random choices come from.
             budget: how many evaluations there will be, where that is known.
-            settings: of the method, as its class describes them.
+            settings: of the method, as its class describes them; what the name says goes before them.
 
         Raises:
-            SearchError: there is no such search, or it has no such setting, or needs one.
+            SearchError: there is no such search, or it has no such setting, or one of another type, or needs one.
             MissingLibraryError: it needs a library that is not installed.
         """
-        kind = self.kind(name)
-        keywords = [p for p in inspect.signature(kind).parameters.values() if p.kind is p.KEYWORD_ONLY]
-        known = [parameter.name for parameter in keywords]
-        for setting in settings:
-            if setting not in known:
-                mine = [other for other in known if other != "budget"]
-                raise SearchError(
-                    f"the search {name!r} has no setting {setting!r}; "
-                    + (f"it has {', '.join(mine)}" if mine else "it has none")
-                )
-        needed = [p.name for p in keywords if p.default is p.empty and p.name not in settings]
-        if needed:
-            raise SearchError(f"the search {name!r} needs {' and '.join(needed)}, which only make_search can give it")
-        return kind(space, rng, budget=budget, **settings)
+        method = Method.of(name).with_defaults(**settings)
+        kind = self.kind_of(method)
+        needed = [s.name for s in settings_of(kind) if s.default is inspect.Parameter.empty]
+        chosen = checked(method.name, kind, method.settings)
+        if missing := [setting for setting in needed if setting not in chosen]:
+            raise SearchError(
+                f"the search {method.name!r} needs {' and '.join(missing)}, which only make_search can give it"
+            )
+        return kind(space, rng, budget=budget, **chosen)
+
+    def kind_of(self, method: Method) -> type[FiniteSearcher]:
+        """The class of a method, as `kind` finds it by name."""
+        return method.kind or self.kind(method.name)
+
+    def check(self, name: str | Method) -> None:
+        """See to it that a search can be made, with the settings that it is written with; others may be missing.
+
+        Raises:
+            SearchError: there is no search of this name, it has no such setting, or one of another type or out of its
+                bounds.
+            MissingLibraryError: it needs a library that is not installed.
+        """
+        method = Method.of(name)
+        kind = self.kind_of(method)
+        chosen = checked(method.name, kind, method.settings)
+        if chosen and all(setting.types for setting in settings_of(kind)):  # others only a program can give
+            kind(_SMALL, np.random.default_rng(0), **chosen)
 
 
 def _only_class(module: str) -> type[FiniteSearcher]:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
+from polytune.tuner.searchers.finite_searcher import check_settings
 
 
 class EpsilonGreedy:
@@ -27,6 +30,9 @@ class EpsilonGreedy:
         decay: the share of epsilon that is lost with every greedy or random choice.
         promise: an arm is worth pulling again only while its cost is below `promise` times the best.
         first_visits: how many arms are pulled once before anything else.
+
+    Raises:
+        SearchError: a setting is out of its bounds.
     """
 
     def __init__(
@@ -39,6 +45,8 @@ class EpsilonGreedy:
         promise: float = 2.0,
         first_visits: int = 64,
     ):
+        check_settings("epsilon_greedy", 0, 1, epsilon=epsilon, decay=decay)
+        check_settings("epsilon_greedy", 1, promise=promise, first_visits=first_visits)
         self._rng = rng
         self._epsilon = epsilon
         self._decay = decay
@@ -116,6 +124,11 @@ class EpsilonGreedy:
         self._seen = min(self._seen, point)
         if self._costs[point] is not None:
             self._searchable[point] = None
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment; it makes none."""
+        return ()
 
     @property
     def best(self) -> tuple[int, float] | None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SearchError
+from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import cost_from_json, cost_to_json, generator_to_json, is_number
 from polytune.tuner.spaces.finite import FiniteSpace
 
@@ -44,6 +45,11 @@ class FiniteSearcher(ABC):
         # A shuffle of all rows of which only the part drawn so far exists: what has been swapped, and what is left.
         self._swapped: dict[int, int] = {}
         self._left = len(space)
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The steps of a designed experiment so far, with their analyses of variance; none of other methods."""
+        return ()
 
     # ---- what a method is
 

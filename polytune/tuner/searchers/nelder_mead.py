@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from polytune.errors import MeasurementError
+from polytune.errors import MeasurementError, SearchError
 from polytune.tuner.searcher import cost_from_json, cost_to_json, is_number
 
 Coordinates = tuple[float, ...]
@@ -36,11 +36,16 @@ class NelderMead:
         steps: how far each other vertex of the first simplex lies from the start, one along each axis; not zero.
         tolerance: the size of a converged simplex.
         restarts: whether to start again from the best point; otherwise the size alone ends the search.
+
+    Raises:
+        SearchError: the tolerance is not above zero.
     """
 
     def __init__(
         self, start: Sequence[float], steps: Sequence[float], *, tolerance: float = 1.0, restarts: bool = True
     ):
+        if not tolerance > 0:
+            raise SearchError(f"the search 'nelder_mead' needs a tolerance above 0, not {tolerance}")
         self._tolerance = tolerance
         self._restarts = restarts
         self._dimension = len(start)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from polytune.tuner.models.additive import AdditiveModel
+from polytune.tuner.models.analysis import DesignStep, analysis_of_variance
 from polytune.tuner.models.fedorov import d_optimal_design
 from polytune.tuner.models.regression import Regression, fit
 from polytune.tuner.models.surrogate import near_rows, response
@@ -40,6 +42,7 @@ class DLMT(FiniteSearcher):
         significance: a factor with a p-value below it is fixed.
         confirmations: how many times a stage measures its prediction and fits again.
         interactions: whether the model has the products of the parameters too.
+        transform: whether the costs are transformed; without it this is the paper's DLM.
 
     Raises:
         SearchError: a setting is out of its bounds.
@@ -56,19 +59,26 @@ class DLMT(FiniteSearcher):
         significance: float = 0.1,
         confirmations: int = 1,
         interactions: bool = False,
+        transform: bool = True,
     ):
         super().__init__(space, rng, budget=budget)
         check_settings("dlmt", 1, runs_per_term=runs_per_term)
         check_settings("dlmt", 0, 1, elimination=elimination, significance=significance)
         check_settings("dlmt", 0, confirmations=confirmations)
         self._runs_per_term, self._elimination, self._significance = runs_per_term, elimination, significance
-        self._confirmations, self._interactions = confirmations, interactions
+        self._confirmations, self._interactions, self._transform = confirmations, interactions, transform
+        self._steps: list[DesignStep] = []
         self._fixed: dict[int, int] = {}
         self._queue: list[int] = []
         self._curved = True
         self._designed = False
         self._confirmed = 0
         self._refining = False
+
+    @property
+    def steps(self) -> Sequence[DesignStep]:
+        """The stages that have come to a conclusion."""
+        return self._steps
 
     @property
     def fixed(self) -> dict[str, Any]:
@@ -140,18 +150,60 @@ class DLMT(FiniteSearcher):
         if not len(measured):
             self._refining = True
             return
-        model = fit(terms.matrix(self.space.rows[measured]), costs, terms.factors, elimination=self._elimination)
+        matrix = terms.matrix(self.space.rows[measured])
+        model = fit(matrix, costs, terms.factors, elimination=self._elimination, transform=self._transform)
         predicted = self._best_prediction(part, terms, model)
         if self._confirmed < self._confirmations and predicted not in self._costs:
             self._confirmed += 1
             self._queue = [predicted]
             return
         factor = min(model.significance, key=model.significance.__getitem__, default=None)
-        if factor is None or model.significance[factor] >= self._significance:
-            self._refining = True
+        self._refining = factor is None or model.significance[factor] >= self._significance
+        self._conclude(len(part), terms, matrix, model, predicted, factor)
+        if self._refining or factor is None:
             return
         self._fixed[factor] = int(self.space.rows[predicted, factor])
         self._designed, self._confirmed = False, 0
+
+    def _conclude(
+        self, candidates: int, terms: Terms, matrix: np.ndarray, model: Regression, predicted: int, factor: int | None
+    ) -> None:
+        """Note what a stage has come to.
+
+        Args:
+            candidates: how many configurations there are in this part.
+            terms, matrix, model: what was fitted.
+            predicted: the row with the best prediction.
+            factor: the most significant one; None where no term is left.
+        """
+        tried = list(model.tried)
+        best = self.space.configuration(predicted)
+        found = ", ".join(f"{self.space.names[f]} {model.significance[f]:.3g}" for f in model.significance)
+        tests = f"the p-values of the F-tests of each factor's terms that are left are {found}"
+        rest = "what is left of the budget goes to the surroundings of the best configuration"
+        if factor is None:
+            reason = f"no term means anything: {rest}"
+        elif self._refining:
+            reason = f"{tests}, none below {self._significance:g}: {rest}"
+        else:
+            level = self.space.levels[factor][int(self.space.rows[predicted, factor])]
+            value = "absent" if level is None else level
+            reason = (
+                f"{self.space.names[factor]} keeps {value}, its value in the best prediction: {tests}; its own is the "
+                f"least, and below {self._significance:g}"
+            )
+        self._steps.append(
+            DesignStep(
+                points=len(self._costs),
+                candidates=candidates,
+                power=model.power,
+                table=analysis_of_variance(matrix[:, tried], model.response, [terms.labels[t] for t in tried]),
+                left_out=tuple(terms.labels[t] for t in tried[1:] if model.coefficients[t] == 0),
+                predicted=best,
+                fixed=None if self._refining or factor is None else self.space.names[factor],
+                reason=reason,
+            )
+        )
 
     def _inside(self, index: int) -> bool:
         row = self.space.rows[index]
@@ -186,6 +238,7 @@ class DLMT(FiniteSearcher):
             "designed": self._designed,
             "confirmed": self._confirmed,
             "refining": self._refining,
+            "steps": [step.to_json() for step in self._steps],
         }
 
     def _restore_rule(self, state: dict[str, Any]) -> None:
@@ -193,3 +246,4 @@ class DLMT(FiniteSearcher):
         self._queue = list(state["queue"])
         self._curved, self._designed = state["curved"], state["designed"]
         self._confirmed, self._refining = state["confirmed"], state["refining"]
+        self._steps = [DesignStep.from_json(step) for step in state.get("steps", ())]

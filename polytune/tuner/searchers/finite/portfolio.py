@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import math
 from typing import Any
 
@@ -9,12 +10,18 @@ import numpy as np
 
 from polytune.errors import SearchError
 from polytune.tuner.models.surrogate import Surrogate
+from polytune.tuner.models.surroundings import least_tried
+from polytune.tuner.searchers.finite.dlmt import DLMT
 from polytune.tuner.searchers.finite.greedy_restart import GreedyWithRestart
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _FEASIBLE = 3  # costs that a model needs at least
 _CURIOSITY = 3.0
+_WIDE = math.log(1.8)  # the deviation of the logarithms of costs from which on they are spread widely
+_WIDE_SAMPLE = 20  # evaluations before the first hedge there
+_WIDE_PATIENCE = 4
+_DESIGN_PATIENCE = 24
 
 
 class Portfolio(FiniteSearcher):
@@ -25,9 +32,15 @@ class Portfolio(FiniteSearcher):
     best be found: from then on, until the next improvement, every other evaluation is a hedge, by turns a step of a
     climb from a random row and a row of which the model knows little.
 
+    Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
+    surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
+    every other one is what has been tried the least around the best row (`least_tried`), in one parameter or in two,
+    and after some more by turns a designed experiment (`DLMT`, where statsmodels is installed).
+
     Args:
         initial: the random rows at first, of small budgets a fifth of them.
         patience: evaluations without an improvement before hedging begins.
+        designs: whether designed experiments are among the hedges, of which a proposal may take a tenth of a second.
     """
 
     def __init__(
@@ -38,14 +51,19 @@ class Portfolio(FiniteSearcher):
         budget: int | None = None,
         initial: int = 8,
         patience: int = 24,
+        designs: bool = True,
     ):
         super().__init__(space, rng, budget=budget)
         if initial < 1 or patience < 1:
             raise SearchError(f"a portfolio needs initial >= 1 and patience >= 1, not {initial} and {patience}")
         self._initial = initial if budget is None else min(initial, max(budget // 5, 1))
         self._patience = patience
+        self._designs = designs
         self._surrogate = Surrogate(space, rng)
         self._climber = GreedyWithRestart(space, rng)
+        self._designer: DLMT | None = None
+        self._is_wide: bool | None = None  # None: the first sample is not complete
+        self._hedges = 0
         self._proposed: int | None = None
         self._turns_since_improvement = 0
         self._lowest = math.inf
@@ -61,12 +79,41 @@ class Portfolio(FiniteSearcher):
         feasible = sum(cost < math.inf for cost in self.costs.values())
         if len(self.costs) < self._initial or feasible < _FEASIBLE:
             return self._fresh_row()
+        if self._is_wide is None:
+            sample = [math.log(cost) for cost in self.costs.values() if 0 < cost < math.inf]
+            self._is_wide = len(sample) > 1 and float(np.std(sample)) > _WIDE
+        hedge = self._early_hedge() if self._is_wide else None
+        if hedge is not None:
+            return hedge
         late = self._turns_since_improvement - self._patience
         if late >= 0 and late % 4 == 0:
             return self._climber.ask()
         curiosity = _CURIOSITY if late >= 0 and late % 4 == 2 else 1.0
         wanted = self._surrogate.propose(self.costs, curiosity)
         return wanted if wanted is not None else self._fresh_row()
+
+    def _early_hedge(self) -> int | None:
+        """A hedge for costs that are spread widely; None where the model is to go on."""
+        waited = self._turns_since_improvement - _WIDE_PATIENCE
+        if len(self.costs) < _WIDE_SAMPLE or waited < 0 or waited % 2 or self._best is None:
+            return None
+        self._hedges += 1
+        is_odd = self._hedges % 2 == 1
+        is_late = self._turns_since_improvement >= _DESIGN_PATIENCE
+        if not is_odd and is_late and self._designs and importlib.util.find_spec("statsmodels"):
+            return self._designed()
+        return least_tried(self.space, self.costs, self._best, changes=1 if is_odd else 2, guided=not is_odd)
+
+    def _designed(self) -> int | None:
+        """The next measurement of a designed experiment that knows all that has been told."""
+        if self._designer is None:
+            self._designer = DLMT(self.space, self._rng, budget=self.budget)
+        known = self._designer.costs
+        for row, cost in self.costs.items():
+            if row not in known:
+                self._designer.tell(row, cost)
+        wanted = self._designer.ask()
+        return None if wanted in self.costs else wanted
 
     def tell(self, index: int, cost: float) -> None:
         super().tell(index, cost)
@@ -84,6 +131,9 @@ class Portfolio(FiniteSearcher):
             "lowest": None if self._lowest == math.inf else self._lowest,
             "surrogate": self._surrogate.state(),
             "climber": self._climber.state(),
+            "designer": None if self._designer is None else self._designer.state(),
+            "is_wide": self._is_wide,
+            "hedges": self._hedges,
         }
 
     def _restore_rule(self, state: dict[str, Any]) -> None:
@@ -92,3 +142,8 @@ class Portfolio(FiniteSearcher):
         self._lowest = math.inf if state["lowest"] is None else state["lowest"]
         self._surrogate.restore(state["surrogate"])
         self._climber.restore(state["climber"])
+        self._is_wide, self._hedges = state["is_wide"], state["hedges"]
+        self._designer = None
+        if state["designer"] is not None:
+            self._designer = DLMT(self.space, self._rng, budget=self.budget)
+            self._designer.restore(state["designer"])

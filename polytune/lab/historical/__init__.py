@@ -1,0 +1,30 @@
+"""Conclusions from measurements on one device, or of one input, for tuning on another.
+
+The methods are those of J. Oľha, J. Hozzová, J. Fousek and J. Filipovič, "Exploiting historical data: pruning
+autotuning spaces and estimating the number of tuning steps", Concurrency and Computation: Practice and Experience
+32(21), 2020: how many configurations perform well and so how long a search takes, how much each parameter has to do
+with the time, and which parameters need not be searched elsewhere.
+"""
+
+from polytune.lab.historical.convergence import Convergence, convergence
+from polytune.lab.historical.families import Family, families
+from polytune.lab.historical.information import mutual_information
+from polytune.lab.historical.portions import expected_steps, portion, steps_to_find
+from polytune.lab.historical.pruning import METHODS, Pruning, Retention, prune, pruned, retention
+
+__all__ = [
+    "METHODS",
+    "Convergence",
+    "Family",
+    "Pruning",
+    "Retention",
+    "convergence",
+    "expected_steps",
+    "families",
+    "mutual_information",
+    "portion",
+    "prune",
+    "pruned",
+    "retention",
+    "steps_to_find",
+]

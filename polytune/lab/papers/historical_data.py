@@ -1,0 +1,173 @@
+"""J. Oľha et al., "Exploiting historical data", CCPE 32(21), 2020."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from pathlib import Path
+
+from polytune.lab.historical import (
+    METHODS,
+    Family,
+    convergence,
+    families,
+    mutual_information,
+    portion,
+    prune,
+    retention,
+    steps_to_find,
+)
+from polytune.lab.historical.figures import draw_family
+from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+
+__all__ = ["ITEMS"]
+
+_PAPER = "Oľha et al., Exploiting historical data, CCPE 2020"
+
+
+def _families(recordings: Recordings) -> list[Family]:
+    return [family for family in families(recordings.spaces) if len(family.members) > 1]
+
+
+def _portions(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+    found = _families(recordings)
+    if not found:
+        return None
+    rows, ratios = [], []
+    for family in found:
+        shares = {name: portion(recorded) for name, recorded in family.members.items()}
+        ratios.append(max(shares.values()) / min(shares.values()))
+        mean, deviation = statistics.fmean(shares.values()), statistics.stdev(shares.values())
+        rows += [
+            [family.kernel, name, str(len(family.members[name])), f"{share:.5f}", str(steps_to_find(share))]
+            for name, share in shares.items()
+        ]
+        rows.append([family.kernel, "average", "", f"{mean:.5f} ± {deviation:.5f}", ""])
+    columns = ["kernel", "device", "configurations", "portion", "steps for 90 %"]
+    ours = f"between devices the portions of a kernel differ by factors of {min(ratios):.1f} to {max(ratios):.1f}"
+    return Outcome(ours, [Table("Configurations that reach 90 % of the best performance", columns, rows)])
+
+
+def _information(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+    found = _families(recordings)
+    if not found:
+        return None
+    figures, tables = {}, []
+    for family in found:
+        information = {name: mutual_information(each) for name, each in family.members.items()}
+        files = draw_family(family, information, {}, folder)
+        figures[f"{family.kernel}: times (figure 1)"] = files[0]
+        figures[f"{family.kernel}: mutual information (figures 3, 4)"] = files[1]
+        rows = [
+            [parameter, *(f"{values[parameter]:.4f}" for values in information.values())]
+            for parameter in next(iter(information.values()))
+        ]
+        tables.append(Table(f"{family.kernel}: mutual information in bits", ["parameter", *information], rows))
+    return Outcome(f"box plots of {len(found)} kernels over their devices", tables, figures)
+
+
+def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+    rows, conservative = [], []
+    for family in _families(recordings):
+        for source, recorded in family.members.items():
+            for settings, label in (({}, "polytune's"), ({"cutoff": 0.2, "level": "median"}, "the paper's")):
+                for method in METHODS:
+                    pruning = prune(recorded, method, **settings)  # type: ignore[arg-type]
+                    for target, other in family.members.items():
+                        if target == source:
+                            continue
+                        kept = retention(other, pruning)
+                        rows.append(
+                            [
+                                family.kernel,
+                                source,
+                                target,
+                                method,
+                                label,
+                                f"{kept.reduction:.1f}",
+                                f"{kept.pruned}/{kept.parameters}",
+                                f"{kept.performance:.2f}",
+                            ]
+                        )
+                        if method == "conservative" and not settings:
+                            conservative.append((kept.performance, kept.reduction, family.kernel, source, target))
+    if not rows:
+        return None
+    good = sum(performance >= 0.95 for performance, *_ in conservative)
+    largest = max((each for each in conservative if each[0] >= 0.95), key=lambda each: each[1], default=None)
+    ours = f"conservative pruning keeps 95 % of the best performance in {good} of {len(conservative)} pairs of devices"
+    if largest is not None:
+        ours += (
+            f"; the largest reduction of these is {largest[1]:.1f}, of {largest[2]} from {largest[3]} to {largest[4]}"
+        )
+    columns = ["kernel", "from", "to", "method", "settings", "SSR", "PP", "PR"]
+    return Outcome(ours, [Table("Pruned by what one device says, held against another", columns, rows)])
+
+
+def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+    rows, figures = [], {}
+    gains: dict[str, list[float]] = {"random": [], "annealing": []}
+    for family in _families(recordings):
+        for source, recorded in family.members.items():
+            pruning = prune(recorded)
+            if not pruning.fixed:
+                continue
+            for target, other in family.members.items():
+                if target == source:
+                    continue
+                runs = [convergence(other, pruning, search, effort.repeats, seed=effort.seed) for search in gains]
+                for run in runs:
+                    gains[run.search].append(run.gain)
+                    pruned = "never" if math.isinf(run.pruned_mean) else f"{run.pruned_mean:.1f}"
+                    row = [family.kernel, source, target, run.search, f"{run.full_mean:.1f}", pruned, f"{run.gain:.2f}"]
+                    rows.append(row)
+                information = {name: mutual_information(each) for name, each in family.members.items()}
+                *_, file = draw_family(family, information, {(source, target): runs}, folder)
+                figures[f"{family.kernel}: {source} to {target} (figure 5)"] = file
+    if not rows:
+        return None
+    shares = {search: sum(gain > 1 for gain in each) / len(each) for search, each in gains.items()}
+    ours = "pruning helps " + ", ".join(f"{search} in {share:.0%}" for search, share in shares.items())
+    ours += f" of the pairs of devices; the largest gain is {max(gains['random']):.1f} times fewer random steps"
+    columns = ["kernel", "from", "to", "search", "full space", "pruned space", "gain"]
+    return Outcome(ours, [Table(f"Mean steps of {effort.repeats} runs to 90 %", columns, rows)], figures)
+
+
+ITEMS = (
+    Item(
+        "historical-portions",
+        _PAPER,
+        "tables 4, 5",
+        "The portion of each space that performs well, by kernel and device, and the steps that follow from it.",
+        "GEMM 0.0008 to 0.0079 on five GPUs (average 0.0030 ± 0.0033), convolution 0.0012 to 0.0032",
+        "polytune transfer SPACE...",
+        _portions,
+    ),
+    Item(
+        "historical-information",
+        _PAPER,
+        "figures 1, 3, 4",
+        "How times are distributed, and the mutual information of each parameter with them, over devices.",
+        "the distributions are narrow: what matters on one device matters on others",
+        "polytune transfer SPACE... --plot FOLDER",
+        _information,
+    ),
+    Item(
+        "historical-pruning",
+        _PAPER,
+        "tables 7 to 10",
+        "Spaces pruned by what one device says: how small they are, and what is kept on another.",
+        "conservative: GEMM 47 times as small, 0.90 to 1.00 of the performance; median of all kernels 4 times",
+        "polytune transfer SPACE...",
+        _prunings,
+    ),
+    Item(
+        "historical-convergence",
+        _PAPER,
+        "figure 5, table 11",
+        "The steps that random search and annealing need on full and pruned spaces.",
+        "pruning helps random search in 71 % of the cases on GPUs, annealing in 38 %",
+        "polytune transfer SPACE... --search random annealing --plot FOLDER",
+        _convergence,
+    ),
+)

@@ -1,0 +1,71 @@
+"""The page of what was made of the papers: HTML with the figures in it."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from html import escape
+from itertools import groupby
+
+from polytune.lab.papers.item import Item, Outcome, Table
+
+__all__ = ["page"]
+
+_STYLE = """
+body { font-family: sans-serif; max-width: 75em; margin: 2em auto; padding: 0 1em; color: #222; }
+table { border-collapse: collapse; margin: 0.5em 0 1.5em; font-size: 0.9em; }
+th, td { padding: 0.15em 0.7em; border-bottom: 1px solid #ddd; text-align: left; }
+caption { text-align: left; font-weight: bold; padding: 0.4em 0; }
+figure { display: inline-block; margin: 0.5em; } img { width: 34em; max-width: 100%; }
+dt { font-weight: bold; } code { background: #f3f3f3; }
+"""
+
+
+def page(found: Sequence[tuple[Item, Outcome | None]], about: str) -> str:
+    """The page as text.
+
+    Args:
+        found: the items with what was made of each; None where a recording was not at hand.
+        about: how it was obtained, in a sentence.
+    """
+    parts = [
+        "<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>polytune and its papers</title>",
+        f"<style>{_STYLE}</style></head><body><h1>The papers, made again</h1><p>{escape(about)}</p>",
+        _overview(found),
+    ]
+    for paper, items in groupby(found, key=lambda pair: pair[0].paper):
+        parts.append(f"<h2>{escape(paper)}</h2>")
+        parts += [_section(item, outcome) for item, outcome in items]
+    return "\n".join([*parts, "</body></html>\n"])
+
+
+def _overview(found: Sequence[tuple[Item, Outcome | None]]) -> str:
+    rows = [[item.paper, item.where, item.theirs, _ours(outcome)] for item, outcome in found]
+    return _table(Table("All of them", ["paper", "where", "the paper's", "ours"], rows))
+
+
+def _ours(outcome: Outcome | None) -> str:
+    return "left out: a recording that it needs is not at hand" if outcome is None else outcome.ours
+
+
+def _section(item: Item, outcome: Outcome | None) -> str:
+    told = {"What": item.what, "The paper's": item.theirs, "Ours": _ours(outcome)}
+    listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in told.items())
+    head = f"<h3 id='{escape(item.name)}'>{escape(item.where)}</h3><dl>{listed}"
+    head += f"<dt>Command</dt><dd><code>{escape(item.command)}</code></dd></dl>"
+    if outcome is None:
+        return head
+    figures = []
+    for title, path in outcome.figures.items():
+        data = base64.b64encode(path.read_bytes()).decode()
+        figures.append(
+            f"<figure><img alt='{escape(title)}' src='data:image/png;base64,{data}'>"
+            f"<figcaption>{escape(title)}</figcaption></figure>"
+        )
+    return "\n".join([head, *map(_table, outcome.tables), *figures])
+
+
+def _table(table: Table) -> str:
+    columns = "".join(f"<th>{escape(column)}</th>" for column in table.columns)
+    rows = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in table.rows)
+    return f"<table><caption>{escape(table.title)}</caption><tr>{columns}</tr>{rows}</table>"

@@ -1,0 +1,117 @@
+"""``python -m polytune.lab papers``: the tables and figures of the papers, on one page."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+
+import pytest
+
+from polytune.errors import RecordingError
+from polytune.lab.__main__ import main
+from polytune.lab.papers.item import Effort, Outcome, Table
+from polytune.lab.papers.page import page
+from polytune.lab.papers.report import ITEMS, find_recordings, write_report
+
+pytest.importorskip("matplotlib")
+pytest.importorskip("statsmodels")
+
+
+@pytest.fixture
+def data(tmp_path):
+    """A kernel on two devices, a file of something else, and a small Laplacian space."""
+    folder = tmp_path / "data"
+    folder.mkdir()
+    for device, best in (("A", 3), ("B", 5)):
+        rows = [f"{a},{b},{c},{1 + (a - best) ** 2 + abs(b - 2)}" for a in range(8) for b in range(5) for c in range(4)]
+        (folder / f"blur__{device}.csv").write_text("a,b,c,time\n" + "\n".join(rows) + "\n")
+    (folder / "notes.csv").write_text("nothing of the kind\n")
+    names = "vector_length,lws_y,y_component_number,elements_number,threads_number,time_per_pixel"
+    rows = [
+        f"{v},{y},{c},{e},{t},{v * (1 + math.log2(y)) * (1 + abs(c - 4)) * (1 + 1 / e) * (1 + 32 / t)}"
+        for v in (1, 2, 4)
+        for y in (1, 2, 8)
+        for c in (1, 2, 4)
+        for e in (1, 4, 8)
+        for t in (32, 64, 256)
+    ]
+    (folder / "laplacian.csv").write_text(names + "\n" + "\n".join(rows) + "\n")
+    return folder
+
+
+def test_recordings_are_found_by_what_they_are(data):
+    found = find_recordings(data)
+    assert [recorded.name for recorded in found.spaces] == ["blur__A", "blur__B"]
+    assert found.laplacian is not None and len(found.laplacian) == 243
+    assert not found.profiled and len(found.examples) == 3
+    (data / "more").mkdir()
+    (data / "more" / "same.csv").write_bytes((data / "blur__A.csv").read_bytes())
+    assert [recorded.name for recorded in find_recordings(data).spaces] == ["blur__A", "blur__B"]
+    text = (data / "laplacian.csv").read_text()
+    names, *rows = text.splitlines()
+    runs = "\n".join([f"method,{names}", *(f"GA,{row}" for row in rows)])
+    (data / "all_runs.csv").write_text(runs + "\n")  # what others made on it is no space of its own
+    assert len(find_recordings(data).laplacian.space.names) == 5
+    assert find_recordings(None).laplacian is None
+    with pytest.raises(RecordingError, match="is no folder"):
+        find_recordings(data / "absent")
+
+
+def test_the_page_has_every_item_and_its_figures(data, tmp_path, capsys):
+    names = ["historical-portions", "historical-information", "historical-convergence", "design-analysis"]
+    arguments = ["papers", "-o", str(tmp_path / "report"), "--data", str(data), "--repeats", "4", "--only", *names]
+    assert main(arguments) == 0
+    out, err = capsys.readouterr()
+    assert out.strip() == str(tmp_path / "report" / "index.html")
+    assert [line for line in err.splitlines() if "of 4" in line] == [f"{n} of 4: {x}" for n, x in _in_order(names)]
+    text = (tmp_path / "report" / "index.html").read_text()
+    assert all(f"id='{name}'" in text for name in names)
+    assert len(re.findall("<img ", text)) == text.count("data:image/png;base64,iVBOR") >= 3
+    assert "Residuals" in text and "polytune transfer SPACE..." in text
+
+    # Once more: nothing is made again, but what was lost.
+    (tmp_path / "report" / "historical-portions.json").unlink()
+    assert main(arguments) == 0
+    lines = capsys.readouterr().err.splitlines()
+    assert sum(line.endswith("made before") for line in lines) == 3
+    assert (tmp_path / "report" / "index.html").read_text() == text
+
+
+def _in_order(names):
+    return enumerate((item.name for item in ITEMS if item.name in names), start=1)
+
+
+def test_another_effort_makes_it_anew(data, tmp_path):
+    said = []
+    for repeats in (2, 2, 3):
+        write_report(tmp_path / "r", data, Effort(repeats), said.append, ["historical-portions"])
+    made = [line for line in said if "historical-portions" in line]
+    assert [line.endswith("made before") for line in made] == [False, True, False]
+
+
+def test_what_needs_a_recording_that_is_not_there_says_so(tmp_path):
+    written = write_report(tmp_path / "r", None, Effort(2), lambda line: None, ["design-strategies"])
+    assert "left out: a recording that it needs is not at hand" in written.read_text()
+    assert json.loads((tmp_path / "r" / "design-strategies.json").read_text())["outcome"] is None
+
+
+def test_traces_of_the_examples(tmp_path):
+    written = write_report(tmp_path / "r", None, Effort(2), lambda line: None, ["hierarchical-traces"])
+    text = written.read_text()
+    assert "online:epsilon=0.5,decay=0" in text and text.count("<img ") == 6
+
+
+def test_text_is_no_markup():
+    (item,) = [item for item in ITEMS if item.name == "historical-portions"]
+    text = page([(item, Outcome("a < b & c", [Table("<b>", ["<i>"], [["<u>"]])]))], "<script>")
+    assert not any(mark in text for mark in ("<script>", "<b>", "<i>", "<u>"))
+    assert "a &lt; b &amp; c" in text
+
+
+def test_what_makes_no_sense(tmp_path, capsys):
+    assert main(["papers", "-o", str(tmp_path), "--only", "nothing"]) == 1
+    assert "there is no item 'nothing'; there are hierarchical-traces," in capsys.readouterr().err
+    with pytest.raises(SystemExit) as ended:
+        main(["papers", "-o", str(tmp_path), "--repeats", "-3"])
+    assert ended.value.code == 2
