@@ -15,7 +15,19 @@ from polytune.errors import CacheWarning, CompilationError
 from polytune.version import __version__
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = ("inspect", "tune", "report", "build", "history", "simulate", "compare", "doctor", "warmup", "check")
+COMMANDS = (
+    "inspect",
+    "tune",
+    "report",
+    "build",
+    "history",
+    "simulate",
+    "compare",
+    "doctor",
+    "warmup",
+    "check",
+    "transfer",
+)
 
 
 @pytest.fixture
