@@ -230,6 +230,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             search=self._search,
         )
 
+    @shows_frames_of_callers
     def searched(self, search: Search | None = None, seed: int | None = None) -> Kernel[P, R]:
         """The same kernel, tuned by another search or with other random choices; the two share what is remembered.
 

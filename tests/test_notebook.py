@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import types
 from html.parser import HTMLParser
@@ -165,7 +166,9 @@ def test_progress_in_a_notebook_is_a_bar(monkeypatch) -> None:
     module = types.ModuleType("IPython.display")
     module.HTML, module.display = str, display  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "ipykernel", types.ModuleType("ipykernel"))
-    monkeypatch.setitem(sys.modules, "IPython", types.ModuleType("IPython"))
+    shell = types.ModuleType("IPython")
+    shell.get_ipython = lambda: types.SimpleNamespace(kernel=None)  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", shell)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
     line = ProgressLine(None)
     line.update("gemm: 3 of 10 s", 0.3, now=True)
@@ -174,6 +177,9 @@ def test_progress_in_a_notebook_is_a_bar(monkeypatch) -> None:
     line.end("gemm: <done>")
     assert shown == ["<p>gemm: &lt;done&gt;</p>"]
     ProgressLine(False).update("nothing", 0.5, now=True)
+    shell.get_ipython = lambda: None  # type: ignore[attr-defined]
+    ProgressLine(None, io.StringIO()).update("nothing", 0.5, now=True)
+    ProgressLine(None).update("nothing", 0.5, now=True)
     assert len(shown) == 1
 
 

@@ -149,8 +149,11 @@ def _display() -> Callable[[str], None] | None:
     if "ipykernel" not in sys.modules:
         return None
     try:
+        running = importlib.import_module("IPython").get_ipython()
         shell = importlib.import_module("IPython.display")
     except ImportError:
+        return None
+    if not hasattr(running, "kernel"):  # imported, but nobody sees what would be shown
         return None
     shown: list[Any] = []
 

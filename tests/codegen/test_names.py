@@ -44,8 +44,8 @@ OF_MODULES = frozenset(
         """ArrayType ScalarType Signature
     Integer Is Nominal Space Version DeviceCode Part Partitioned current_threads keeps_code
     NAME STRICT LOOPS SIGNATURE ARGUMENTS ARRAYS MEMORY WRITTEN INDEXES SCALARS SCRATCH RETURNED ZEROED KEPT
-    PARAMETERS VERSIONS PARTITIONED parameters require check check_indexes scratch words result verify compute memory space __file__ dict
-    True False None"""
+    PARAMETERS VERSIONS PARTITIONED parameters require check check_indexes scratch words result verify compute memory
+    space __file__ dict True False None"""
     )
 )
 """What every module has outside its functions, where no name of a kernel is: what it is asked for, and what it takes to

@@ -54,8 +54,8 @@ class Method:
     __slots__ = ("kind", "name", "settings")
 
     def __init__(self, name: str | type[FiniteSearcher], /, **settings: Any):
-        self.kind = None if isinstance(name, str) else name
-        self.name = name if isinstance(name, str) else f"{name.__module__}.{name.__qualname__}"
+        self.kind: type[FiniteSearcher] | None = None if isinstance(name, str) else name
+        self.name: str = name if isinstance(name, str) else f"{name.__module__}.{name.__qualname__}"
         self.settings: Mapping[str, Any] = settings
 
     @classmethod

@@ -38,14 +38,14 @@ class NelderMead:
         restarts: whether to start again from the best point; otherwise the size alone ends the search.
 
     Raises:
-        SearchError: the tolerance is not above zero.
+        SearchError: the tolerance is below zero.
     """
 
     def __init__(
         self, start: Sequence[float], steps: Sequence[float], *, tolerance: float = 1.0, restarts: bool = True
     ):
-        if not tolerance > 0:
-            raise SearchError(f"the search 'nelder_mead' needs a tolerance above 0, not {tolerance}")
+        if not tolerance >= 0:
+            raise SearchError(f"the search 'nelder_mead' needs a tolerance of 0 or more, not {tolerance}")
         self._tolerance = tolerance
         self._restarts = restarts
         self._dimension = len(start)

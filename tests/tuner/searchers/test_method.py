@@ -95,7 +95,7 @@ def test_what_cannot_be_is_refused_before_anything_runs(written, message):
     [
         ({"nominal": "epsilon_greedy:epsilon=2"}, "epsilon of from 0 to 1, not 2"),
         ({"version": "epsilon_greedy:first=3"}, "no setting 'first'; it has epsilon, decay, promise, first_visits"),
-        ({"numeric": "nelder_mead:tolerance=0"}, "a tolerance above 0"),
+        ({"numeric": "nelder_mead:tolerance=-1"}, "a tolerance of 0 or more"),
         ("hierarchical:epsilon=0.5", "settings belong to the method of a node"),
     ],
 )

@@ -208,5 +208,6 @@ def test_settings_that_make_no_sense(name, options):
 def test_a_missing_library_is_a_sentence(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "scipy.stats", None)
     monkeypatch.setitem(__import__("sys").modules, "scipy.stats.qmc", None)
-    with pytest.raises(MissingLibraryError, match=r'the Latin hypercube search needs scipy.*"polytune\[search\]"'):
+    message = r'the Latin hypercube search needs scipy.*"polytune-compiler\[search\]"'
+    with pytest.raises(MissingLibraryError, match=message):
         make_search("latin_hypercube", SPACE, np.random.default_rng())
