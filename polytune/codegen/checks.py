@@ -12,7 +12,7 @@ from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.errors import SourceLocation
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Extent
+from polytune.frontend.expression import Element, Expression, Extent, walk
 from polytune.frontend.generated_names import MARK
 from polytune.frontend.scop import Report, Scop, SizeCondition
 from polytune.frontend.unassigned import UnassignedRead
@@ -88,12 +88,18 @@ def _bounds_text(condition: BoundsCondition, arguments: Sequence[str], number: i
     return f'{array} f"{{{place}}} {{{place}.segment}} " {why} f"{shape}{sizes}" {literal(remedy)}'
 
 
+def _sized(size: Expression) -> str:
+    """A size within a message; before the call nobody knows one that follows from what the kernel computes."""
+    if any(isinstance(part, Element) for part in walk(size)):
+        return "some number"
+    return f"{{{expression_text(size, compiled=False)}}}"
+
+
 def _size_text(condition: SizeCondition, scop: Scop, number: int) -> str:
     """The literal of what is said of sizes that do not fit, with the source line and a caret."""
     place = f"{MARK}places[{number}]"
     parts = "".join(
-        _quoted(part) if isinstance(part, str) else f"{{{expression_text(part, compiled=False)}}}"
-        for part in condition.parts or (condition.what,)
+        _quoted(part) if isinstance(part, str) else _sized(part) for part in condition.parts or (condition.what,)
     )
     values, why = _parameter_values(condition.violated, scop), literal("\nwhy: NumPy raises an error here, for ")
     after = literal(f"\ninstead: {condition.remedy}")

@@ -157,7 +157,9 @@ def _touch(frame: Frame, node: ast.stmt, array: ArrayValue) -> None:
     """Read the first element, where there is one, of an array that nobody reads: its subscripts may be out of range."""
     tests = [promotion.compare(">=", Value(extent), promotion.constant(1)) for extent in array.shape]
     open_tests = [test.expression for test in tests if test.constant is None]
-    is_affine = all(frame.kernel.affine.is_condition(test) for test in open_tests)
+    is_affine = all(frame.kernel.affine.is_condition(test) for test in open_tests) and not any(
+        isinstance(part, Element) for test in open_tests for part in walk(test)
+    )
     if not is_affine or any(test.constant is not None and not test.constant for test in tests):
         return
     inner = frame.inside(conditional=True)

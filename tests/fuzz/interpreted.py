@@ -338,6 +338,30 @@ _MATH = SimpleNamespace(
 )
 
 
+class _Integers:
+    """An integer type of NumPy's that takes numbers of more bits as compiled code does: it wraps them round."""
+
+    def __init__(self, kind: type[np.integer]):
+        self.kind, self.dtype = kind, np.dtype(kind)
+
+    def __call__(self, value: Any) -> np.integer:
+        if isinstance(value, int) and not isinstance(value, bool):
+            bits = 8 * self.dtype.itemsize
+            value &= (1 << bits) - 1
+            if self.dtype.kind == "i" and value >> (bits - 1):
+                value -= 1 << bits
+        return self.kind(value)
+
+
+_NUMPY = SimpleNamespace(
+    **{
+        **vars(np),
+        **{name: _Integers(getattr(np, name)) for name in ("int8", "int16", "int32", "int64")},
+        **{name: _Integers(getattr(np, name)) for name in ("uint8", "uint16", "uint32", "uint64")},
+    }
+)
+
+
 class Interpreter:
     """Loads one generated module and runs its versions; a context is a dictionary from positions to what lies there."""
 
@@ -346,6 +370,7 @@ class Interpreter:
         self._histories: dict[int, tuple[np.ndarray, dict, dict]] = {}
         replaced = {
             "math": _MATH,
+            "numpy": _NUMPY,
             "numba": SimpleNamespace(njit=lambda **options: lambda function: function),
             "polytune.runtime.compilation": SimpleNamespace(keeps_code=lambda file: False),
             "polytune.runtime.team": SimpleNamespace(

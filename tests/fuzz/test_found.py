@@ -14,6 +14,22 @@ FLOATS = ("A", "np.arange(1.0, 6.0)"), ("B", "np.zeros(5)")
 MATRIX = ("A", "np.arange(25.0).reshape(5, 5) / 4")
 
 PASSING = {
+    "one statement twice, at the same place": (
+        "s = A[0, 0] * 2\nfor i in range(n):\n    s += A[i, i]\n"
+        "for i in range(n - 2, -1, -2):\n    for j in range(2, n - i):\n"
+        "        A[i, j] = (A[i, j - 1] + A[i, j]) % 11\n        A[i, j] = (A[i, j - 1] + A[i, j]) % 11\nreturn s",
+        (("A", "np.arange(25, dtype=np.int32).reshape(5, 5)"), ("n", "5")),
+    ),
+    "a size that is told of although it depends on data": (
+        "for i, x in enumerate(k):\n    t = np.zeros((1, 2)) - A[:2, i:i + 2]\n"
+        "if n < 1:\n    pass\nelse:\n    A[::2] = (A[:3] * (i - 3)) % 3\n"
+        "m = A[0] >= i\nreturn np.sum(k[m[:2]]), m, t",
+        (MATRIX, ("k", "np.array([3, 1])"), ("n", "3")),
+    ),
+    "unsigned numbers less than nothing": (
+        "t = np.sum(A, axis=0, keepdims=True) - A.size\nreturn np.sum(t), t",
+        (("A", "np.arange(6, dtype=np.uint16).reshape(2, 3)"),),
+    ),
     "numbers that a function writes into an array": (
         "np.maximum(0.5, np.any(A), out=B)\nnp.add(1, 2, out=A)",
         FLOATS,

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import reduce
+from itertools import combinations
 
 import islpy as isl
 
@@ -57,6 +58,8 @@ def interior_of(
         return None
     stand_in = heavy[0]
     renamed = [parts[statement.name].set_tuple_name(stand_in.name) for statement in heavy]
+    if any(not one.is_disjoint(other) for one, other in combinations(renamed, 2)):
+        return None  # the same twice at one place is not the same once
     instances = reduce(lambda left, right: left.union(right), renamed).coalesce()
     filled = isl.Set.from_union_set(isl.UnionSet.from_set(instances).apply(_band_of(region, stand_in)))
     others = [part.params() for name, part in parts.items() if name not in {statement.name for statement in heavy}]
