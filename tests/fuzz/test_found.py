@@ -21,10 +21,16 @@ PASSING = {
         (("A", "np.arange(25, dtype=np.int32).reshape(5, 5)"), ("n", "5")),
     ),
     "a size that is told of although it depends on data": (
-        "for i, x in enumerate(k):\n    t = np.zeros((1, 2)) - A[:2, i:i + 2]\n"
-        "if n < 1:\n    pass\nelse:\n    A[::2] = (A[:3] * (i - 3)) % 3\n"
-        "m = A[0] >= i\nreturn np.sum(k[m[:2]]), m, t",
-        (MATRIX, ("k", "np.array([3, 1])"), ("n", "3")),
+        "for i in range(B.shape[0]):\n    C[2:] = B[i, 2:, -1]\n"
+        "for i, r in enumerate(C):\n    t = np.zeros((3, 1, 2), dtype=np.int32) - B[:-1, i:]\n"
+        "if n < 1:\n    pass\nelse:\n    A[::-3, -2:, :-2] = (B[-1:, :5, :] * (i - 3)) % 3\n"
+        "m = A[-1, -1, :2] >= i\nreturn np.sum(C[m]), m",
+        (
+            ("A", "np.arange(16, dtype=np.int8).reshape(2, 2, 4)"),
+            ("B", "np.arange(16, dtype=np.int8).reshape(4, 2, 2)"),
+            ("C", "np.arange(2, dtype=np.uint16)"),
+            ("n", "7"),
+        ),
     ),
     "unsigned numbers less than nothing": (
         "t = np.sum(A, axis=0, keepdims=True) - A.size\nreturn np.sum(t), t",
