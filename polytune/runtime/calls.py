@@ -418,6 +418,7 @@ class CallableKernel(TunableKernel):
                     risk=partial(generated.first_choices.risk, case.parameters),
                     preparation=generated.functions.preparation,
                     compilation=generated.functions.compilation,
+                    prediction=generated.first_choices.prediction(case.parameters).seconds,
                     opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
                     fewer_threads=generated.first_choices.fewer_threads,
                 )

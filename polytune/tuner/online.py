@@ -73,6 +73,8 @@ class OnlineTuner(Choosing, Learning):
             it, what the tuner has seen decides: whatever has run needs no compiler, and so does what differs from it in
             numbers alone; other configurations may take as long as any has taken so far, twice that to be safe.
         compilation: how many seconds it may take to compile a configuration, where `preparation` does not know.
+        prediction: how many seconds a configuration is expected to take, None where nobody knows: of those that have to
+            be compiled, the most promising is compiled first.
         opening: what calls run while the first configuration is compiled beside them, which `choose` is told by
             `is_ready`; they teach nothing.  Without it the first call waits.
         fewer_threads: the same with fewer threads in place of a configuration, None where there is nothing such: while
@@ -102,6 +104,7 @@ class OnlineTuner(Choosing, Learning):
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,
         compilation: Callable[[Configuration], float] | None = None,
+        prediction: Callable[[Configuration], float | None] | None = None,
         opening: Configuration | None = None,
         fewer_threads: Callable[[Configuration], Configuration | None] = lambda _: None,
         seed: int = 0,
@@ -124,7 +127,7 @@ class OnlineTuner(Choosing, Learning):
                 numeric=self._numeric_method,
             )
 
-        prospects = Prospects(space, risk, preparation, compilation)
+        prospects = Prospects(space, risk, preparation, compilation, prediction)
         title = "a tuner" if key is None else f"{key[0].partition(' ')[0]}({key[1]})"
         super().__init__(space, Budget.of(budget), prospects, search, opening, fewer_threads, title)
         self._clock = clock
