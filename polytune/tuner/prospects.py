@@ -96,8 +96,8 @@ class Prospects:
         return _DISTURBANCE * self._compilation(configuration)
 
     def cost_to_come(self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger) -> float:
-        """Return what a configuration is expected to cost, in seconds: to compile it beside the calls, and as many calls
-        of it as there have been.
+        """Return what a configuration is expected to cost, in seconds: to compile it beside the calls, and as many
+        calls of it as there have been.
 
         What nothing is predicted of is taken to be as fast as the best.
 
