@@ -381,7 +381,7 @@ _OPERATORS = {
 
 def _register(key: Callable[..., Any], of_floats: str, of_integers: str) -> None:
     @infer_global(key)
-    class _Type(AbstractTemplate):
+    class _TypeArithmetic(AbstractTemplate):
         def generic(self, args, kws):
             known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
             if known and (of_integers or isinstance(args[0].dtype, types.Float)):
@@ -412,7 +412,7 @@ def _register_comparison(key: Callable[..., Any], relation: str) -> None:
     """Comparisons of vectors are masks; where a lane is NaN all are false, but for ``!=``, which is true."""
 
     @infer_global(key)
-    class _Type(AbstractTemplate):
+    class _TypeComparison(AbstractTemplate):
         def generic(self, args, kws):
             known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
             return signature(Mask(args[0].lanes), *args) if known else None
