@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from polytune.module_cache import COMPILER
+
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "polytune"
 
@@ -195,6 +197,17 @@ def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
             found.add(name)
             waiting += graph[name]
     return found
+
+
+def test_modules_in_the_disk_cache_depend_on_all_that_makes_their_text():
+    """A module that an older compiler made is not taken for one of today's, whichever of its files has changed."""
+    graph = import_graph()
+    starts = ("polytune.frontend", "polytune.versions", "polytune.codegen.module")
+    reached = {folder_of(module) for start in starts for module in {start} | reachable(graph, start)}
+    told_to_people = {"errors", "environment", "records", "version"}
+    hashed = {Path(name).stem for name in COMPILER}
+    assert reached - told_to_people == hashed - {"pipeline"}
+    assert all((PACKAGE / name).exists() for name in COMPILER)
 
 
 def test_each_class_has_a_name_of_its_own():
