@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from polytune.tuner.budget import Budget, seconds_text
-from polytune.tuner.disturbance import Disturbance, DriftDetector
+from polytune.tuner.disturbance import Disturbance, DriftDetector, FewerThreads
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.historical.experience import Outlook
 from polytune.tuner.historical.portions import THRESHOLD
@@ -33,6 +33,7 @@ class OnlineState:
         prospects: what they are expected to cost.
         new_search: begins a search from configurations that are known to be good, of a part of the space or all of it.
         opening: what calls run while the first choice is compiled beside them.
+        fewer_threads: the same with fewer threads in place of a configuration; None where there is nothing such.
         title: what is tuned, for people.
     """
 
@@ -43,6 +44,7 @@ class OnlineState:
         prospects: Prospects,
         new_search: NewSearch,
         opening: Configuration | None,
+        fewer_threads: Callable[[Configuration], Configuration | None],
         title: str,
     ):
         self.space = space
@@ -57,10 +59,13 @@ class OnlineState:
         self._hints: tuple[Configuration, ...] = ()
         self._drift = DriftDetector()
         self._disturbance = Disturbance()
+        self._fewer_threads = FewerThreads(fewer_threads)
+        self._stand_in: Configuration | None = None  # for what calls would run, while a core is busy
         self._persistence: Persistence | None = None
         self._settled: Configuration | None = None  # what every call runs
         self._reference = 0.0  # what that took when it was settled on
         self._resting: Configuration | None = None  # what the next calls run, as nothing may be tried for now
+        self._rests_for: Configuration | None = None  # the best, which that is but for its threads
         self._calls_of_rest = 0  # how many of them are left
         self._rests_disturbed = False  # whether something disturbs calls meanwhile
         self._trial: Configuration | None = None  # that is under way
@@ -73,6 +78,12 @@ class OnlineState:
         self._searched = ""  # why the search of that part has come to its end
         self._left = ""  # why it was left
         self._outlook: Outlook | None = None  # what tuning has gained and cost in other cases
+
+    def _instead_of(self, configuration: Configuration) -> Configuration:
+        """Return what the next call runs in the place of a configuration, as something keeps a core busy."""
+        chosen = self._fewer_threads.instead_of(configuration)
+        self._stand_in = None if chosen is configuration else chosen
+        return chosen
 
     def _settle(self) -> None:
         best = self._search.best
