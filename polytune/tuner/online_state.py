@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 
 from polytune.tuner.budget import Budget, seconds_text
 from polytune.tuner.disturbance import Disturbance, DriftDetector, FewerThreads
