@@ -332,6 +332,28 @@ class Kernel(CallableKernel, Generic[P, R]):
             return notebook.ShownText(explain(self))
 
     @shows_frames_of_callers
+    def profile(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> dict[str, float]:
+        """Run the kernel once in exactly one configuration, and return what is counted of it, as `docs/counters.md`
+        lists it: what its source does, what the version does, what is moved to devices, and what the processor counts.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Returns:
+            The counters by name, the same ones for all configurations.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit; nothing has been written.
+            CompilationError: the version cannot be compiled; nothing has been written.
+        """
+        from polytune.counters import read_counters
+
+        with defects_named(self.__wrapped__):
+            return read_counters(self, self.prepared(configuration, *arguments, **keywords), self.stages)
+
+    @shows_frames_of_callers
     def report(self, path: str | os.PathLike[str]) -> Path:
         """Write a page that shows the kernel: the source with what is parallel and why not more, the dependences, the
         versions, the tuning as it went, what was measured, the roofline and the generated code.

@@ -207,4 +207,5 @@ def _as_dict(recorded: Recorded) -> dict[str, Any]:
 def _recorded_summary(recorded: Recorded, file: Path) -> str:
     failed = f", {recorded.failed} failed now" if recorded.failed else ""
     best = "" if recorded.best is None else f"; the fastest now took {recorded.best[1] * 1e3:.3f} ms"
-    return f"{file}: {recorded.recorded} of {recorded.wanted} configurations wanted{failed}{best}"
+    without = f"\nWithout the processor's own counters: {recorded.without}." if recorded.without else ""
+    return f"{file}: {recorded.recorded} of {recorded.wanted} configurations wanted{failed}{best}{without}"

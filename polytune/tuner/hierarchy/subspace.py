@@ -90,6 +90,7 @@ class Subspace:
             budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
             own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
             self._searcher = make_search(self._method, self._table, own, budget=budget)
+            self._searcher.surround({name: value for name, value in start.items() if name not in names})
             self._patience = math.inf
             self._first = self._table.nearest(
                 [

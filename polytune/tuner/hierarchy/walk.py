@@ -122,7 +122,7 @@ class Walk:
             first_visits = method.settings["first_visits"]
             search = EpsilonGreedy(len(arms), self._rng, **method.settings)
         else:
-            search = FiniteArms(method, arms, self._rng, first_visits, promise=promise)
+            search = FiniteArms(method, arms, self._rng, first_visits, chosen, promise=promise)
         return NodeSearch(chosen, arms, search, first_visits)
 
     # ---- walking
