@@ -232,6 +232,26 @@ class HierarchicalTuner:
         if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
             self._conclude(pending)
 
+    def learn(self, configuration: Mapping[str, Value], seconds: float | None, reason: str = "") -> None:
+        """Take in what is known of a configuration, asked for or not, and have the searches know it as well.
+
+        Args:
+            configuration: a member of the space.
+            seconds: its cost; None where it cannot be run.
+            reason: why it cannot.
+
+        Raises:
+            MeasurementError: as for `tell`.
+        """
+        configuration = as_configuration(configuration)
+        is_pending = self._pending is not None and self._pending.configuration == configuration
+        if seconds is None:
+            self.fail(configuration, reason)
+        else:
+            self.tell(configuration, seconds)
+        if not is_pending:
+            self._walk.take_in(configuration, math.inf if seconds is None else float(seconds))
+
     def _see_to_membership(self, configuration: Configuration, what: str) -> None:
         if configuration in self.measurements or configuration in self._infeasible:
             return

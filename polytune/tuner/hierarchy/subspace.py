@@ -121,6 +121,26 @@ class Subspace:
         if cost < (1 - _GAIN) * self._expected:
             self._expected, self._fruitless = cost, 0
 
+    def learn(self, configuration: Configuration, cost: float) -> None:
+        """Learn the cost of a configuration that was not asked for, where the search remembers such.
+
+        Args:
+            configuration: a member of the subspace; one that the search's table has no row for teaches nothing.
+            cost: infinite where it is infeasible.
+        """
+        if self._table is None or not isinstance(self._searcher, FiniteSearcher):
+            return
+        try:
+            levels = [
+                values.index(configuration[name])
+                for name, values in zip(self._table.names, self._table.levels, strict=True)
+            ]
+        except (LookupError, ValueError):
+            return
+        row = self._table.index_of(levels)
+        if row is not None:
+            self._searcher.tell(row, cost)
+
     @property
     def steps(self) -> Sequence[DesignStep]:
         """The steps of a designed experiment, where the search is one."""

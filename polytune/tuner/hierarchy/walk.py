@@ -239,6 +239,24 @@ class Walk:
             place.tell(arm, cost)
             place = place.children.get(arm)
 
+    def take_in(self, configuration: Configuration, cost: float) -> None:
+        """Learn as `learn` does, and have the numeric search know it in which the configuration lies.
+
+        Args:
+            configuration: what was measured.
+            cost: infinite where it is infeasible.
+        """
+        place = self._root
+        while isinstance(place, NodeSearch):
+            arm = place.arm_of(configuration)
+            if arm is None:
+                return
+            if cost < math.inf:
+                place.tell(arm, cost)
+            place = place.children.get(arm)
+        if isinstance(place, Subspace):
+            place.learn(configuration, cost)
+
     def search_around(self, configuration: Configuration, cost: float) -> None:
         """Start a numeric search from a configuration that no walk has proposed, and that is the best."""
         self._last, self._left = None, 0
