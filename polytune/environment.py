@@ -69,6 +69,13 @@ CACHE_LIMIT = EnvironmentVariable(
     "beyond how much those compiled kernels are deleted that were used longest ago",
     "cache.md",
 )
+HISTORY = EnvironmentVariable(
+    "POLYTUNE_HISTORY",
+    "`sqlite:///FILE`, `postgresql://USER:PASSWORD@HOST:PORT/NAME`",
+    "`history.sqlite` in the cache's folder",
+    "where measurements are kept: in a file, or on a server that several machines have in common",
+    "history.md",
+)
 TUNING = EnvironmentVariable(
     "POLYTUNE_TUNING",
     "`on`, `off`, `frozen`",

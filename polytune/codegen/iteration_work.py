@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from polytune.codegen.affine_range import difference
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -253,10 +254,15 @@ class IterationReader:
         assigns = [
             each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
         ]
-        reads = [part for each in assigns for part in walk(each.value) if isinstance(part, Element)]
+        reads = [
+            (number, part)
+            for number, each in enumerate(assigns)
+            for part in walk(each.value)
+            if isinstance(part, Element)
+        ]
         assigned: set[str] = set()
         longest = 0
-        for each in assigns:
+        for number, each in enumerate(assigns):
             varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
             if position not in varying:
                 # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
@@ -264,8 +270,8 @@ class IterationReader:
                 if is_carried and (self.strict or not _is_sum(each)):
                     longest = max(longest, _depth(each.value))
             elif loop.variable not in place.region.independent:
-                same = [read for read in reads if read.array == each.target.array and read != each.target]
-                if any(_differs_along(read, each.target, place) for read in same):
+                same = [(at, read) for at, read in reads if read.array == each.target.array and read != each.target]
+                if any(_waits(read, each.target, place, is_behind=at > number) for at, read in same):
                     longest = max(longest, sum(_depth(one.value) for one in assigns))
             assigned.add(each.target.array)
         return longest
@@ -332,11 +338,24 @@ def _is_sum(each: Assign) -> bool:
     )
 
 
-def _differs_along(read: Element, target: Element, place: LoopPlace) -> bool:
-    """Return whether two elements of an array differ in nothing but the subscript that the innermost loop is in."""
+def _waits(read: Element, target: Element, place: LoopPlace, *, is_behind: bool) -> bool:
+    """Return whether an iteration of the innermost loop reads what one before it has written.
+
+    Of elements that differ in nothing but the subscript that the loop is in: what is read ahead of what is written,
+    ``a[j] = a[j + 1]``, waits for nothing, and vectors of it are read before they are written.
+
+    Args:
+        read: an element that is read.
+        target: an element of the same array that is written.
+        place: where the loop is.
+        is_behind: whether the body writes before it reads, so that vectors would not.
+    """
     position = place.position
     differing = [(a, b) for a, b in zip(read.subscripts, target.subscripts, strict=True) if a != b]
-    return len(differing) == 1 and position in place.positions(differing[0][1])
+    if len(differing) != 1 or position not in place.positions(differing[0][1]):
+        return False
+    ahead, step = difference(*differing[0]), _step(differing[0][1], place.loops[position])
+    return is_behind or not ahead or not step or ahead * step < 0
 
 
 def _depth(node: Expression) -> int:

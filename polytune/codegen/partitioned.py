@@ -58,6 +58,7 @@ class PartitionedRegion:
         arguments: what the kernel is launched with.
         positions: which members of the region's band the kernel's are.
         text: the kernel's text.
+        sums: the arrays, each with its operator, that a part adds up in copies of its own all along.
     """
 
     program: Program
@@ -70,6 +71,7 @@ class PartitionedRegion:
     arguments: KernelArguments | None
     positions: tuple[int, ...]
     text: str
+    sums: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -87,7 +89,7 @@ class PartitionedProgram:
 
 
 def generate_partitioned(
-    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None
+    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None, *, for_devices: bool = True
 ) -> PartitionedProgram:
     """The partitioned version of a plan without wavefronts.
 
@@ -97,12 +99,13 @@ def generate_partitioned(
         target: the processor's registers.
         accumulating: the program of the same schedule with the points of its tiles in the order that accumulates; None
             where there is no such order.
+        for_devices: whether regions are to have kernels for devices.
     """
     program = generate_program(plan, scop)
     codes = _with_registers(program, accumulating, scop, target)
     parts = []
     for region, code in zip(plan.regions, codes, strict=True):
-        mapping = map_region(plan, region)
+        mapping = map_region(plan, region) if for_devices else None
         kernel = None if mapping is None else generate_kernel(mapping, scop)
         splits = splits_of(plan, region)
         limits = code.windows[: max(region.shared, len(splits))]
@@ -121,6 +124,7 @@ def generate_partitioned(
                 None if kernel is None else kernel_arguments(kernel, scop),
                 () if mapping is None else mapping.positions,
                 "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
+                tuple((each.array, each.operator) for each in code.sums),
             )
         )
     return PartitionedProgram(plan.recipe, program.skeleton, tuple(parts))
@@ -210,6 +214,8 @@ def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop
         if any(split.reductions for split in part.splits):
             writer.line(f"reductions={tuple(split.reductions for split in part.splits)!r},")
         writer.line(f"shared={len(part.limits)},")
+        if part.sums:
+            writer.line(f"sums={part.sums!r},")
         writer.line(f"ranges={MARK}ranges_{number},")
         writer.line(f"reads={MARK}reads_{number},")
         writer.line(f"writes={MARK}writes_{number},")

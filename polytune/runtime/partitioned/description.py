@@ -66,6 +66,8 @@ class Part:
         shared: how many members have limits; the first ``splits`` are among them.
         reductions: per member that may be split, the arrays with the operators (``+ * min max``) by which both sides
             update them; empty where there are none at all.
+        sums: the arrays with the operators that any part updates by what it has added up in copies of its own, over all
+            that the region as a whole updates.
         ranges: of parameters and loops around it, the range (start, stop) of every member of the band.
         reads: of the same and the limits of a part, boxes that hold all it reads.
         writes: likewise exactly what it may write.
@@ -82,6 +84,7 @@ class Part:
     writes: Callable[..., list[Transfer]]
     device: DeviceCode | None = None
     reductions: tuple[tuple[tuple[str, str], ...], ...] = ()
+    sums: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)

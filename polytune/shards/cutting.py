@@ -1,0 +1,141 @@
+"""Cuts of the band of a region, so that shards begin and end where chunks of its arrays do.
+
+Any cut is right: coincident members of a band may be cut anywhere.  Which of them follow which axes of which arrays is
+found by asking for the boxes of one iteration here and there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise, product
+from math import prod
+
+from polytune.records import dataclass
+from polytune.runtime.partitioned.description import Part
+from polytune.runtime.partitioned.pieces import Limits, integers
+from polytune.shards.boxes import Chunks, borders_of
+
+__all__ = ["Cut", "cut_region"]
+
+
+@dataclass(frozen=True)
+class Cut:
+    """The shards of one execution of a region.
+
+    Attributes:
+        borders: per member of the band with limits, where its pieces begin, and where the last one ends.
+        follows: per member the array and the axis whose chunks it is cut by; None where it is not cut.
+        reductions: the arrays, each with its operator, that shards add up in copies of their own.
+    """
+
+    borders: tuple[tuple[int, ...], ...]
+    follows: tuple[tuple[str, int] | None, ...]
+    reductions: tuple[tuple[str, str], ...] = ()
+
+    def pieces(self) -> Iterator[Limits]:
+        """The limits of each shard."""
+        return product(*(pairwise(member) for member in self.borders))
+
+    @property
+    def count(self) -> int:
+        """Return how many shards there are."""
+        return prod(len(member) - 1 for member in self.borders)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """An axis that a member goes along: subscripts are ``factor * member + offset`` and near that."""
+
+    array: str
+    axis: int
+    factor: int
+    offset: int
+    is_written: bool
+
+
+def cut_region(
+    part: Part,
+    parameters: Sequence[int],
+    around: tuple[int, ...],
+    arrays: Mapping[str, tuple[Chunks | None, int]],
+) -> Cut | None:
+    """Cut a region by the chunks of the arrays that it accesses; None where it has no iterations.
+
+    Each coincident member is cut by the array that has most bytes of those that it goes along and that have several
+    chunks there, what is written counting twice.  A member along which only sums depend on one another is cut where
+    there would be one shard otherwise.
+
+    Args:
+        part: the region.
+        parameters: the kernel's parameters.
+        around: the values of the loops around the region.
+        arrays: per array its chunks, None where it has none yet, and its bytes.
+    """
+    ranges = part.ranges(*parameters, *around)
+    limits = ranges[: part.shared]
+    if any(start >= stop for start, stop in ranges):
+        return None
+    reducing = [bool(part.reductions) and bool(part.reductions[k]) for k in range(len(part.reductions))]
+    reducing += [False] * (part.shared - len(reducing))
+    borders: list[tuple[int, ...]] = []
+    follows: list[tuple[str, int] | None] = []
+    for member in range(part.shared):
+        found = None if reducing[member] else _cut_member(part, parameters, around, limits, member, arrays)
+        borders.append(limits[member] if found is None else found[0])
+        follows.append(None if found is None else found[1])
+    summed = dict(part.sums)
+    if all(len(each) == 2 for each in borders):
+        for member in range(part.shared):
+            found = _cut_member(part, parameters, around, limits, member, arrays) if reducing[member] else None
+            if found is not None:
+                borders[member], follows[member] = found
+                summed |= dict(part.reductions[member])
+                break
+    return Cut(tuple(borders), tuple(follows), tuple(summed.items()))
+
+
+def _cut_member(
+    part: Part,
+    parameters: Sequence[int],
+    around: tuple[int, ...],
+    limits: Limits,
+    member: int,
+    arrays: Mapping[str, tuple[Chunks | None, int]],
+) -> tuple[tuple[int, ...], tuple[str, int]] | None:
+    """The borders of a member of a band, and what they are those of."""
+    start, stop = limits[member]
+    best: tuple[int, tuple[int, ...], tuple[str, int]] | None = None
+    for axis in _axes(part, parameters, around, limits, member):
+        chunks, weight = arrays[axis.array]
+        if chunks is None:
+            continue
+        places = (-((axis.offset - border) // axis.factor) for border in borders_of(chunks[axis.axis])[1:-1])
+        inside = sorted({place for place in places if start < place < stop})
+        weight = 2 * weight if axis.is_written else weight
+        if inside and (best is None or weight > best[0]):
+            best = weight, (start, *inside, stop), (axis.array, axis.axis)
+    return None if best is None else best[1:]
+
+
+def _axes(
+    part: Part, parameters: Sequence[int], around: tuple[int, ...], limits: Limits, member: int
+) -> Iterator[_Axis]:
+    """The axes of arrays that a member goes along, by the boxes of two of its iterations, away from its ends."""
+    start, stop = limits[member]
+    if stop - start < 2:
+        return
+    first = start + (stop - start) // 3
+    second = max(first + 1, start + 2 * (stop - start) // 3)
+    for is_written, transfers in ((True, part.writes), (False, part.reads)):
+        boxes = []
+        for place in (first, second):
+            at = (*limits[:member], (place, place + 1), *limits[member + 1 :])
+            boxes.append(transfers(*parameters, *integers(around, at)))
+        if len(boxes[0]) != len(boxes[1]):
+            continue
+        for (array, before), (_, after) in zip(*boxes, strict=True):
+            for axis, ((low, high, _), (later_low, later_high, _)) in enumerate(zip(before, after, strict=True)):
+                moved, distance = later_low - low, second - first
+                if moved and moved == later_high - high and moved % distance == 0:
+                    factor = moved // distance
+                    yield _Axis(array, axis, factor, low - factor * first, is_written)
