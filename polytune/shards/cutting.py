@@ -43,7 +43,7 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _MemberAxis:
     """An axis that a member goes along: subscripts are ``factor * member + offset`` and near that."""
 
     array: str
@@ -119,7 +119,7 @@ def _cut_member(
 
 def _axes(
     part: Part, parameters: Sequence[int], around: tuple[int, ...], limits: Limits, member: int
-) -> Iterator[_Axis]:
+) -> Iterator[_MemberAxis]:
     """The axes of arrays that a member goes along, by the boxes of two of its iterations, away from its ends."""
     start, stop = limits[member]
     if stop - start < 2:
@@ -138,4 +138,4 @@ def _axes(
                 moved, distance = later_low - low, second - first
                 if moved and moved == later_high - high and moved % distance == 0:
                     factor = moved // distance
-                    yield _Axis(array, axis, factor, low - factor * first, is_written)
+                    yield _MemberAxis(array, axis, factor, low - factor * first, is_written)

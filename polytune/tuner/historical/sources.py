@@ -11,7 +11,7 @@ from polytune.tuner.memory import Key, Memory
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
 
-__all__ = ["Source", "distance", "sources_of"]
+__all__ = ["TransferSource", "distance", "sources_of"]
 
 FARTHEST = math.log(64)
 """The distance beyond which what was best says little."""
@@ -22,7 +22,7 @@ _SIZE = re.compile(r"(\w+)=(-?\d+)")
 
 
 @dataclass(frozen=True)
-class Source:
+class TransferSource:
     """The measurements of one class of inputs on one machine.
 
     Attributes:
@@ -70,7 +70,7 @@ def distance(first: str, second: str) -> float:
     return math.dist(*([math.log1p(size) for size in listed] for listed in sizes))
 
 
-def sources_of(store: Memory, key: Key, space: Space) -> list[Source]:
+def sources_of(store: Memory, key: Key, space: Space) -> list[TransferSource]:
     """Return what is remembered of a kernel elsewhere: of other classes of inputs, and on other machines.
 
     Args:
@@ -95,7 +95,7 @@ def sources_of(store: Memory, key: Key, space: Space) -> list[Source]:
     return sorted(sources, key=lambda source: (bool(source.machine), source.distance))
 
 
-def _source(shape: str, machine: str, key: Key, seconds: Mapping[Configuration, float], apart: float) -> Source:
+def _source(shape: str, machine: str, key: Key, seconds: Mapping[Configuration, float], apart: float) -> TransferSource:
     is_here = machine == key.machine
     weight = (1.0 if is_here else _ELSEWHERE) * 0.5 ** (apart / _HALVED)
-    return Source(shape, "" if is_here else machine, seconds, weight, apart)
+    return TransferSource(shape, "" if is_here else machine, seconds, weight, apart)

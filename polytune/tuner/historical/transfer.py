@@ -12,7 +12,7 @@ import numpy as np
 from polytune.records import dataclass
 from polytune.tuner.historical.portions import THRESHOLD, steps_to_find
 from polytune.tuner.historical.pruning import prune
-from polytune.tuner.historical.sources import Source
+from polytune.tuner.historical.sources import TransferSource
 from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.finite import FiniteSpace
@@ -97,7 +97,7 @@ class PrunedSpace:
 
 
 def pruned_space(
-    space: Space, sources: Sequence[Source], refused: Mapping[str, Mapping[Value, str]] | None = None
+    space: Space, sources: Sequence[TransferSource], refused: Mapping[str, Mapping[Value, str]] | None = None
 ) -> PrunedSpace | None:
     """Choose where to begin.
 
@@ -135,16 +135,16 @@ def pruned_space(
     )
 
 
-def _without_refused(source: Source, refused: Mapping[str, Mapping[Value, str]]) -> Source:
+def _without_refused(source: TransferSource, refused: Mapping[str, Mapping[Value, str]]) -> TransferSource:
     seconds = {
         each: time
         for each, time in source.seconds.items()
         if not any(each.get(name) in values for name, values in refused.items())
     }
-    return Source(source.shape, source.machine, seconds, source.weight, source.distance) if seconds else source
+    return TransferSource(source.shape, source.machine, seconds, source.weight, source.distance) if seconds else source
 
 
-def _slowdowns(sources: Sequence[Source]) -> dict[Configuration, np.ndarray]:
+def _slowdowns(sources: Sequence[TransferSource]) -> dict[Configuration, np.ndarray]:
     """The logarithm of the slowdown of each configuration in each source; where it was not measured, a little more than
     in those in which it was."""
     found: dict[Configuration, np.ndarray] = {}
@@ -178,7 +178,7 @@ def _portfolio(
     return tuple(chosen)
 
 
-def _left_out(space: Space, sources: Sequence[Source]) -> dict[str, dict[Value, str]]:
+def _left_out(space: Space, sources: Sequence[TransferSource]) -> dict[str, dict[Value, str]]:
     """The values of nominal parameters with which nothing performs nearly well in any source, and those that no source
     has measured; those of the first choice stay."""
     found: dict[str, dict[Value, str]] = {}
@@ -238,7 +238,7 @@ def _fixed(
     return tuple(name for name, voted in votes.items() if all(voted))
 
 
-def _portion(sources: Sequence[Source]) -> float:
+def _portion(sources: Sequence[TransferSource]) -> float:
     """The share of what performs well in one source that does so in another; with one source alone, of all in it.
 
     A search measures more near the best than elsewhere, so that what is counted in one source is too large a portion of
@@ -256,12 +256,12 @@ def _portion(sources: Sequence[Source]) -> float:
     return min(max(found, _LEAST_PORTION), 1.0)
 
 
-def _gain(default: Configuration, sources: Sequence[Source]) -> float | None:
+def _gain(default: Configuration, sources: Sequence[TransferSource]) -> float | None:
     found = [slowdown for source in sources if (slowdown := source.slowdown(default)) is not None]
     return median(found) if found else None
 
 
-def _text(sources: Sequence[Source]) -> str:
+def _text(sources: Sequence[TransferSource]) -> str:
     """The origin of conclusions, for people."""
     measured = sum(len(source.seconds) for source in sources)
     nearest = min(sources, key=lambda source: (bool(source.machine), source.distance))

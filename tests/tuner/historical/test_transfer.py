@@ -9,7 +9,7 @@ import pytest
 from polytune.history import HistoryStore
 from polytune.tuner import Budget, Configuration, Integer, Is, Key, Nominal, OnlineTuner, Space
 from polytune.tuner.hierarchy.race import Samples
-from polytune.tuner.historical.sources import Source, sources_of
+from polytune.tuner.historical.sources import TransferSource, sources_of
 from polytune.tuner.historical.transfer import PrunedSpace, pruned_space
 from polytune.tuner.historical.verdict import judge
 
@@ -109,7 +109,7 @@ def test_the_pruned_space_has_no_value_that_was_slow_everywhere(known):
 
 def test_a_parameter_that_says_nothing_of_the_time_is_not_searched():
     rows = [c for c in SPACE.enumerate() if c["version"] == "packed" and c["threads"] == 8]
-    pruned = pruned_space(SPACE, [Source("n=1000", "", {c: cost(c) for c in rows}, 1.0, 0.1)])
+    pruned = pruned_space(SPACE, [TransferSource("n=1000", "", {c: cost(c) for c in rows}, 1.0, 0.1)])
     assert "tile_1" in pruned.fixed and "tile_0" not in pruned.fixed
 
 
@@ -119,13 +119,13 @@ def test_candidates_cover_sources_that_differ():
     ]
     one = {c: 1.0 + 0.3 * abs(math.log2(c["tile_0"]) - 3) for c in configurations}
     other = {c: 1.0 + 0.3 * abs(math.log2(c["tile_0"]) - 7) for c in configurations}
-    pruned = pruned_space(SPACE, [Source("n=1", "", one, 1.0, 0.0), Source("n=2", "", other, 0.5, 1.0)])
+    pruned = pruned_space(SPACE, [TransferSource("n=1", "", one, 1.0, 0.0), TransferSource("n=2", "", other, 0.5, 1.0)])
     assert [each["tile_0"] for each in pruned.candidates[:2]] == [8, 128]
 
 
 def test_few_measurements_elsewhere_prune_nothing(tmp_path):
     few = {SPACE.configuration(version="packed", tile_0=8 * 2**k): 1.0 for k in range(5)}
-    assert pruned_space(SPACE, [Source("n=1", "", few, 1.0, 0.0)]) is None
+    assert pruned_space(SPACE, [TransferSource("n=1", "", few, 1.0, 0.0)]) is None
     assert pruned_space(SPACE, []) is None
 
 
