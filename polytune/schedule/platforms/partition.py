@@ -21,8 +21,8 @@ from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import union_of
 
-MOST_SPLITS = 2
-"""How many members are split at most: four parts."""
+MOST_SPLITS = 3
+"""How many members are split at most: eight parts."""
 
 
 def device_rank(candidate: Candidate) -> int | None:
@@ -84,8 +84,8 @@ class Split:
 
 
 def splits_of(plan: Plan, region: Region) -> tuple[Split, ...]:
-    """The members of a region's band that may be split, two at most: coincident ones, then one that is not only because
-    of reductions, unless sums have to keep their order."""
+    """The members of a region's band that may be split, three at most: coincident ones, then one that is not coincident
+    only because of reductions, unless sums have to keep their order."""
     if region.kind is not RegionKind.PARALLEL:
         return ()
     found = [Split(member) for member in range(min(region.shared, MOST_SPLITS))]
