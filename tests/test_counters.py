@@ -12,7 +12,6 @@ from polytune.runtime import hardware_counters
 from polytune.runtime.counters import KernelCounters
 from polytune.runtime.hardware_counters import HardwareCounters
 from polytune.tuner import FiniteSpace
-from polytune.tuner.counters.bottlenecks import wanted_changes
 
 
 @polytune.kernel
@@ -82,13 +81,6 @@ def test_the_model_of_a_kernel_completes_parts_of_configurations():
     assert np.isnan(model.predict(threads, np.arange(2))).all()
     team = next(name for name in names if name != "source")
     assert np.isfinite(model.predict(threads, np.arange(2), {"version": team})).all()
-
-
-def test_what_takes_longest_is_what_has_to_change():
-    assert wanted_changes({"expected__calls.ns": 30.0, "expected__loops.ns": 10.0, "work__calls.sum": 7.0}) == {
-        "expected__calls.ns": -0.75,
-        "expected__loops.ns": -0.25,
-    }
 
 
 class Counted:

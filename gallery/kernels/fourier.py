@@ -74,7 +74,7 @@ def reference(images, rotations, volume, weights):
 
 
 def operations(n: int, images: int) -> int:
-    """The most operations: what is far from an image is not computed to its end."""
+    """The most that there can be: what is far from an image is not computed to its end."""
     return 47 * n**3 * images
 
 

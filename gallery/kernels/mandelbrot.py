@@ -41,7 +41,7 @@ def reference(left, top, step, limit, counts):
 
 
 def operations(h: int, w: int, limit: int) -> int:
-    """The most operations: points outside of the set leave before the limit."""
+    """The most that there can be: points outside of the set leave before the limit."""
     return 10 * h * w * limit
 
 

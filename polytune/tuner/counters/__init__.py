@@ -1,1 +1,1 @@
-"""Counters of what a configuration does: their names, what they say of bottlenecks, and models of them."""
+"""Counters of configurations: their names, what they say of bottlenecks, and models of them."""

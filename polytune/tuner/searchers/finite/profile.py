@@ -11,6 +11,7 @@ import numpy as np
 
 from polytune.errors import MeasurementError, SearchError
 from polytune.tuner.counters.bottlenecks import wanted_changes
+from polytune.tuner.counters.expectation import ExpectedTimes
 from polytune.tuner.counters.files import load_model
 from polytune.tuner.counters.models import CounterModel
 from polytune.tuner.counters.names import expected_times, vocabulary_of
@@ -20,6 +21,8 @@ from polytune.tuner.spaces.finite import FiniteSpace
 _CUT_OFF = -0.25
 _EXPONENT = 8
 _LEAST_WEIGHT = 1e-4
+_DOUBT = 0.1
+"""How far expected times are from the truth: the standard deviation of their logarithms."""
 
 Profiler = Callable[[int], Mapping[str, float]]
 
@@ -34,8 +37,11 @@ class ProfileBased(FiniteSearcher):
     speed up autotuning convergence on GPUs" (J. Parallel Distrib. Comput. 160, 2022).
 
     Profiles come from `counters`, or from the caller: whenever `wanted_profile` is a row, `tell_profile` is to be
-    called before the next `ask`; where it is not, the model's prediction stands in for the profile.  So it is in
-    kernels of polytune's own, whose work is known before they run.
+    called before the next `ask`; where it is not, the model's prediction stands in for the profile.
+
+    Counters of polytune's own kernels say how long each kind of work is expected to take, before anything has run.
+    These can be added up: then what is timed next is what is expected to be the fastest, by a model that learns from
+    each time how wrong it is about the values of the parameters (`ExpectedTimes`), and no profiles are needed.
 
     Args:
         model: the counters of the configurations, or the file that `save_model` has written one to; required, but for
@@ -83,6 +89,8 @@ class ProfileBased(FiniteSearcher):
             self._candidates = np.sort(drawn)
         self._given: dict[str, Any] = {}
         self._predicted: np.ndarray | None = None
+        self._names_of_times = expected_times(model.names)
+        self._times: ExpectedTimes | None = None
         self._timed: list[int] = []
         self._wanted: int | None = None
         self._profile: tuple[int, dict[str, float]] | None = None
@@ -99,7 +107,7 @@ class ProfileBased(FiniteSearcher):
         Raises:
             MeasurementError: counters that the analysis needs are missing or not finite.
         """
-        for name in expected_times(counters) or sorted(vocabulary_of(counters).names):
+        for name in sorted(vocabulary_of(counters).names):
             if not math.isfinite(counters[name]):
                 raise MeasurementError(f"the profile of row {index}: {name} is {counters[name]}, not a finite number")
         self._profile = (int(index), {name: float(value) for name, value in counters.items()})
@@ -122,6 +130,8 @@ class ProfileBased(FiniteSearcher):
         self._given = dict(values)
 
     def _propose(self) -> int | None:
+        if self._names_of_times:
+            return self._soonest()
         if self._wanted is None and self._profile is None and self._best is not None:
             self._wanted = self._best  # it was measured before the search began
         if self._wanted is not None:
@@ -138,7 +148,23 @@ class ProfileBased(FiniteSearcher):
         total = weights.sum()
         return int(self._rng.choice(self._candidates, p=weights / total)) if total > 0 else None
 
+    def _soonest(self) -> int | None:
+        """The row that is expected to take the shortest time, of those that have not been told; None where there is
+        none left among the candidates."""
+        if self._times is None:
+            predicted = self._model.predict(self.space, self._candidates, self._given)
+            columns = [self._model.names.index(name) for name in self._names_of_times]
+            self._times = ExpectedTimes(self.space, self._candidates, predicted[:, columns])
+        expected = self._times.logarithms(self._costs)
+        told = np.isin(self._candidates, np.fromiter(self._costs, np.int64, len(self._costs)))
+        if told.all():
+            return None
+        drawn = expected + _DOUBT * self._rng.standard_normal(len(expected))
+        return int(self._candidates[np.argmin(np.where(told, math.inf, drawn))])
+
     def _learn(self, index: int, cost: float) -> None:
+        if self._names_of_times:
+            return
         self._timed.append(index)
         if self._profile is None or len(self._timed) >= self._batch_size:
             fastest = min(self._timed, key=self._costs.__getitem__)
@@ -154,6 +180,7 @@ class ProfileBased(FiniteSearcher):
 
     def _weigh(self, index: int, counters: Mapping[str, float]) -> np.ndarray:
         """The weight of every candidate, given a profile."""
+        assert self._cores is not None
         changes = wanted_changes(counters, cores=self._cores, memory_bound=self._memory_bound)
         if self._predicted is None:
             self._predicted = self._model.predict(self.space, self._candidates, self._given)
