@@ -147,13 +147,13 @@ def read_journal(file: TextFile) -> RecordedSpace:
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _JournalLines:
     first: dict[str, Any]
     entries: list[tuple[dict[str, Any], Line]]
     cut_line: int | None
 
 
-def _lines(file: TextFile) -> _Lines:
+def _lines(file: TextFile) -> _JournalLines:
     texts = file.text.splitlines()
     first: dict[str, Any] = {}
     entries: list[tuple[dict[str, Any], Line]] = []
@@ -165,7 +165,7 @@ def _lines(file: TextFile) -> _Lines:
             if number == 1 and not isinstance(error, TooLargeError):
                 raise place.error(_NO_RECORDING) from None
             if number == len(texts) and (file.cut or not file.text.endswith("\n")):
-                return _Lines(first, entries, number)
+                return _JournalLines(first, entries, number)
             raise place.error(why(error) + ("" if number == 1 else "; remove the line")) from None
         if number == 1:
             first = line
@@ -173,10 +173,10 @@ def _lines(file: TextFile) -> _Lines:
             raise place.at("configuration").error("a line must have a configuration with the values of the parameters")
         else:
             entries.append((line, place))
-    return _Lines(first, entries, len(texts) if file.cut and entries else None)
+    return _JournalLines(first, entries, len(texts) if file.cut and entries else None)
 
 
-def _header(file: TextFile, lines: _Lines) -> Header:
+def _header(file: TextFile, lines: _JournalLines) -> Header:
     first, place = lines.first, Line(file.name, 1)
     if not isinstance(first, dict) or MARK not in first:
         raise place.error(_NO_RECORDING)

@@ -207,7 +207,7 @@ class CallableKernel(TunableKernel):
             self._learn(
                 case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
             )
-            if tuner.steady is configuration and not disturbed:
+            if tuner.steady is configuration:
                 self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
@@ -454,7 +454,9 @@ class CallableKernel(TunableKernel):
                     risk=partial(generated.first_choices.risk, case.parameters),
                     preparation=generated.functions.preparation,
                     compilation=generated.functions.compilation,
+                    prediction=generated.first_choices.prediction(case.parameters).seconds,
                     opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
+                    fewer_threads=generated.first_choices.fewer_threads,
                 )
                 self._tuners[case] = tuner
             return tuner

@@ -63,8 +63,8 @@ class Learning(OnlineState):
         and once something begins or ends to disturb calls."""
         self._calls_of_rest -= 1
         best = self._search.best
-        if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:
-            self._resting = None
+        if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._rests_for:
+            self._resting = self._stand_in = None
 
     def _compare_default(self, best: tuple[Configuration, float]) -> None:
         """Note how many times longer than the best the default takes, as both have been measured now."""
@@ -79,6 +79,9 @@ class Learning(OnlineState):
         longer for now; of the best, just that."""
         search, ledger, disturbance = self._search, self._ledger, self._disturbance
         best, is_trial = search.best, configuration == self._trial
+        self._fewer_threads.note(configuration, seconds)
+        if self._settled is not None:
+            self._instead_of(self._settled)
         if best is None or self._settled is not None or goes_on:
             self._set_aside(configuration, seconds, goes_on=goes_on)
             return
@@ -97,7 +100,7 @@ class Learning(OnlineState):
     def _note_in_log(self, configuration: Configuration, seconds: float, *, is_opening: bool) -> None:
         """Enter a call in the log, if it runs something other than the best."""
         best = self._search.best
-        is_best = best is not None and configuration == best[0]
+        is_best = best is not None and configuration in (best[0], self._stand_in)
         self._is_after_trial = not is_best
         if is_opening:
             if not self._log:

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Sequence
 
 from polytune.tuner.budget import Budget, seconds_text
-from polytune.tuner.disturbance import Disturbance, DriftDetector
+from polytune.tuner.disturbance import Disturbance, DriftDetector, FewerThreads
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.persistence import Persistence
@@ -29,6 +29,7 @@ class OnlineState:
         prospects: what they are expected to cost.
         new_search: begins a search from configurations that are known to be good.
         opening: what calls run while the first choice is compiled beside them.
+        fewer_threads: the same with fewer threads in place of a configuration; None where there is nothing such.
         title: what is tuned, for people.
     """
 
@@ -39,6 +40,7 @@ class OnlineState:
         prospects: Prospects,
         new_search: Callable[[Sequence[Configuration]], HierarchicalTuner],
         opening: Configuration | None,
+        fewer_threads: Callable[[Configuration], Configuration | None],
         title: str,
     ):
         self.space = space
@@ -52,10 +54,13 @@ class OnlineState:
         self._log = TrialLog(title)
         self._drift = DriftDetector()
         self._disturbance = Disturbance()
+        self._fewer_threads = FewerThreads(fewer_threads)
+        self._stand_in: Configuration | None = None  # for what calls would run, while a core is busy
         self._persistence: Persistence | None = None
         self._settled: Configuration | None = None  # what every call runs
         self._reference = 0.0  # what that took when it was settled on
         self._resting: Configuration | None = None  # what the next calls run, as nothing may be tried for now
+        self._rests_for: Configuration | None = None  # the best, which that is but for its threads
         self._calls_of_rest = 0  # how many of them are left
         self._rests_disturbed = False  # whether something disturbs calls meanwhile
         self._trial: Configuration | None = None  # that is under way
@@ -64,6 +69,12 @@ class OnlineState:
         self._is_after_trial = False  # whether that was another one than the best
         self._awaited: Configuration | None = None  # to be tried as soon as it is ready
         self._refused_for_now = ""  # why what was proposed last is not tried
+
+    def _instead_of(self, configuration: Configuration) -> Configuration:
+        """Return what the next call runs in the place of a configuration, as something keeps a core busy."""
+        chosen = self._fewer_threads.instead_of(configuration)
+        self._stand_in = None if chosen is configuration else chosen
+        return chosen
 
     def _settle(self) -> None:
         best = self._search.best

@@ -20,6 +20,7 @@ Kind = tuple[Value | None, ...]
 _LONGER_COMPILATION = 2.0  # times the longest so far
 _SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
 _LOADING = 0.05  # seconds, of machine code that is there
+_FEWEST_CALLS = 300  # that are expected to come, of a program that has made fewer
 _DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
 _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
@@ -31,7 +32,7 @@ class Prospects:
 
     Args:
         space: what is tuned.
-        risk, preparation, compilation: as for `OnlineTuner`.
+        risk, preparation, compilation, prediction: as for `OnlineTuner`.
 
     Attributes:
         run: the kinds that have been run in this process: they need no compiler any more.
@@ -44,11 +45,13 @@ class Prospects:
         risk: Callable[[Configuration], float] | None,
         preparation: Callable[[Configuration], float | None] | None,
         compilation: Callable[[Configuration], float] | None,
+        prediction: Callable[[Configuration], float | None] | None = None,
     ):
         self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
         self._risk = risk
         self._preparation = preparation
         self._compilation = compilation
+        self._prediction = prediction
         self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
         self.run: set[Kind] = set()
         self.measured: set[Kind] = set()
@@ -91,6 +94,24 @@ class Prospects:
         if self._compilation is None:
             return _DISTURBANCE * self.preparation(configuration, ledger)[0]
         return _DISTURBANCE * self._compilation(configuration)
+
+    def cost_to_come(self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger) -> float:
+        """Return what a configuration is expected to cost, in seconds: to compile it beside the calls, and as many
+        calls of it as there have been.
+
+        What nothing is predicted of is taken to be as fast as the best.
+
+        Args:
+            configuration: what may be tried.
+            best: the best one known, with its run time in seconds.
+            ledger: the calls so far.
+        """
+        expected = best[1]
+        if self._prediction is not None:
+            own, known = self._prediction(configuration), self._prediction(best[0])
+            if own is not None and known:
+                expected *= own / known
+        return max(_FEWEST_CALLS, ledger.calls) * expected + self.disturbance(configuration, ledger)
 
     def loss(
         self,
