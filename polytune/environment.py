@@ -175,6 +175,13 @@ PYTEST_PROCESSES = Variable(
     "where neither of these two is set, the cores are shared among so many processes",
     "threads.md",
 )
+C_COMPILER = Variable(
+    "CC",
+    "a command, with options where need be",
+    "`cc`, `gcc` or `clang`",
+    "the C compiler of `polytune build --native`",
+    "embedding.md",
+)
 CUDA_HOME = Variable("CUDA_HOME", "a folder", "not set", "where the CUDA toolkit is that has `nvcc`", "devices.md")
 CUDA_PATH = Variable("CUDA_PATH", "a folder", "not set", "the same", "devices.md")
 CUDA_ROOT = Variable("CUDA_ROOT", "a folder", "not set", "the same", "devices.md")
