@@ -17,7 +17,7 @@ from polytune.runtime.arguments import check_overlap, signature_of
 from polytune.runtime.local_arrays import local_arrays
 from polytune.signature import ArrayType, ScalarType, Signature, accepts, parse_type
 
-__all__ = ["LibraryKernel", "Library"]
+__all__ = ["Library", "LibraryKernel"]
 
 
 class Library:
