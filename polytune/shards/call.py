@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import dask.array
+import dask.config
 import numpy as np
 from dask.array import from_delayed
 from dask.base import tokenize
@@ -161,8 +162,20 @@ def _built(
     scalars = {name: value for name, value in named.items() if name not in module.ARRAYS}
     builder = TaskBuilder(module.NAME, token, module.PARTITIONED, parameters, scalars, held, code)
     builder.tasks |= tasks
-    builder.build()
+    builder.build(_steps_per_exchange())
     return builder, before, parameters
+
+
+def _steps_per_exchange() -> int | None:
+    """The number of steps that the configuration of Dask asks for in loops over time; None where it does not.
+
+    Raises:
+        ArgumentError: it is no number above zero.
+    """
+    asked = dask.config.get("polytune.steps-per-exchange", None)
+    if asked is None or (isinstance(asked, int) and asked > 0):
+        return asked
+    raise ArgumentError(f"polytune.steps-per-exchange is {asked!r} in Dask's configuration; it is a number above zero")
 
 
 def _identity(value: Any) -> Any:

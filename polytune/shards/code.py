@@ -185,8 +185,7 @@ def module_of(code: ShardCode) -> ModuleType:
 
 def run_shard(
     code: ShardCode,
-    number: int,
-    integers: Sequence[int],
+    runs: Quoted,
     parameters: Sequence[int],
     scalars: Mapping[str, Any],
     taken: Quoted,
@@ -197,8 +196,8 @@ def run_shard(
 
     Args:
         code: the kernel's.
-        number: the region.
-        integers: the values of the loops around it, and the shard's limits.
+        runs: the regions of which it runs a part, in order, each with the values of the loops around it and the
+            part's limits.
         parameters: the kernel's parameters.
         scalars: the arguments that are no arrays.
         taken: the arrays that it accesses, each `Taken`.
@@ -212,7 +211,9 @@ def run_shard(
         ArgumentError: a block is not what the array's metadata has said.
     """
     windows = {each.name: Window(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
-    _runner(code).run(number, integers, parameters, scalars, windows)
+    runner = _runner(code)
+    for number, integers in runs.value:
+        runner.run(number, integers, parameters, scalars, windows)
     given = []
     for output in outputs.value:
         box = next(each.box for each in taken.value if each.name == output.name)
