@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.environment import ALPHA, RHO, Variable
+from polytune.environment import ALPHA, RHO, EnvironmentVariable
 from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore
@@ -64,7 +64,7 @@ def thresholds_of(device: Device, store: HistoryStore) -> Thresholds:
     return Thresholds(known.rho if rho is None else rho, known.alpha if alpha is None else alpha)
 
 
-def _from_environment(variable: Variable) -> float | None:
+def _from_environment(variable: EnvironmentVariable) -> float | None:
     text = variable.text
     if not text:
         return None

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from polytune.errors import MeasurementError, SearchError
-from polytune.lab.models.counter_models import RecordedCounters, TreeCounters
-from polytune.lab.models.counter_names import GLOBAL_SIZE, NSIGHT
-from polytune.lab.searchers.profile import ProfileBased, relative_difference, weights_of
+from polytune.tuner.counters.models import RecordedCounters, TreeCounters
+from polytune.tuner.counters.names import GLOBAL_SIZE, NSIGHT
+from polytune.tuner.searchers.finite.profile import ProfileBased, relative_difference, weights_of
 from polytune.tuner.spaces.finite import FiniteSpace
 from tests.tuner.recordings import recording
 

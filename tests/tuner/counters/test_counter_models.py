@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 from polytune.errors import MeasurementError
-from polytune.lab.models.counter_models import LeastSquaresCounters, RecordedCounters, TreeCounters
+from polytune.tuner.counters.encoding import Encoding
+from polytune.tuner.counters.files import is_model, load_model, save_model
+from polytune.tuner.counters.models import LeastSquaresCounters, RecordedCounters, TreeCounters
 from polytune.tuner.spaces.finite import FiniteSpace
 
 CONFIGURATIONS = [
@@ -96,3 +100,59 @@ def test_recordings_that_do_not_fit_together(model):
         model(CONFIGURATIONS[:2], PROFILES[:1])
     with pytest.raises(MeasurementError, match="profile 1 has other counters than the first one: blocks"):
         model(CONFIGURATIONS[:2], [PROFILES[0], {"loads": 1.0, "nothing": 0.0}])
+
+
+@pytest.mark.parametrize("model", [RecordedCounters, TreeCounters, LeastSquaresCounters])
+def test_a_model_in_a_file_predicts_what_it_did(model, tmp_path, monkeypatch):
+    if model is TreeCounters:
+        pytest.importorskip("sklearn")
+    trained = model(CONFIGURATIONS[::2], PROFILES[::2])
+    save_model(tmp_path / "model.json", trained)
+    monkeypatch.setitem(sys.modules, "sklearn", None)  # reading needs no library
+    monkeypatch.setitem(sys.modules, "sklearn.ensemble", None)
+    loaded = load_model(tmp_path / "model.json")
+    assert is_model(tmp_path / "model.json") and type(loaded) is model and loaded.names == trained.names
+    rows = np.arange(len(SPACE))
+    np.testing.assert_array_equal(loaded.predict(SPACE, rows), trained.predict(SPACE, rows))
+
+
+def test_trees_predict_what_scikit_learn_does():
+    ensemble = pytest.importorskip("sklearn.ensemble")
+    seen = [c for c in CONFIGURATIONS if c["tile"] != 4]
+    encoded = Encoding.of_configurations(seen)
+    values = [list(counters(c).values()) for c in seen]
+    theirs = ensemble.ExtraTreesRegressor(10, random_state=0, n_jobs=1).fit(encoded.of(seen), values)
+    rows = np.arange(len(SPACE))
+    ours = TreeCounters(seen, [counters(c) for c in seen]).predict(SPACE, rows)
+    np.testing.assert_allclose(ours, theirs.predict(encoded.of_rows(SPACE, rows, {})))
+
+
+def test_values_of_parameters_that_a_space_lacks_are_given():
+    model = LeastSquaresCounters(CONFIGURATIONS, PROFILES)
+    tiles = FiniteSpace.from_configurations(["tile"], [{"tile": tile} for tile in (1, 2, 4, 8)])
+    told = model.predict(tiles, np.arange(4), {"block": 64, "padded": 1, "layout": "row"})
+    wanted = [counters({"block": 64, "tile": tile, "padded": 1}) for tile in (1, 2, 4, 8)]
+    np.testing.assert_allclose(told[:, 0], [each["loads"] for each in wanted], rtol=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "it is no JSON"),
+        ("[1]", "there is no 'polytune_counter_model'"),
+        ('{"polytune_counter_model":2,"kind":"trees","model":{}}', "update polytune"),
+        ('{"polytune_counter_model":1,"kind":"trees","model":{"names":["a"]}}', "does not hold together"),
+        (
+            '{"polytune_counter_model":1,"kind":"trees","model":{"names":["a"],"encoding":{"parameters":["p"],'
+            '"codes":[]},"profiles":[[1.0]],"trees":[{"feature":[0],"threshold":[0.0],"left":[0],"right":[0],'
+            '"leaf_of_profile":[0]}]}}',
+            "a tree does not hold together",
+        ),
+    ],
+)
+def test_files_that_are_no_models(text, message, tmp_path):
+    (tmp_path / "model.json").write_text(text)
+    with pytest.raises(MeasurementError, match=message):
+        load_model(tmp_path / "model.json")
+    with pytest.raises(MeasurementError, match="cannot be read"):
+        load_model(tmp_path / "missing.json")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from polytune.lab.models.counter_names import GLOBAL_SIZE, Vocabulary, vocabulary_of
+from polytune.errors import MeasurementError
 from polytune.records import dataclass
+from polytune.tuner.counters.names import GLOBAL_SIZE, Vocabulary, expected_times, vocabulary_of
 
 _THREADS_PER_CORE = 5
 _COMPUTE_BOUND = 0.5
@@ -79,14 +80,28 @@ def bottlenecks(counters: Mapping[str, float], *, cores: int, memory_bound: bool
     )
 
 
-def wanted_changes(counters: Mapping[str, float], *, cores: int, memory_bound: bool) -> dict[str, float]:
+def wanted_changes(
+    counters: Mapping[str, float], *, cores: int | None = None, memory_bound: bool = False
+) -> dict[str, float]:
     """The direction in which each counter has to change, from -1 to 1, and how important that is; 0 is left out.
+
+    Where counters tell how long each kind of work is expected to take (``polytune.runtime.counters``), each is to be
+    less, and is as important as its share of the time.  A GPU has to be analysed for that (`bottlenecks`).
 
     Args:
         counters: values by name, those of `vocabulary_of` and the number of threads among them.
-        cores: of the device that was profiled (CUDA cores).
+        cores: of the device that was profiled (CUDA cores); it has to be given for the counters of a GPU.
         memory_bound: whether the problem is known to be bound by memory rather than by computation.
+
+    Raises:
+        MeasurementError: counters are missing, or the number of cores.
     """
+    expected = {name: max(0.0, counters[name]) for name in expected_times(counters)}
+    if expected:
+        total = sum(expected.values())
+        return {name: -value / total for name, value in expected.items() if value > 0}
+    if cores is None:
+        raise MeasurementError("the counters are those of a GPU, and nothing says how many cores it has (cores)")
     names = vocabulary_of(counters)
     found = bottlenecks(counters, cores=cores, memory_bound=memory_bound)
     threshold = reaction(memory_bound)

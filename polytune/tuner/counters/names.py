@@ -1,6 +1,8 @@
-"""The names of the hardware counters that matter: two vocabularies of NVIDIA's profilers.
+"""The names of the counters that matter: two vocabularies of NVIDIA's profilers, and polytune's own.
 
-Up to Pascal (compute capability 6) the metrics of nvprof, from Volta and Turing on those of Nsight Compute.
+Up to Pascal (compute capability 6) the metrics of nvprof, from Volta and Turing on those of Nsight Compute.  For its
+own kernels polytune counts itself (``polytune.runtime.counters``), and says of each kind of work how long a thread is
+expected to need for it.
 """
 
 from __future__ import annotations
@@ -12,6 +14,16 @@ from polytune.records import dataclass
 
 GLOBAL_SIZE = "Global size"
 """The number of threads of a launch, recorded with the counters by the Kernel Tuning Toolkit."""
+
+EXPECTED = "expected__{}.ns"
+"""The nanoseconds that the busiest thread is expected to need for one kind of work."""
+
+_EXPECTED_START, _EXPECTED_END = EXPECTED.split("{}")
+
+
+def expected_times(counters: Mapping[str, float] | Iterable[str]) -> list[str]:
+    """The names of the counters that tell how long a kind of work is expected to take; none in other vocabularies."""
+    return [name for name in counters if name.startswith(_EXPECTED_START) and name.endswith(_EXPECTED_END)]
 
 
 @dataclass(frozen=True)

@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import MeasurementError, SearchError
-from polytune.lab.models.bottlenecks import wanted_changes
-from polytune.lab.models.counter_models import CounterModel
-from polytune.lab.models.counter_names import vocabulary_of
+from polytune.tuner.counters.bottlenecks import wanted_changes
+from polytune.tuner.counters.files import load_model
+from polytune.tuner.counters.models import CounterModel
+from polytune.tuner.counters.names import expected_times, vocabulary_of
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher, check_settings
 from polytune.tuner.spaces.finite import FiniteSpace
 
 _CUT_OFF = -0.25
 _EXPONENT = 8
 _LEAST_WEIGHT = 1e-4
-_CANDIDATES = 100_000
 
 Profiler = Callable[[int], Mapping[str, float]]
 
@@ -33,18 +34,20 @@ class ProfileBased(FiniteSearcher):
     speed up autotuning convergence on GPUs" (J. Parallel Distrib. Comput. 160, 2022).
 
     Profiles come from `counters`, or from the caller: whenever `wanted_profile` is a row, `tell_profile` is to be
-    called before the next `ask`; where it is not, the model's prediction stands in for the profile.
+    called before the next `ask`; where it is not, the model's prediction stands in for the profile.  So it is in
+    kernels of polytune's own, whose work is known before they run.
 
     Args:
-        model: the counters of the configurations; required.
+        model: the counters of the configurations, or the file that `save_model` has written one to; required, but for
+            kernels, whose counters polytune knows.
         counters: profiles a configuration, given its index; the caller tells the profiles where it is not given.
-        cores: CUDA cores of the device that is tuned for; required.
+        cores: CUDA cores of the device that is tuned for; required for counters of GPUs.
         memory_bound: whether the problem is known to be bound by memory rather than by computation.
         batch: how many configurations are timed between two profiles.
 
     Raises:
         SearchError: there is no model, or no number of cores.
-        MeasurementError: the model, or a profile, lacks counters that the analysis needs.
+        MeasurementError: the model, or a profile, lacks counters that the analysis needs, or the file has no model.
     """
 
     def __init__(
@@ -53,24 +56,32 @@ class ProfileBased(FiniteSearcher):
         rng: np.random.Generator,
         *,
         budget: int | None = None,
-        model: CounterModel | None = None,
+        model: CounterModel | str | os.PathLike[str] | None = None,
         counters: Profiler | None = None,
         cores: int | None = None,
         memory_bound: bool = False,
         batch: int = 5,
     ):
         super().__init__(space, rng, budget=budget)
-        if model is None or cores is None:
-            raise SearchError(
-                "the profile-based search needs model=, the recorded or predicted hardware counters of the "
-                "configurations (such as TreeCounters), and cores=, the number of CUDA cores of the device"
-            )
+        if model is None:
+            raise SearchError(self.lacks({}))
+        if not isinstance(model, CounterModel):
+            model = load_model(model)
+        if not expected_times(model.names):
+            vocabulary_of(model.names)
+            if cores is None:
+                raise SearchError(
+                    "the profile-based search needs cores=, the number of CUDA cores of the device, to read the "
+                    "counters of a GPU"
+                )
         check_settings("profile", 1, cores=cores, batch=batch)
-        vocabulary_of(model.names)
         self._model, self._profiler, self._cores, self._memory_bound = model, counters, cores, memory_bound
         self._batch_size = batch
-        spread = np.linspace(0, len(space) - 1, min(len(space), _CANDIDATES), dtype=np.int64)
-        self._candidates = np.unique(spread)
+        self._candidates = np.arange(len(space))
+        if len(space) > model.candidates:
+            drawn = np.random.default_rng(0).choice(len(space), model.candidates, replace=False)
+            self._candidates = np.sort(drawn)
+        self._given: dict[str, Any] = {}
         self._predicted: np.ndarray | None = None
         self._timed: list[int] = []
         self._wanted: int | None = None
@@ -88,7 +99,7 @@ class ProfileBased(FiniteSearcher):
         Raises:
             MeasurementError: counters that the analysis needs are missing or not finite.
         """
-        for name in sorted(vocabulary_of(counters).names):
+        for name in expected_times(counters) or sorted(vocabulary_of(counters).names):
             if not math.isfinite(counters[name]):
                 raise MeasurementError(f"the profile of row {index}: {name} is {counters[name]}, not a finite number")
         self._profile = (int(index), {name: float(value) for name, value in counters.items()})
@@ -96,7 +107,23 @@ class ProfileBased(FiniteSearcher):
         self._wanted = None
         self._timed = []
 
+    @classmethod
+    def lacks(cls, settings: Mapping[str, Any]) -> str:
+        """Return that the model is missing, where it is."""
+        if settings.get("model") is not None:
+            return ""
+        return (
+            "the profile-based search needs model=, the recorded or predicted counters of the configurations (such as "
+            "TreeCounters, or the file that save_model has written); only kernels of polytune's own have one"
+        )
+
+    def surround(self, values: Mapping[str, Any]) -> None:
+        """Take in the values of parameters that are not in the space."""
+        self._given = dict(values)
+
     def _propose(self) -> int | None:
+        if self._wanted is None and self._profile is None and self._best is not None:
+            self._wanted = self._best  # it was measured before the search began
         if self._wanted is not None:
             if self._profiler is not None:
                 self.tell_profile(self._wanted, self._profiler(self._wanted))
@@ -120,7 +147,7 @@ class ProfileBased(FiniteSearcher):
             self._timed = []
 
     def _profile_by_model(self, index: int) -> None:
-        values = self._model.predict(self.space, np.array([index]))[0]
+        values = self._model.predict(self.space, np.array([index]), self._given)[0]
         self._wanted, self._timed = None, []
         if np.isfinite(values).all():
             self.tell_profile(index, dict(zip(self._model.names, values.tolist(), strict=True)))
@@ -129,8 +156,8 @@ class ProfileBased(FiniteSearcher):
         """The weight of every candidate, given a profile."""
         changes = wanted_changes(counters, cores=self._cores, memory_bound=self._memory_bound)
         if self._predicted is None:
-            self._predicted = self._model.predict(self.space, self._candidates)
-        here = self._model.predict(self.space, np.array([index]))[0]
+            self._predicted = self._model.predict(self.space, self._candidates, self._given)
+        here = self._model.predict(self.space, np.array([index]), self._given)[0]
         scores = np.zeros(len(self._candidates))
         for column, name in enumerate(self._model.names):
             if name in changes:

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from polytune.errors import MeasurementError
-from polytune.lab.models.bottlenecks import bottlenecks, wanted_changes
-from polytune.lab.models.counter_names import GLOBAL_SIZE, NSIGHT, NVPROF, vocabulary_of
+from polytune.tuner.counters.bottlenecks import bottlenecks, wanted_changes
+from polytune.tuner.counters.names import GLOBAL_SIZE, NSIGHT, NVPROF, vocabulary_of
 
 DRAM, L2, SHARED = NSIGHT.memory
 FP32, FP64, INTEGER, MISC, MEMORY, CONTROL, CONVERSION = NSIGHT.instructions
