@@ -345,16 +345,16 @@ class Kernel(CallableKernel, Generic[P, R]):
         with self._lock, defects_named(self.__wrapped__):
             described = self._described()
             options = f"strict={self.is_strict} vectors={vector_registers()}"
-            identity = key_of("shards", *described, str(signature), options, _compiler_text())
+            identity = key_of("shards", *described, str(signature), options, compiler_digest())
             found = self._shard_modules.get(identity)
             if found is None:
                 forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
-                module = _cache().load(identity)
+                module = module_cache().load(identity)
                 if module is None:
                     places = partial(normal_location, forms)
                     with collector_paused():
                         text = replace(self.stages(signature), places=places).shard_source
-                    module = _cache().store(identity, text)
+                    module = module_cache().store(identity, text)
                 found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
                 self._shard_modules[identity] = found
             return found
