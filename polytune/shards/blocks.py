@@ -211,7 +211,9 @@ def cells_of(
             )
             common = meet(reaching, hull(boxes))
             if common is not None:
-                cell[name] = common
+                # All of a chunk: then it need not be put together of what is new and what stays.
+                whole = meet(reaching, tuple((0, extent) for extent in shapes[name]))
+                cell[name] = common if whole is None or chunks[name] != grid else whole
         if cell:
             cells.append(cell)
     return leader, cells
@@ -236,15 +238,14 @@ def steps_of_blocks(
     most = min(len(loop.iterations), MOST_STEPS if asked is None else asked)
     middle = cells[len(cells) // 2]
     best, least = 1, float("inf")
-    count = 1 if asked is None else most
-    while count <= most:
+    counts = [2**power for power in range(most.bit_length())] if asked is None else []
+    for count in dict.fromkeys((*counts, most)):
         steps = [step for iteration in loop.iterations[:count] for step in iteration]
         if any(closure_of(regions, steps, cell) is None for cell in (middle, cells[0], cells[-1])):
             break
         seconds = _seconds(regions, steps, middle, itemsize) / count
         if seconds < least:
             best, least = count, seconds
-        count *= 2
     return best
 
 

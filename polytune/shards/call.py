@@ -20,8 +20,9 @@ from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.shards.boxes import spans
 from polytune.shards.code import Quoted, ShardCode, module_of
+from polytune.shards.held import Held, Key, keys_of
 from polytune.shards.plan import ShardPlan, planned
-from polytune.shards.tasks import Held, Key, TaskBuilder, keys_of
+from polytune.shards.tasks import TaskBuilder
 from polytune.signature import Signature
 
 __all__ = ["ShardedKernel", "call_in_chunks", "holds_chunks", "plan_shards", "types_of"]

@@ -20,7 +20,7 @@ from polytune.runtime.partitioned.work import neutral_copy
 from polytune.shards.boxes import Ranges, slices
 from polytune.version import __version__
 
-__all__ = ["Output", "Quoted", "ShardCode", "Taken", "Window", "module_of", "run_shard"]
+__all__ = ["ArrayWindow", "Output", "Quoted", "ShardCode", "Taken", "module_of", "run_shard"]
 
 TILE, INNER_TILE = 32, 512
 """The extents of tiles, and of the innermost member of a band: rows of some vectors, in the second cache."""
@@ -81,7 +81,7 @@ class Quoted:
         self.value = value
 
 
-class Window:
+class ArrayWindow:
     """A part of an array, as code finds it that counts from the beginning of the whole array.
 
     It has an address and strides, from which the code computes where an element is, but not the memory of elements that
@@ -116,7 +116,7 @@ class ShardRunner:
         integers: Sequence[int],
         parameters: Sequence[int],
         scalars: Mapping[str, Any],
-        windows: Mapping[str, Window],
+        windows: Mapping[str, ArrayWindow],
     ) -> None:
         """Run a part of a region.
 
@@ -210,7 +210,7 @@ def run_shard(
     Raises:
         ArgumentError: a block is not what the array's metadata has said.
     """
-    windows = {each.name: Window(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
+    windows = {each.name: ArrayWindow(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
     runner = _runner(code)
     for number, integers in runs.value:
         runner.run(number, integers, parameters, scalars, windows)

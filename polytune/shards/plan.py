@@ -9,7 +9,8 @@ from itertools import groupby
 from polytune.records import dataclass
 from polytune.shards.boxes import borders_of
 from polytune.shards.cutting import Cut
-from polytune.shards.tasks import Held, Layer, TaskBuilder
+from polytune.shards.held import Held
+from polytune.shards.tasks import Layer, TaskBuilder
 
 __all__ = ["ShardPlan", "planned"]
 

@@ -4,7 +4,7 @@ give."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import islice, pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,6 @@ from polytune.runtime.partitioned.pieces import integers
 from polytune.shards.assembly import add_to, add_up, cut_out, item_of, put_together
 from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, find_loops, steps_of_blocks
 from polytune.shards.boxes import (
-    Chunks,
     Ranges,
     Strided,
     borders_of,
@@ -34,43 +33,16 @@ from polytune.shards.boxes import (
 )
 from polytune.shards.code import Output, Quoted, Taken, run_shard
 from polytune.shards.cutting import Cut, cut_region
+from polytune.shards.held import Held, Key, chunks_of, first_in
 from polytune.shards.regions import Regions
 
-__all__ = ["MOST_TASKS", "Held", "Layer", "TaskBuilder", "keys_of"]
+__all__ = ["MOST_TASKS", "Layer", "TaskBuilder"]
 
 MOST_TASKS = 200_000
 """So many tasks a call may have: a scheduler takes a fifth of a millisecond for each, and a kilobyte of memory."""
 
 FAN_IN = 8
 """How many partial sums a task adds up."""
-
-Key = tuple[Any, ...]
-
-
-@dataclass
-class Held:
-    """An array between two regions.
-
-    Attributes:
-        name: its name.
-        dtype: the type of its elements.
-        shape: its extents; (1,) for a number.
-        first: what elements begin with that nothing has written; the array itself where it is constant.
-        chunks: how it is divided; None where nothing has been written to it yet.
-        keys: per chunk the key of the task that has it; those are missing that nothing has been written to.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    first: Any
-    chunks: Chunks | None
-    keys: dict[tuple[int, ...], Key]
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all of it."""
-        return size_of(tuple((0, extent) for extent in self.shape)) * np.dtype(self.dtype).itemsize
 
 
 @dataclass(frozen=True)
@@ -165,12 +137,17 @@ class TaskBuilder:
         whole = self._regions.written(number, around, self._regions.whole(number, around))
         sums = {name: whole[name] for name, _ in self._regions.part(number).sums if name in whole}
         shards: list[_Shard] = []
-        for place, limits in enumerate(cut.pieces()):
-            exact = self._regions.writes(number, around, limits)
-            writes = self._regions.written(number, around, limits)
-            writes |= {name: box for name, box in sums.items() if name in writes}
-            if not writes:
+        pieces = list(cut.pieces())
+        given = [self._regions.written(number, around, limits) for limits in pieces]
+        alone = self._alone(given)
+        for place, (limits, hulls) in enumerate(zip(pieces, given, strict=True)):
+            if not hulls:
                 continue
+            exact = self._regions.writes(number, around, limits)
+            writes = {
+                name: sums.get(name) or (box if name in reductions else alone.get((name, box), box))
+                for name, box in hulls.items()
+            }
             needed = {
                 name: boxes
                 for name, boxes in self._regions.reads(number, around, limits).items()
@@ -186,6 +163,24 @@ class TaskBuilder:
             outputs = tuple(Output(name, box) for name, box in writes.items())
             shards.append(_Shard(key, outputs, {name: exact[name] for name in writes}))
         self._gather(step, shards, reductions)
+
+    def _alone(self, given: Sequence[Mapping[str, Ranges]]) -> dict[tuple[str, Ranges], Ranges]:
+        """The chunks in which one shard alone writes, by the array and the box that it writes.
+
+        Such a shard gives the whole chunk, so that it need not be put together of what is new and what stays.
+        """
+        found: dict[tuple[str, tuple[int, ...]], list[tuple[Ranges, Ranges | None]]] = {}
+        for boxes in given:
+            for name, box in boxes.items():
+                chunks = self.held[name].chunks
+                places = [] if chunks is None else list(overlapping(box, chunks))
+                for index, span in places:
+                    found.setdefault((name, index), []).append((box, span if len(places) == 1 else None))
+        return {
+            (name, shards[0][0]): shards[0][1]
+            for (name, _), shards in found.items()
+            if len(shards) == 1 and shards[0][1] is not None
+        }
 
     # ---- blocks of steps
 
@@ -274,7 +269,7 @@ class TaskBuilder:
                 blocks.append(block)
             # What is written in a block of steps, and not given, is written all the same.
             is_written = name in writes or len(runs) > 1
-            taken.append(Taken(name, box, held.dtype, _first_in(held, box), None, tuple(pieces), is_written))
+            taken.append(Taken(name, box, held.dtype, first_in(held, box), None, tuple(pieces), is_written))
         outputs = tuple(Output(name, box) for name, box in writes.items())
         self.tasks[key] = (
             run_shard,
@@ -342,7 +337,7 @@ class TaskBuilder:
         """Make the chunks of an array after a region: of what shards have written, and of what was there before."""
         held = self.held[name]
         if held.chunks is None:
-            held.chunks = _chunks_of([shard.box(name) for shard in shards], held.shape)
+            held.chunks = chunks_of([shard.box(name) for shard in shards], held.shape)
         written: dict[tuple[int, ...], list[_Shard]] = {}
         for shard in shards:
             for index, _ in overlapping(shard.box(name), held.chunks):
@@ -427,26 +422,3 @@ class TaskBuilder:
 
 def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:
     return [boxes[name]] if name in boxes else []
-
-
-def _first_in(held: Held, box: Ranges) -> Any:
-    """The first values of the elements of a box."""
-    if isinstance(held.first, np.ndarray):
-        return held.first[slices(box, [0] * len(box))]
-    return held.first
-
-
-def _chunks_of(boxes: Sequence[Ranges], shape: Sequence[int]) -> Chunks:
-    """Chunks of an array that has none yet: they begin where boxes do."""
-    chunks = []
-    for axis, extent in enumerate(shape):
-        starts = sorted({box[axis][0] for box in boxes})[1:]
-        borders = [0, *starts, extent]
-        chunks.append(tuple(after - before for before, after in pairwise(borders)))
-    return tuple(chunks)
-
-
-def keys_of(held: Held) -> dict[tuple[int, ...], Key | None]:
-    """The key of what has each chunk of an array; None where nothing has been written to it."""
-    assert held.chunks is not None
-    return {index: held.keys.get(index) for index, _ in spans(held.chunks)}
