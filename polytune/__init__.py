@@ -1,6 +1,7 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
 from polytune import tuner as tuner
+from polytune.decorator import kernel
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -14,7 +15,7 @@ from polytune.errors import (
     UnassignedVariableError,
     UnsupportedSourceError,
 )
-from polytune.kernel import Kernel, kernel
+from polytune.kernel import Kernel
 from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning
