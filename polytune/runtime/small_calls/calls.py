@@ -80,7 +80,13 @@ class SmallCall:
 
     def emit(self, builder: ir.IRBuilder, kind: ir.Value, row: ir.Value) -> ir.Value:
         """Write a call of the form for a type of elements, where there is one.  Return whether it has written the
-        results."""
+        results.
+
+        Args:
+            builder: writes it.
+            kind: the number of the type of elements.
+            row: the address of the words that describe the call.
+        """
         table = builder.module.globals.get(self.symbol) or ir.GlobalVariable(builder.module, _WORD, self.symbol)
         done = cgutils.alloca_once_value(builder, _WORD(0))
         address = builder.load(builder.gep(table, [kind], source_etype=_WORD), align=8, typ=_WORD)

@@ -105,7 +105,13 @@ def ordering(like: Any, dtype: Any) -> Any:
 
 
 def searching(like: Any, dtype: Any, after_equal: bool) -> Any:
-    """``np.searchsorted`` for few numbers."""
+    """``np.searchsorted`` for few numbers.
+
+    Args:
+        like: the zero of the type of elements.
+        dtype: the type.
+        after_equal: whether a place is after elements that are equal to the number.
+    """
 
     @njit(cache=keeps_code(__file__))
     def small_search(row):
