@@ -1,4 +1,4 @@
-"""What the formats of other tuners have in common: in them each configuration has a value of every parameter."""
+"""The table of a space as other tuners have it: in it each configuration has a value of every parameter."""
 
 from __future__ import annotations
 
