@@ -69,6 +69,13 @@ CACHE_LIMIT = EnvironmentVariable(
     "beyond how much those compiled kernels are deleted that were used longest ago",
     "cache.md",
 )
+HISTORY = EnvironmentVariable(
+    "POLYTUNE_HISTORY",
+    "`sqlite:///FILE`, `postgresql://USER:PASSWORD@HOST:PORT/NAME`",
+    "`history.sqlite` in the cache's folder",
+    "where measurements are kept: in a file, or on a server that several machines have in common",
+    "history.md",
+)
 TUNING = EnvironmentVariable(
     "POLYTUNE_TUNING",
     "`on`, `off`, `frozen`",
@@ -174,6 +181,13 @@ PYTEST_PROCESSES = EnvironmentVariable(
     "not set",
     "where neither of these two is set, the cores are shared among so many processes",
     "threads.md",
+)
+C_COMPILER = EnvironmentVariable(
+    "CC",
+    "a command, with options where need be",
+    "`cc`, `gcc` or `clang`",
+    "the C compiler of `polytune build --native`",
+    "embedding.md",
 )
 CUDA_HOME = EnvironmentVariable(
     "CUDA_HOME", "a folder", "not set", "where the CUDA toolkit is that has `nvcc`", "devices.md"

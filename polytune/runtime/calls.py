@@ -17,6 +17,7 @@ import numpy as np
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore, default_store
+from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
 from polytune.runtime.counters import with_counters
@@ -36,7 +37,8 @@ from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
 from polytune.tracebacks import shorten, shows_frames_of_callers
-from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
+from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space, check_search
+from polytune.tuner.spaces.condition import Value
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -50,6 +52,33 @@ class _Accepted(NamedTuple):
     signature: Signature
     values: tuple[Any, ...]
     at_home: dict[str, Residence]
+
+
+@dataclass(frozen=True)
+class TuningProblem:
+    """The choices that there are for one class of calls, and what is remembered of them.
+
+    Attributes:
+        key: what they are remembered under.
+        code: what tells the generated code from others.
+        space: every choice.
+        starts: what to begin with.
+        refused: by parameter, the values that are not worth trying, with the reasons.
+    """
+
+    key: Key
+    code: str
+    space: Space
+    starts: tuple[Configuration, ...]
+    refused: Mapping[str, Mapping[Value, str]]
+
+
+def _key(case: Case, name: str, generated: GeneratedKernel) -> Key:
+    """The key that a class of calls is remembered under."""
+    parameters = zip(generated.module.PARAMETERS, case.parameters, strict=True)
+    sizes = ", ".join(f"{parameter}={value}" for parameter, value in parameters)
+    places = "".join(f"; {array} on {device}" for array, device in case.places)
+    return Key(name, sizes + places, machine_key(case.threads))
 
 
 class CallableKernel(TunableKernel):
@@ -293,6 +322,18 @@ class CallableKernel(TunableKernel):
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return self._tuner(case, name, generated, invocation)
 
+    @shows_frames_of_callers
+    def problem(self, *arguments: Any, **keywords: Any) -> TuningProblem:
+        """Everything that whoever tunes a call with such arguments has to know, in this process or in another one."""
+        signature, values, at_home = self._accept(arguments, keywords)
+        threads = current_threads()
+        name, generated = self._generate(signature, threads)
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        tuner = self._tuner(case, name, generated, invocation)
+        starts = self._choices(generated, invocation)[1]
+        return TuningProblem(_key(case, name, generated), generated.code, tuner.space, starts, tuner.refused)
+
     @property
     def budget(self) -> Budget:
         """Return what tuning may cost, for each class of calls that is tuned together.
@@ -404,18 +445,13 @@ class CallableKernel(TunableKernel):
         with self._lock:
             tuner = self._tuners.get(case)
             if tuner is None:
-                sizes = ", ".join(
-                    f"{parameter}={value}"
-                    for parameter, value in zip(generated.module.PARAMETERS, case.parameters, strict=True)
-                )
-                places = "".join(f"; {array} on {device}" for array, device in case.places)
                 store = self._store or default_store()
                 space, starts = self._choices(generated, invocation)
-                given = self._loaded.get((name, sizes + places))
+                key = _key(case, name, generated)
+                given = self._loaded.get((name, key.shape))
                 if given is not None and space.contains(given):
                     starts = (space.configuration(**given), *starts)
                     self._given.add(case)
-                key_in_history = (name, sizes + places, machine_key(case.threads))
                 refused = refused_values(
                     generated.module,
                     space,
@@ -426,7 +462,7 @@ class CallableKernel(TunableKernel):
                 )
                 tuner = OnlineTuner(
                     space,
-                    key=key_in_history,
+                    key=key,
                     store=store,
                     code=generated.code,
                     starts=starts,
