@@ -49,6 +49,7 @@ from polytune.tuner.trials import values_text
 from polytune.version import DISTRIBUTION
 
 if TYPE_CHECKING:
+    from polytune.codegen.transform import Target
     from polytune.pipeline import Stages
     from polytune.shards.call import ShardedKernel
     from polytune.shards.plan import ShardPlan
@@ -284,6 +285,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         *,
         devices: bool,
         places: Callable[[SourceLocation], SourceLocation] | None = None,
+        target: Target | None = None,
     ) -> str:
         """The text of the generated module for argument types (inferred from the source where not given).
 
@@ -291,6 +293,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             signature: the types.
             devices: whether it is to have a version for devices too.
             places: under what name it is to know a place of the source; as it is where not given.
+            target: the processor that it is for; this machine's where not given.
 
         Raises:
             UnsupportedSourceError: the source cannot be compiled.
@@ -299,6 +302,8 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__), collector_paused():
             start = time.perf_counter()
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            if target is not None:
+                stages = replace(stages, target=target)
             text = stages.source
             for reason in stages.given_up:
                 _LOGGER.info("%s: gave up %s", self.__name__, reason)

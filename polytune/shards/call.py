@@ -8,6 +8,7 @@ from types import ModuleType
 from typing import Any
 
 import dask.array
+import dask.config
 import numpy as np
 from dask.array import from_delayed
 from dask.base import tokenize
@@ -19,8 +20,9 @@ from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.shards.boxes import spans
 from polytune.shards.code import Quoted, ShardCode, module_of
+from polytune.shards.held import Held, Key, keys_of
 from polytune.shards.plan import ShardPlan, planned
-from polytune.shards.tasks import Held, Key, TaskBuilder, keys_of
+from polytune.shards.tasks import TaskBuilder
 from polytune.signature import Signature
 
 __all__ = ["ShardedKernel", "call_in_chunks", "holds_chunks", "plan_shards", "types_of"]
@@ -161,8 +163,20 @@ def _built(
     scalars = {name: value for name, value in named.items() if name not in module.ARRAYS}
     builder = TaskBuilder(module.NAME, token, module.PARTITIONED, parameters, scalars, held, code)
     builder.tasks |= tasks
-    builder.build()
+    builder.build(_steps_per_exchange())
     return builder, before, parameters
+
+
+def _steps_per_exchange() -> int | None:
+    """The number of steps that the configuration of Dask asks for in loops over time; None where it does not.
+
+    Raises:
+        ArgumentError: it is no number above zero.
+    """
+    asked = dask.config.get("polytune.steps-per-exchange", None)
+    if asked is None or (isinstance(asked, int) and asked > 0):
+        return asked
+    raise ArgumentError(f"polytune.steps-per-exchange is {asked!r} in Dask's configuration; it is a number above zero")
 
 
 def _identity(value: Any) -> Any:

@@ -20,7 +20,7 @@ from polytune.runtime.partitioned.work import neutral_copy
 from polytune.shards.boxes import Ranges, slices
 from polytune.version import __version__
 
-__all__ = ["Output", "Quoted", "ShardCode", "ShardWindow", "Taken", "module_of", "run_shard"]
+__all__ = ["ArrayWindow", "Output", "Quoted", "ShardCode", "Taken", "module_of", "run_shard"]
 
 TILE, INNER_TILE = 32, 512
 """The extents of tiles, and of the innermost member of a band: rows of some vectors, in the second cache."""
@@ -81,7 +81,7 @@ class Quoted:
         self.value = value
 
 
-class ShardWindow:
+class ArrayWindow:
     """A part of an array, as code finds it that counts from the beginning of the whole array.
 
     It has an address and strides, from which the code computes where an element is, but not the memory of elements that
@@ -116,7 +116,7 @@ class ShardRunner:
         integers: Sequence[int],
         parameters: Sequence[int],
         scalars: Mapping[str, Any],
-        windows: Mapping[str, ShardWindow],
+        windows: Mapping[str, ArrayWindow],
     ) -> None:
         """Run a part of a region.
 
@@ -185,8 +185,7 @@ def module_of(code: ShardCode) -> ModuleType:
 
 def run_shard(
     code: ShardCode,
-    number: int,
-    integers: Sequence[int],
+    runs: Quoted,
     parameters: Sequence[int],
     scalars: Mapping[str, Any],
     taken: Quoted,
@@ -197,8 +196,8 @@ def run_shard(
 
     Args:
         code: the kernel's.
-        number: the region.
-        integers: the values of the loops around it, and the shard's limits.
+        runs: the regions of which it runs a part, in order, each with the values of the loops around it and the
+            part's limits.
         parameters: the kernel's parameters.
         scalars: the arguments that are no arrays.
         taken: the arrays that it accesses, each `Taken`.
@@ -211,8 +210,10 @@ def run_shard(
     Raises:
         ArgumentError: a block is not what the array's metadata has said.
     """
-    windows = {each.name: ShardWindow(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
-    _runner(code).run(number, integers, parameters, scalars, windows)
+    windows = {each.name: ArrayWindow(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
+    runner = _runner(code)
+    for number, integers in runs.value:
+        runner.run(number, integers, parameters, scalars, windows)
     given = []
     for output in outputs.value:
         box = next(each.box for each in taken.value if each.name == output.name)

@@ -6,16 +6,16 @@ found by asking for the boxes of one iteration here and there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import pairwise, product
 from math import prod
 
 from polytune.records import dataclass
-from polytune.runtime.partitioned.description import Part
-from polytune.runtime.partitioned.pieces import Limits, integers
+from polytune.runtime.partitioned.pieces import Limits
 from polytune.shards.boxes import Chunks, borders_of
+from polytune.shards.regions import Regions
 
-__all__ = ["Cut", "cut_region"]
+__all__ = ["Cut", "MemberAxis", "cut_region", "written_axes"]
 
 
 @dataclass(frozen=True)
@@ -43,21 +43,26 @@ class Cut:
 
 
 @dataclass(frozen=True)
-class _MemberAxis:
-    """An axis that a member goes along: subscripts are ``factor * member + offset`` and near that."""
+class MemberAxis:
+    """An axis that a member of a band goes along: subscripts are ``factor * member + offset``, and near that.
+
+    Attributes:
+        array, axis: the array and its axis.
+        member: the member.
+        factor, offset: as in the subscripts.
+        is_written: whether the elements are written, and not read.
+    """
 
     array: str
     axis: int
+    member: int
     factor: int
     offset: int
     is_written: bool
 
 
 def cut_region(
-    part: Part,
-    parameters: Sequence[int],
-    around: tuple[int, ...],
-    arrays: Mapping[str, tuple[Chunks | None, int]],
+    regions: Regions, number: int, around: tuple[int, ...], arrays: Mapping[str, tuple[Chunks | None, int]]
 ) -> Cut | None:
     """Cut a region by the chunks of the arrays that it accesses; None where it has no iterations.
 
@@ -66,27 +71,26 @@ def cut_region(
     there would be one shard otherwise.
 
     Args:
-        part: the region.
-        parameters: the kernel's parameters.
+        regions: the call's regions.
+        number: the region's.
         around: the values of the loops around the region.
         arrays: per array its chunks, None where it has none yet, and its bytes.
     """
-    ranges = part.ranges(*parameters, *around)
-    limits = ranges[: part.shared]
-    if any(start >= stop for start, stop in ranges):
+    part, limits = regions.part(number), regions.whole(number, around)
+    if any(start >= stop for start, stop in regions.ranges(number, around)):
         return None
-    reducing = [bool(part.reductions) and bool(part.reductions[k]) for k in range(len(part.reductions))]
+    reducing = [bool(each) for each in part.reductions]
     reducing += [False] * (part.shared - len(reducing))
     borders: list[tuple[int, ...]] = []
     follows: list[tuple[str, int] | None] = []
     for member in range(part.shared):
-        found = None if reducing[member] else _cut_member(part, parameters, around, limits, member, arrays)
+        found = None if reducing[member] else _cut_member(regions, number, around, member, arrays)
         borders.append(limits[member] if found is None else found[0])
         follows.append(None if found is None else found[1])
     summed = dict(part.sums)
     if all(len(each) == 2 for each in borders):
         for member in range(part.shared):
-            found = _cut_member(part, parameters, around, limits, member, arrays) if reducing[member] else None
+            found = _cut_member(regions, number, around, member, arrays) if reducing[member] else None
             if found is not None:
                 borders[member], follows[member] = found
                 summed |= dict(part.reductions[member])
@@ -95,17 +99,16 @@ def cut_region(
 
 
 def _cut_member(
-    part: Part,
-    parameters: Sequence[int],
+    regions: Regions,
+    number: int,
     around: tuple[int, ...],
-    limits: Limits,
     member: int,
     arrays: Mapping[str, tuple[Chunks | None, int]],
 ) -> tuple[tuple[int, ...], tuple[str, int]] | None:
     """The borders of a member of a band, and what they are those of."""
-    start, stop = limits[member]
+    start, stop = regions.whole(number, around)[member]
     best: tuple[int, tuple[int, ...], tuple[str, int]] | None = None
-    for axis in _axes(part, parameters, around, limits, member):
+    for axis in _axes(regions, number, around, member):
         chunks, weight = arrays[axis.array]
         if chunks is None:
             continue
@@ -117,25 +120,35 @@ def _cut_member(
     return None if best is None else best[1:]
 
 
-def _axes(
-    part: Part, parameters: Sequence[int], around: tuple[int, ...], limits: Limits, member: int
-) -> Iterator[_MemberAxis]:
+def written_axes(regions: Regions, number: int, around: tuple[int, ...]) -> list[MemberAxis]:
+    """The axes of what a region writes that members of its band go along.
+
+    Args:
+        regions: the call's regions.
+        number: the region's.
+        around: the values of the loops around the region.
+    """
+    members = range(regions.part(number).shared)
+    return [axis for member in members for axis in _axes(regions, number, around, member) if axis.is_written]
+
+
+def _axes(regions: Regions, number: int, around: tuple[int, ...], member: int) -> Iterator[MemberAxis]:
     """The axes of arrays that a member goes along, by the boxes of two of its iterations, away from its ends."""
+    limits = regions.whole(number, around)
     start, stop = limits[member]
     if stop - start < 2:
         return
     first = start + (stop - start) // 3
     second = max(first + 1, start + 2 * (stop - start) // 3)
-    for is_written, transfers in ((True, part.writes), (False, part.reads)):
-        boxes = []
-        for place in (first, second):
-            at = (*limits[:member], (place, place + 1), *limits[member + 1 :])
-            boxes.append(transfers(*parameters, *integers(around, at)))
-        if len(boxes[0]) != len(boxes[1]):
-            continue
-        for (array, before), (_, after) in zip(*boxes, strict=True):
-            for axis, ((low, high, _), (later_low, later_high, _)) in enumerate(zip(before, after, strict=True)):
-                moved, distance = later_low - low, second - first
-                if moved and moved == later_high - high and moved % distance == 0:
-                    factor = moved // distance
-                    yield _MemberAxis(array, axis, factor, low - factor * first, is_written)
+    places = [(*limits[:member], (place, place + 1), *limits[member + 1 :]) for place in (first, second)]
+    for is_written, of in ((True, regions.writes), (False, regions.strided_reads)):
+        before, after = (of(number, around, at) for at in places)
+        for array in before:
+            if len(before[array]) != len(after.get(array, [])):
+                continue
+            for box, later in zip(before[array], after[array], strict=True):
+                for axis, ((low, high, _), (later_low, later_high, _)) in enumerate(zip(box, later, strict=True)):
+                    moved, distance = later_low - low, second - first
+                    if moved and moved == later_high - high and moved % distance == 0:
+                        factor = moved // distance
+                        yield MemberAxis(array, axis, member, factor, low - factor * first, is_written)

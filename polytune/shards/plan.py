@@ -9,7 +9,8 @@ from itertools import groupby
 from polytune.records import dataclass
 from polytune.shards.boxes import borders_of
 from polytune.shards.cutting import Cut
-from polytune.shards.tasks import Held, Layer, TaskBuilder
+from polytune.shards.held import Held
+from polytune.shards.tasks import Layer, TaskBuilder
 
 __all__ = ["ShardPlan", "planned"]
 
@@ -43,10 +44,10 @@ class ShardPlan:
         for name, shape, dtype, chunks in self.arrays:
             if chunks is not None:
                 lines.append(f"  {name}: {dtype} {shape}, in chunks {' x '.join(_extents(each) for each in chunks)}")
-        for (number, cut), same in groupby(self.layers, key=lambda layer: (layer.number, layer.cut)):
+        for (numbers, cut), same in groupby(self.layers, key=lambda layer: (layer.numbers, layer.cut)):
             times = len(list(same))
             again = f", {times} times" if times > 1 else ""
-            lines.append(f"  region {number}{again}: {_cut_text(cut)}")
+            lines.append(f"  {_regions_text(numbers)}{again}: {_cut_text(cut)}")
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -80,6 +81,15 @@ def _extents(extents: tuple[int, ...]) -> str:
     if len(extents) > 6:
         return f"({', '.join(map(str, extents[:3]))}, ..., {extents[-1]})"
     return f"({', '.join(map(str, extents))})"
+
+
+def _regions_text(numbers: tuple[int, ...]) -> str:
+    different = tuple(dict.fromkeys(numbers))
+    if len(numbers) == 1:
+        return f"region {numbers[0]}"
+    steps = len(numbers) // len(different)
+    which = f"region {different[0]}" if len(different) == 1 else f"regions {', '.join(map(str, different))}"
+    return f"{which}, {steps} step{'s' if steps > 1 else ''} at once"
 
 
 def _cut_text(cut: Cut) -> str:

@@ -4,20 +4,21 @@ give."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import islice
 from typing import Any
 
 import numpy as np
 
 from polytune.errors import ArgumentError
 from polytune.records import dataclass
-from polytune.runtime.partitioned.description import Part, Partitioned, Transfer
-from polytune.runtime.partitioned.pieces import Limits, integers
+from polytune.runtime.partitioned.description import Partitioned
+from polytune.runtime.partitioned.pieces import integers
 from polytune.shards.assembly import add_to, add_up, cut_out, item_of, put_together
+from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, find_loops, steps_of_blocks
 from polytune.shards.boxes import (
-    Chunks,
     Ranges,
     Strided,
+    borders_of,
     hull,
     is_exact,
     meet,
@@ -32,8 +33,10 @@ from polytune.shards.boxes import (
 )
 from polytune.shards.code import Output, Quoted, Taken, run_shard
 from polytune.shards.cutting import Cut, cut_region
+from polytune.shards.held import Held, Key, chunks_of, first_in
+from polytune.shards.regions import Regions
 
-__all__ = ["MOST_TASKS", "Held", "Layer", "TaskBuilder", "keys_of"]
+__all__ = ["MOST_TASKS", "Layer", "TaskBuilder"]
 
 MOST_TASKS = 200_000
 """So many tasks a call may have: a scheduler takes a fifth of a millisecond for each, and a kilobyte of memory."""
@@ -41,41 +44,12 @@ MOST_TASKS = 200_000
 FAN_IN = 8
 """How many partial sums a task adds up."""
 
-Key = tuple[Any, ...]
-
-
-@dataclass
-class Held:
-    """An array between two regions.
-
-    Attributes:
-        name: its name.
-        dtype: the type of its elements.
-        shape: its extents; (1,) for a number.
-        first: what elements begin with that nothing has written; the array itself where it is constant.
-        chunks: how it is divided; None where nothing has been written to it yet.
-        keys: per chunk the key of the task that has it; those are missing that nothing has been written to.
-    """
-
-    name: str
-    dtype: str
-    shape: tuple[int, ...]
-    first: Any
-    chunks: Chunks | None
-    keys: dict[tuple[int, ...], Key]
-
-    @property
-    def nbytes(self) -> int:
-        """The bytes of all of it."""
-        return size_of(tuple((0, extent) for extent in self.shape)) * np.dtype(self.dtype).itemsize
-
 
 @dataclass(frozen=True)
 class Layer:
-    """One execution of a region, for people: the region, the loops around it and how it is cut."""
+    """One execution of a region, or of the regions of several steps at once, for people: their numbers and the cut."""
 
-    number: int
-    around: tuple[int, ...]
+    numbers: tuple[int, ...]
     cut: Cut
 
 
@@ -113,46 +87,204 @@ class TaskBuilder:
         code: Key,
     ):
         self.prefix, self.token = name, token
-        self._partitioned = partitioned
-        self._parameters, self._scalars = tuple(parameters), dict(scalars)
+        shapes = {name: each.shape for name, each in held.items()}
+        self._regions = Regions(partitioned, parameters, shapes)
+        self._scalars = dict(scalars)
         self.held, self._code = dict(held), code
         self.layer = f"{name}-{token}"
         self.tasks: dict[Key, Any] = {}
         self.layers: list[Layer] = []
         self._sliced: dict[tuple[Key, Ranges], Key] = {}
 
-    def build(self) -> None:
+    def build(self, steps_per_exchange: int | None = None) -> None:
         """Make the tasks of all regions.
+
+        Args:
+            steps_per_exchange: how many iterations of loops over time a shard makes at once; None where a model
+                chooses.
 
         Raises:
             ArgumentError: there would be too many.
         """
-        for step, (number, around) in enumerate(self._partitioned.steps(*self._parameters)):
-            part = self._partitioned.parts[number]
-            arrays = {name: (each.chunks, each.nbytes) for name, each in self.held.items()}
-            cut = cut_region(part, self._parameters, around, arrays)
-            if cut is None:
-                continue
-            self.layers.append(Layer(number, around, cut))
-            self._region(step, number, part, around, cut)
-            if len(self.tasks) > MOST_TASKS:
-                raise ArgumentError(
-                    f"{self.prefix}: a call would be more than {MOST_TASKS} tasks, after {step + 1} of the steps that "
-                    "it takes one after another; use larger chunks (rechunk), or fewer steps a call"
-                )
+        steps = list(islice(self._regions.steps(), MOST_TASKS + 1))
+        loops = {loop.first: loop for loop in find_loops(self._regions, steps)}
+        place = 0
+        while place < len(steps):
+            loop = loops.get(place)
+            taken = 0 if loop is None else self._loop(place, loop, steps_per_exchange)
+            if not taken:
+                self._step(place, *steps[place])
+            place += taken or 1
+            self._check(place)
+
+    def _check(self, steps: int) -> None:
+        if len(self.tasks) > MOST_TASKS or steps > MOST_TASKS:
+            raise ArgumentError(
+                f"{self.prefix}: a call would be more than {MOST_TASKS} tasks, after {steps} of the steps that it "
+                "takes one after another; use larger chunks (rechunk), or fewer steps a call"
+            )
 
     # ---- one region
 
-    def _region(self, step: int, number: int, part: Part, around: tuple[int, ...], cut: Cut) -> None:
+    def _step(self, step: int, number: int, around: tuple[int, ...]) -> None:
+        """Make the tasks of one execution of a region."""
+        arrays = {name: (each.chunks, each.nbytes) for name, each in self.held.items()}
+        cut = cut_region(self._regions, number, around, arrays)
+        if cut is None:
+            return
+        self.layers.append(Layer((number,), cut))
         reductions = dict(cut.reductions)
-        whole = self._whole_sums(part, around, cut)
+        whole = self._regions.written(number, around, self._regions.whole(number, around))
+        sums = {name: whole[name] for name, _ in self._regions.part(number).sums if name in whole}
         shards: list[_Shard] = []
-        for place, limits in enumerate(cut.pieces()):
-            shard = self._shard(step, number, part, around, limits, place, reductions, whole)
-            if shard is not None:
-                shards.append(shard)
-        written = dict.fromkeys(output.name for shard in shards for output in shard.outputs)
-        for name in written:
+        pieces = list(cut.pieces())
+        given = [self._regions.written(number, around, limits) for limits in pieces]
+        alone = self._alone(given)
+        for place, (limits, hulls) in enumerate(zip(pieces, given, strict=True)):
+            if not hulls:
+                continue
+            exact = self._regions.writes(number, around, limits)
+            writes = {
+                name: sums.get(name) or (box if name in reductions else alone.get((name, box), box))
+                for name, box in hulls.items()
+            }
+            needed = {
+                name: boxes
+                for name, boxes in self._regions.reads(number, around, limits).items()
+                if boxes and name not in reductions
+            }
+            for name, box in writes.items():
+                if name not in reductions and not is_exact(exact[name], box):
+                    needed[name] = [box, *needed.get(name, [])]
+            windows = {name: hull([*needed.get(name, []), *_known(writes, name)]) for name in {**needed, **writes}}
+            key = (f"{self.prefix}-region-{number}-{self.token}", step, place)
+            runs = ((number, integers(around, limits)),)
+            self._shard(key, runs, needed, windows, writes, reductions)
+            outputs = tuple(Output(name, box) for name, box in writes.items())
+            shards.append(_Shard(key, outputs, {name: exact[name] for name in writes}))
+        self._gather(step, shards, reductions)
+
+    def _alone(self, given: Sequence[Mapping[str, Ranges]]) -> dict[tuple[str, Ranges], Ranges]:
+        """The chunks in which one shard alone writes, by the array and the box that it writes.
+
+        Such a shard gives the whole chunk, so that it need not be put together of what is new and what stays.
+        """
+        found: dict[tuple[str, tuple[int, ...]], list[tuple[Ranges, Ranges | None]]] = {}
+        for boxes in given:
+            for name, box in boxes.items():
+                chunks = self.held[name].chunks
+                places = [] if chunks is None else list(overlapping(box, chunks))
+                for index, span in places:
+                    found.setdefault((name, index), []).append((box, span if len(places) == 1 else None))
+        return {
+            (name, shards[0][0]): shards[0][1]
+            for (name, _), shards in found.items()
+            if len(shards) == 1 and shards[0][1] is not None
+        }
+
+    # ---- blocks of steps
+
+    def _loop(self, first: int, loop: TimeLoop, asked: int | None) -> int:
+        """Make the tasks of a loop over time, a block of its iterations at a time.
+
+        Returns:
+            How many steps these are; 0 where blocks are no better than single steps.
+        """
+        chunks = {name: each.chunks for name, each in self.held.items()}
+        shapes = {name: each.shape for name, each in self.held.items()}
+        found = cells_of(loop, self._regions, chunks, shapes)
+        if found is None:
+            return 0
+        leader, cells = found
+        sizes = {name: np.dtype(each.dtype).itemsize for name, each in self.held.items()}
+        count = steps_of_blocks(loop, self._regions, cells, sizes.__getitem__, asked)
+        if count < 2:
+            return 0
+        place = first
+        closures: dict[int, list[Closure | None]] = {}
+        for start in range(0, len(loop.iterations), count):
+            steps = [step for iteration in loop.iterations[start : start + count] for step in iteration]
+            if len(steps) not in closures:
+                closures[len(steps)] = [closure_of(self._regions, steps, cell) for cell in cells]
+            known = [closure for closure in closures[len(steps)] if closure is not None]
+            if len(known) < len(cells):
+                return place - first
+            self._block(place, leader, steps, known)
+            place += len(steps)
+            self._check(place)
+        return place - first
+
+    def _block(self, place: int, leader: str, steps: Sequence[Step], closures: Sequence[Closure]) -> None:
+        """Make the tasks of a block of steps."""
+        chunks = self.held[leader].chunks or ()
+        cut = Cut(tuple(map(borders_of, chunks)), tuple((leader, axis) for axis in range(len(chunks))))
+        self.layers.append(Layer(tuple(number for number, _ in steps), cut))
+        shards = []
+        name = "-".join(map(str, dict.fromkeys(number for number, _ in steps)))
+        for shard, closure in enumerate(closures):
+            runs = tuple(
+                (number, integers(around, limits))
+                for (number, around), limits in zip(steps, closure.limits, strict=True)
+                if limits is not None
+            )
+            key = (f"{self.prefix}-region-{name}-{self.token}", place, shard)
+            needed = {name: [box] for name, box in closure.needed.items()}
+            self._shard(key, runs, needed, closure.windows, closure.core, {})
+            outputs = tuple(Output(name, box) for name, box in closure.core.items())
+            exact = {name: [without_strides(box)] for name, box in closure.core.items()}
+            shards.append(_Shard(key, outputs, exact))
+        self._gather(place, shards, {})
+
+    # ---- one shard
+
+    def _shard(
+        self,
+        key: Key,
+        runs: tuple[tuple[int, tuple[int, ...]], ...],
+        needed: Mapping[str, Sequence[Ranges]],
+        windows: Mapping[str, Ranges],
+        writes: Mapping[str, Ranges],
+        reductions: Mapping[str, str],
+    ) -> None:
+        """Make the task of a shard.
+
+        Args:
+            key: its key.
+            runs: the parts of regions that it runs, each with the integers that say which part.
+            needed: per array the boxes that it reads.
+            windows: per array the box that it has memory for.
+            writes: per array the box that it gives.
+            reductions: the arrays that it adds up in copies of its own, with their operators.
+        """
+        blocks: list[Key] = []
+        taken = []
+        for name, box in windows.items():
+            held = self.held[name]
+            if name in reductions:
+                taken.append(Taken(name, box, held.dtype, 0, reductions[name], (), True))
+                continue
+            pieces = []
+            for piece, block in self._pieces(held, needed.get(name, [])):
+                pieces.append((len(blocks), piece))
+                blocks.append(block)
+            # What is written in a block of steps, and not given, is written all the same.
+            is_written = name in writes or len(runs) > 1
+            taken.append(Taken(name, box, held.dtype, first_in(held, box), None, tuple(pieces), is_written))
+        outputs = tuple(Output(name, box) for name, box in writes.items())
+        self.tasks[key] = (
+            run_shard,
+            self._code,
+            Quoted(runs),
+            self._regions.parameters,
+            self._scalars,
+            Quoted(taken),
+            Quoted(outputs),
+            *blocks,
+        )
+
+    def _gather(self, step: int, shards: Sequence[_Shard], reductions: Mapping[str, str]) -> None:
+        """Make what arrays are after all shards of a step, or of a block of steps, have run."""
+        for name in dict.fromkeys(output.name for shard in shards for output in shard.outputs):
             mine = [shard for shard in shards if name in shard.exact]
             keys = {id(shard): self._given(shard, name) for shard in mine}
             if name in reductions:
@@ -160,65 +292,6 @@ class TaskBuilder:
                 self._add_up(step, name, reductions[name], boxes)
             else:
                 self._put_together(step, name, mine, keys)
-
-    def _whole_sums(self, part: Part, around: tuple[int, ...], cut: Cut) -> dict[str, Ranges]:
-        """The boxes of all that a region as a whole adds up, for arrays of which the code goes over all of that."""
-        limits = part.ranges(*self._parameters, *around)[: part.shared]
-        sums = dict(part.sums)
-        found = _hulls(part.writes(*self._parameters, *integers(around, limits)), self.held)
-        return {name: box for name, box in found.items() if name in sums and name in dict(cut.reductions)}
-
-    def _shard(
-        self,
-        step: int,
-        number: int,
-        part: Part,
-        around: tuple[int, ...],
-        limits: Limits,
-        place: int,
-        reductions: Mapping[str, str],
-        whole: Mapping[str, Ranges],
-    ) -> _Shard | None:
-        arguments = integers(around, limits)
-        exact = _by_name(part.writes(*self._parameters, *arguments))
-        writes = _hulls(part.writes(*self._parameters, *arguments), self.held) | {
-            name: box for name, box in whole.items() if name in exact
-        }
-        if not writes:
-            return None
-        reads = _by_name(part.reads(*self._parameters, *arguments))
-        blocks: list[Key] = []
-        taken = []
-        for name in dict.fromkeys((*reads, *writes)):
-            held = self.held[name]
-            needed = [ranges for box in reads.get(name, []) if (ranges := _ranges(box, held.shape)) is not None]
-            if name in writes and not is_exact(exact[name], writes[name]):
-                needed = [writes[name], *needed]
-            if name in reductions:
-                taken.append(Taken(name, writes[name], held.dtype, 0, reductions[name], (), True))
-                continue
-            if not needed and name not in writes:
-                continue
-            box = hull([*needed, *([writes[name]] if name in writes else [])])
-            pieces = []
-            for piece, key in self._pieces(held, needed):
-                pieces.append((len(blocks), piece))
-                blocks.append(key)
-            taken.append(Taken(name, box, held.dtype, _first_in(held, box), None, tuple(pieces), name in writes))
-        outputs = tuple(Output(name, box) for name, box in writes.items())
-        key = (f"{self.prefix}-region-{number}-{self.token}", step, place)
-        self.tasks[key] = (
-            run_shard,
-            self._code,
-            number,
-            arguments,
-            self._parameters,
-            self._scalars,
-            Quoted(taken),
-            Quoted(outputs),
-            *blocks,
-        )
-        return _Shard(key, outputs, {name: exact[name] for name in writes})
 
     def _pieces(self, held: Held, needed: Sequence[Ranges]) -> list[tuple[Ranges, Key]]:
         """The boxes of chunks that a shard needs, those that are in one another left out, and what has them."""
@@ -264,7 +337,7 @@ class TaskBuilder:
         """Make the chunks of an array after a region: of what shards have written, and of what was there before."""
         held = self.held[name]
         if held.chunks is None:
-            held.chunks = _chunks_of([shard.box(name) for shard in shards], held.shape)
+            held.chunks = chunks_of([shard.box(name) for shard in shards], held.shape)
         written: dict[tuple[int, ...], list[_Shard]] = {}
         for shard in shards:
             for index, _ in overlapping(shard.box(name), held.chunks):
@@ -347,47 +420,5 @@ class TaskBuilder:
         held.keys = after
 
 
-def _by_name(transfers: Sequence[Transfer]) -> dict[str, list[Strided]]:
-    found: dict[str, list[Strided]] = {}
-    for name, box in transfers:
-        if all(start < stop for start, stop, _ in box):
-            found.setdefault(name, []).append(tuple(box))
-    return found
-
-
-def _ranges(box: Sequence[tuple[int, int, int]], shape: Sequence[int]) -> Ranges | None:
-    """A box without its strides, as far as it lies in the array; None where it is empty."""
-    ranges = tuple((max(start, 0), min(stop, extent)) for (start, stop, _), extent in zip(box, shape, strict=True))
-    return ranges if all(start < stop for start, stop in ranges) else None
-
-
-def _hulls(transfers: Sequence[Transfer], held: Mapping[str, Held]) -> dict[str, Ranges]:
-    found = {}
-    for name, boxes in _by_name(transfers).items():
-        inside = [ranges for box in boxes if (ranges := _ranges(box, held[name].shape)) is not None]
-        if inside:
-            found[name] = hull(inside)
-    return found
-
-
-def _first_in(held: Held, box: Ranges) -> Any:
-    """The first values of the elements of a box."""
-    if isinstance(held.first, np.ndarray):
-        return held.first[slices(box, [0] * len(box))]
-    return held.first
-
-
-def _chunks_of(boxes: Sequence[Ranges], shape: Sequence[int]) -> Chunks:
-    """Chunks of an array that has none yet: they begin where boxes do."""
-    chunks = []
-    for axis, extent in enumerate(shape):
-        starts = sorted({box[axis][0] for box in boxes})[1:]
-        borders = [0, *starts, extent]
-        chunks.append(tuple(after - before for before, after in pairwise(borders)))
-    return tuple(chunks)
-
-
-def keys_of(held: Held) -> dict[tuple[int, ...], Key | None]:
-    """The key of what has each chunk of an array; None where nothing has been written to it."""
-    assert held.chunks is not None
-    return {index: held.keys.get(index) for index, _ in spans(held.chunks)}
+def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:
+    return [boxes[name]] if name in boxes else []

@@ -112,13 +112,51 @@ def heat(steps, A, B):
 
 
 @pytest.mark.parametrize("steps", [0, 1, 5])
-def test_loops_over_time(steps):
+@pytest.mark.parametrize("at_once", [1, 2, 3, None])
+def test_loops_over_time(steps, at_once):
     rng = np.random.default_rng(4)
     A, B = rng.random((23, 12)), rng.random((23, 12))
     expected = A.copy(), B.copy()
     heat.__wrapped__(steps, *expected)
-    computed = dask.compute(*heat(steps, divided(A), divided(B)))
+    with dask.config.set({"polytune.steps-per-exchange": at_once}):
+        given = divided(A), dask.array.from_array(B, chunks=(6, 4))
+        if steps == 5 and at_once is not None:
+            # Blocks of steps are shards by the chunks of one array; single ones for each of the two regions.
+            assert heat.shards(steps, *given).shards == (5 * (12 + 9) if at_once == 1 else 12 * -(-5 // at_once))
+        computed = dask.compute(*heat(steps, *given))
     assert all(np.array_equal(here, there) for here, there in zip(computed, expected, strict=True))
+
+
+@polytune.kernel(strict=True)
+def upwind(steps, u, v, wide):
+    """Halos of one side alone, of arrays with other extents, and one that is made inside."""
+    old = np.zeros(u.shape[0] + 2)
+    for _ in range(steps):
+        for i in range(u.shape[0]):
+            old[i] = u[i] + wide[i]
+        for i in range(3, u.shape[0]):
+            u[i] = old[i] - 0.25 * old[i - 3] + v[i - 1]
+        for i in range(2, u.shape[0] - 1):
+            wide[i + 2] = 0.5 * u[i] + 0.125 * v[i + 1]
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 4, 6])
+def test_blocks_of_steps_have_halos_of_composed_steps(at_once):
+    rng = np.random.default_rng(15)
+    u, v, wide = rng.random(50), rng.random(50), rng.random(54)
+    with dask.config.set({"polytune.steps-per-exchange": at_once}):
+        plan = upwind.shards(6, *(dask.array.from_array(each, chunks=10) for each in (u, v, wide)))
+        assert ("steps at once" in str(plan)) == (at_once > 1)
+        expected = u.copy(), wide.copy()
+        upwind.__wrapped__(6, expected[0], v, expected[1])
+        computed = dask.compute(*upwind(6, *map(divided, (u, v, wide))))
+    assert all(np.array_equal(here, there) for here, there in zip(computed, expected, strict=True))
+
+
+def test_the_number_of_steps_at_once_is_a_number():
+    A = dask.array.ones((24, 24), chunks=6)
+    with dask.config.set({"polytune.steps-per-exchange": "many"}):
+        assert "steps-per-exchange" in refused(heat, 5, A, A)
 
 
 @polytune.kernel(strict=True)
@@ -312,12 +350,14 @@ def test_chunks_that_are_not_what_the_array_says_are_refused():
 def test_a_call_of_too_many_tasks_is_refused(monkeypatch):
     monkeypatch.setattr("polytune.shards.tasks.MOST_TASKS", 100)
     A = dask.array.ones((24, 24), chunks=6)
-    assert "larger chunks" in refused(heat, 50, A, A)
+    with dask.config.set({"polytune.steps-per-exchange": 1}):
+        assert "larger chunks" in refused(heat, 50, A, A)
 
 
 def test_the_cut_is_shown():
     A = dask.array.ones((24, 12), chunks=((7, 7, 10), (5, 7)))
-    plan = heat.shards(3, A, A)
+    with dask.config.set({"polytune.steps-per-exchange": 1}):
+        plan = heat.shards(3, A, A)
     assert plan.shards == 3 * 2 * 6
     assert "A: float64 (24, 12), in chunks (7, 7, 10) x (5, 7)" in str(plan)
     assert "3 along axis 0" in str(plan) and "2 along axis 1" in str(plan)
