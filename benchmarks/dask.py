@@ -98,7 +98,7 @@ def overhead(shards: int, seconds: float, workers: int, repeats: int) -> dict[st
         repeats: how many runs are timed.
     """
     import dask.array
-    from distributed import get_client
+    from distributed import get_client, wait
 
     elements = 1000
     x = np.random.default_rng(0).random(elements)
@@ -110,7 +110,7 @@ def overhead(shards: int, seconds: float, workers: int, repeats: int) -> dict[st
             break
     chunks = dask.array.from_array(np.tile(x, shards), chunks=elements).persist()
     alone = min(seconds_of(lambda: get_client().submit(_alone, times, x, pure=False).result(), 3))
-    found = seconds_of(lambda: iterated(times, chunks, chunks).sum().compute(), repeats)
+    found = seconds_of(lambda: wait(iterated(times, chunks, chunks).persist()), repeats)
     return {"work": shards * alone / workers, "cluster": statistics.median(found)}
 
 
