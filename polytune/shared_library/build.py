@@ -97,7 +97,7 @@ def build_library(
         work = Path(folder)
         ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
         made = [
-            _Maker(kernel, package, wanted, work).make(tuned_configurations(kernel) if tuned else {})
+            _LibraryMaker(kernel, package, wanted, work).make(tuned_configurations(kernel) if tuned else {})
             for kernel in ordered
         ]
         native = [each.native for each in made]
@@ -129,7 +129,7 @@ class _Made:
     host: str
 
 
-class _Maker:
+class _LibraryMaker:
     """Makes the parts of one kernel.
 
     Args:
