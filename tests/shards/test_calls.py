@@ -200,6 +200,32 @@ def test_types_that_no_device_has(dtype):
     check(brightened, image, 90, out)
 
 
+@polytune.kernel(strict=True)
+def solved(steps, u, matrix):
+    """A sweep in parallel, then a serial one that works in an array of its own."""
+    n = len(u)
+    c = np.empty(n)
+    d = np.empty(n)
+    for _ in range(steps):
+        for i in range(n):
+            d[i] = 0.0
+        for i in range(n):
+            for j in range(n):
+                d[i] += matrix[i, j] * u[j]
+        c[0] = 0.25
+        for i in range(1, n):
+            c[i] = 1.0 / (4.0 - c[i - 1])
+            d[i] = (d[i] + d[i - 1]) * c[i]
+        u[n - 1] = d[n - 1]
+        for i in range(n - 2, -1, -1):
+            u[i] = d[i] + c[i] * u[i + 1]
+
+
+def test_serial_regions_have_memory_of_their_own():
+    rng = np.random.default_rng(17)
+    check(solved, 3, rng.random(24), rng.random((24, 24)))
+
+
 @polytune.kernel
 def moments(A, x):
     total = 0.0
