@@ -1,9 +1,11 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
 from polytune import tuner as tuner
+from polytune.campaigns import campaign
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
+    CampaignError,
     CompilationError,
     DefectError,
     DeviceError,
@@ -25,6 +27,7 @@ _configure_logger()
 __all__ = [
     "ArgumentError",
     "CacheWarning",
+    "CampaignError",
     "CompilationError",
     "DefectError",
     "DeviceError",
@@ -36,6 +39,7 @@ __all__ = [
     "UnassignedVariableError",
     "UnsupportedSourceError",
     "__version__",
+    "campaign",
     "kernel",
     "resident",
     "tuning",
