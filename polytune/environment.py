@@ -182,6 +182,13 @@ PYTEST_PROCESSES = EnvironmentVariable(
     "where neither of these two is set, the cores are shared among so many processes",
     "threads.md",
 )
+C_COMPILER = EnvironmentVariable(
+    "CC",
+    "a command, with options where need be",
+    "`cc`, `gcc` or `clang`",
+    "the C compiler of `polytune build --native`",
+    "embedding.md",
+)
 CUDA_HOME = EnvironmentVariable(
     "CUDA_HOME", "a folder", "not set", "where the CUDA toolkit is that has `nvcc`", "devices.md"
 )

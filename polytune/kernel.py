@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -48,7 +49,10 @@ from polytune.tuner.trials import values_text
 from polytune.version import DISTRIBUTION
 
 if TYPE_CHECKING:
+    from polytune.codegen.transform import Target
     from polytune.pipeline import Stages
+    from polytune.shards.call import ShardedKernel
+    from polytune.shards.plan import ShardPlan
 
 __all__ = ["Kernel", "kernel"]
 
@@ -176,6 +180,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
         functools.update_wrapper(self, function)
         super().__init__(
@@ -280,6 +285,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         *,
         devices: bool,
         places: Callable[[SourceLocation], SourceLocation] | None = None,
+        target: Target | None = None,
     ) -> str:
         """The text of the generated module for argument types (inferred from the source where not given).
 
@@ -287,6 +293,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             signature: the types.
             devices: whether it is to have a version for devices too.
             places: under what name it is to know a place of the source; as it is where not given.
+            target: the processor that it is for; this machine's where not given.
 
         Raises:
             UnsupportedSourceError: the source cannot be compiled.
@@ -295,12 +302,67 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__), collector_paused():
             start = time.perf_counter()
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
+            if target is not None:
+                stages = replace(stages, target=target)
             text = stages.source
             for reason in stages.given_up:
                 _LOGGER.info("%s: gave up %s", self.__name__, reason)
             took, versions = time.perf_counter() - start, len(stages.programs)
             _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
             return text
+
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
+        if "dask.array" in sys.modules:
+            from polytune.shards.call import call_in_chunks, holds_chunks
+
+            if holds_chunks((*arguments, *keywords.values())):
+                values = self._bind(arguments, keywords)
+                return call_in_chunks(self._sharded(values), self._names, values)
+        return super()._call(arguments, keywords)
+
+    @shows_frames_of_callers
+    def shards(self, *arguments: Any, **keywords: Any) -> ShardPlan:
+        """Show how a call with arrays of Dask is cut, without making it.
+
+        Args:
+            arguments, keywords: those of a call.
+
+        Raises:
+            MissingLibraryError: Dask, of the extra ``dask``, is not installed.
+            ArgumentError: the arguments do not fit.
+            UnsupportedSourceError: the kernel cannot be cut.
+        """
+        try:
+            from polytune.shards.call import plan_shards
+        except ModuleNotFoundError as error:
+            raise MissingLibraryError(f"shards are Dask's: pip install {DISTRIBUTION}[dask]") from error
+        values = self._bind(arguments, keywords)
+        return plan_shards(self._sharded(values), self._names, values)
+
+    def _sharded(self, values: tuple[Any, ...]) -> ShardedKernel:
+        """The kernel with regions that can be cut, for types of arguments: from the disk cache, else compiled."""
+        from polytune.shards.call import ShardedKernel, types_of
+
+        if self._outside and (changed := self._outside.changed()) is not None:
+            self._reconsider(changed)
+        signature = self._with_ones(types_of(self._names, values), values)
+        with self._lock, defects_named(self.__wrapped__):
+            described = self._described()
+            options = f"strict={self.is_strict} vectors={vector_registers()}"
+            identity = key_of("shards", *described, str(signature), options, compiler_digest())
+            found = self._shard_modules.get(identity)
+            if found is None:
+                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
+                module = module_cache().load(identity)
+                if module is None:
+                    places = partial(normal_location, forms)
+                    with collector_paused():
+                        text = replace(self.stages(signature), places=places).shard_source
+                    module = module_cache().store(identity, text)
+                found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
+                self._shard_modules[identity] = found
+            return found
 
     @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
@@ -330,6 +392,28 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         with defects_named(self.__wrapped__):
             return notebook.ShownText(explain(self))
+
+    @shows_frames_of_callers
+    def profile(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> dict[str, float]:
+        """Run the kernel once in exactly one configuration, and return what is counted of it, as `docs/counters.md`
+        lists it: what its source does, what the version does, what is moved to devices, and what the processor counts.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Returns:
+            The counters by name, the same ones for all configurations.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit; nothing has been written.
+            CompilationError: the version cannot be compiled; nothing has been written.
+        """
+        from polytune.counters import read_counters
+
+        with defects_named(self.__wrapped__):
+            return read_counters(self, self.prepared(configuration, *arguments, **keywords), self.stages)
 
     @shows_frames_of_callers
     def report(self, path: str | os.PathLike[str]) -> Path:

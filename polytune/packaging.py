@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import keyword
+import re
+import shutil
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -26,6 +28,9 @@ if TYPE_CHECKING:
 
 FIRST_WORDS = '"""Kernels compiled by polytune'
 """How the ``__init__.py`` of every package begins."""
+
+SUPPORT = "_support"
+"""The folder, in packages around a shared library, of what their kernels share."""
 
 
 def build(kernels: Sequence[Kernel[..., Any]], directory: Path, *, devices: bool = True, tuned: bool = False) -> None:
@@ -51,15 +56,31 @@ def build(kernels: Sequence[Kernel[..., Any]], directory: Path, *, devices: bool
     check_names([kernel.__name__ for kernel in kernels])
     ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
     modules = {f"_{kernel.__name__}.py": kernel.module_text(devices=devices) for kernel in ordered}
-    best = [_tuned(kernel) if tuned else {} for kernel in ordered]
+    best = [tuned_configurations(kernel) if tuned else {} for kernel in ordered]
     initial = _initial(ordered, [text_digest(text) for text in modules.values()], best)
     directory.mkdir(parents=True, exist_ok=True)
-    earlier = set(_modules_of(directory))
     for name, text in modules.items():
         replace_text(directory / name, text)
+    finish(directory, initial, modules)
+
+
+def finish(directory: Path, initial: str, kept: Collection[str]) -> None:
+    """Write the ``__init__.py`` of a package, and delete what an earlier build in the same folder had more.
+
+    Args:
+        directory: the package.
+        initial: the text.
+        kept: the names of all other files of the package.
+    """
+    earlier = set(_files_of(directory))
     replace_text(directory / "__init__.py", initial)
-    for name in earlier - set(modules):
+    for name in earlier - set(kept):
         (directory / name).unlink(missing_ok=True)
+    support = directory / SUPPORT
+    if earlier - set(kept) and support.is_dir():
+        shutil.rmtree(support / "__pycache__", ignore_errors=True)
+        if not any(support.iterdir()):
+            support.rmdir()
 
 
 def check_names(names: Sequence[str]) -> None:
@@ -88,8 +109,8 @@ def check_names(names: Sequence[str]) -> None:
         first[folded] = name
 
 
-def _tuned(kernel: Kernel[..., Any]) -> dict[str, dict[str, Any]]:
-    """The best configurations that the history knows of a kernel on this machine, by sizes."""
+def tuned_configurations(kernel: Kernel[..., Any]) -> dict[str, dict[str, Any]]:
+    """Return the best configurations that the history knows of a kernel on this machine, by sizes."""
     found: dict[str, dict[str, Any]] = {}
     for measurement in default_store().all(kernel.name_in_history(), None, machine_key(maximum_threads())):
         if measurement.status == "ok":
@@ -123,13 +144,8 @@ def _arguments(kernel: Kernel[..., Any], digest: str, tuned: dict[str, dict[str,
     yield f'"{digest}"'
     if kernel.__doc__:
         yield f"text={inspect.cleandoc(kernel.__doc__)!r}"
-    defaults = {
-        name: _number_text(kernel.__name__, name, parameter.default)
-        for name, parameter in inspect.signature(kernel.__wrapped__).parameters.items()
-        if parameter.default is not inspect.Parameter.empty
-    }
-    if defaults:
-        yield "defaults={" + ", ".join(f'"{name}": {text}' for name, text in defaults.items()) + "}"
+    if defaults := defaults_text(kernel):
+        yield defaults
     if kernel.budget != Budget():
         yield f"budget={_call_text(kernel.budget)}"
     if kernel.thresholds is not None:
@@ -138,6 +154,22 @@ def _arguments(kernel: Kernel[..., Any], digest: str, tuned: dict[str, dict[str,
         yield "background=False"
     if tuned:
         yield f"tuned={tuned!r}"
+
+
+def defaults_text(kernel: Kernel[..., Any]) -> str:
+    """The defaults of a kernel's arguments, as an argument of what packages make of it; empty where there are none.
+
+    Raises:
+        PolytuneError: one is no number.
+    """
+    defaults = {
+        name: _number_text(kernel.__name__, name, parameter.default)
+        for name, parameter in inspect.signature(kernel.__wrapped__).parameters.items()
+        if parameter.default is not inspect.Parameter.empty
+    }
+    if not defaults:
+        return ""
+    return "defaults={" + ", ".join(f'"{name}": {text}' for name, text in defaults.items()) + "}"
 
 
 def _number_text(kernel: str, argument: str, value: Any) -> str:
@@ -157,13 +189,20 @@ def _call_text(settings: Any) -> str:
     return f"{type(settings).__name__}({', '.join(written)})"
 
 
-def _modules_of(directory: Path) -> Iterator[str]:
-    """The files of the modules of an earlier build: of all names the ones that its text imports."""
+def _files_of(directory: Path) -> Iterator[str]:
+    """The files of an earlier build beside its ``__init__.py``: of all names the ones that its text speaks of."""
     try:
         text = (directory / "__init__.py").read_text(encoding="utf-8")
     except FileNotFoundError:
         return
-    if text.startswith(FIRST_WORDS):
-        for line in text.splitlines():
-            if line.startswith("from . import _"):
-                yield f"{line.removeprefix('from . import ')}.py"
+    if not text.startswith(FIRST_WORDS):
+        return
+    for line in text.splitlines():
+        if line.startswith("from . import _"):
+            yield f"{line.removeprefix('from . import ')}.py"
+    library = re.search(r'^_library = .*with_name\("(lib\w+\.\w+)"\), "(\w+)"\)$', text, re.MULTILINE)
+    if library is not None:
+        yield library[1]
+        yield f"{library[2]}.h"
+        for file in sorted((directory / SUPPORT).glob("*.py")):
+            yield f"{SUPPORT}/{file.name}"

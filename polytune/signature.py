@@ -132,3 +132,25 @@ def parse_type(text: str) -> ArgumentType:
                 raise ValueError(f"{text!r}: only the first or the last axis can be contiguous (::1)")
             return ArrayType(match[1], len(axes), layout, ones)
     raise ValueError(f"{text!r} is not a type; write for example float64[:, ::1], int32[:], float or int")
+
+
+def accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
+    """Return whether a module that was generated for an argument of one type takes one of another: an integer where a
+    float is wanted, an array of any strides where its strides are no part of the type.
+    """
+    if isinstance(wanted, ArrayType) or isinstance(given, ArrayType):
+        return (
+            isinstance(wanted, ArrayType)
+            and isinstance(given, ArrayType)
+            and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
+            and wanted.layout in (given.layout, "A")
+            and wanted.ones == given.ones
+        )
+    assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
+    if wanted.dtype in ("int32", "int64"):
+        return given.dtype in ("int32", "int64")
+    if given.dtype == wanted.dtype:
+        return True
+    if wanted.dtype in COMPLEX_TYPES:
+        return given.weak
+    return wanted.dtype in FLOAT_TYPES and given.weak and given.dtype not in COMPLEX_TYPES

@@ -39,11 +39,12 @@ MAY_IMPORT = {
     "tuner": {"tuner"},
     "history": {"history"},
     "lab": {"lab", "tuner"},
+    "shards": {"shards", "runtime"},
 }
 """For each folder, the folders of the package that it may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
-RUN_TIME = ("runtime", "tuner", "history", "lab")
+RUN_TIME = ("runtime", "tuner", "history", "lab", "shards")
 
 
 @functools.cache
@@ -122,6 +123,18 @@ def test_only_the_kernel_and_commands_import_reports():
         if any(module.startswith("polytune.report") for module in imports(file))
     }
     assert importing == {"report", "kernel.py", "cli"}
+
+
+def test_dask_is_imported_where_its_arrays_are_used():
+    """Who has none does not wait for it."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.shards") for module in imports(file))
+    }
+    assert importing == {"shards", "kernel.py"}
+    program = "import sys, polytune, polytune.kernel; print('dask' in sys.modules, 'polytune.shards' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "False"]
 
 
 @pytest.mark.parametrize("folder", ["tuner", "lab"])

@@ -35,7 +35,8 @@ def run_campaign(kernels: Sequence[Kernel[..., Any]], shapes: Any, **settings: A
 
 @contextmanager
 def _shown() -> Iterator[Callable[[Progress], None]]:
-    """The function that shows how far a campaign is: by a table that changes on a terminal, elsewhere by a line every few seconds."""
+    """The function that shows how far a campaign is: on a terminal by a table that changes, elsewhere by a line every
+    few seconds."""
     if progress.is_terminal:
         with Live(Text("starting the workers"), console=progress, transient=True, auto_refresh=False) as live:
             yield lambda now: live.update(Group(table_of(now.entries, now.limit), Text(_line(now))), refresh=True)

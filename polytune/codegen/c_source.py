@@ -46,7 +46,7 @@ TYPES = {"int32": "int32_t", "int64": "int64_t", "float32": "float", "float64": 
 """The C names of the element types."""
 
 # fmt: off
-_RESERVED = frozenset((
+RESERVED = frozenset((
     "auto", "break", "case", "char", "const", "continue", "default", "do", "double", "else", "enum", "extern",
     "float", "for", "goto", "if", "inline", "int", "long", "register", "restrict", "return", "short", "signed",
     "sizeof", "static", "struct", "switch", "typedef", "union", "unsigned", "void", "volatile", "while", "asm",
@@ -174,7 +174,7 @@ class _FunctionWriter:
         self.writer = CWriter()
         self.body = source_order(scop)
         self.loops = list(dict.fromkeys(part.variable for part in walk_nodes(self.body) if isinstance(part, For)))
-        self.names = Namespace(words=_RESERVED)
+        self.names = Namespace(words=RESERVED)
         self.loop_names = {name: self.names.spelling(name) for name in self.loops}
         self.arrays = {array.name: self.unique(array.name) for array in scop.arrays}
         operations = (operation for statement in scop.statements for operation in statement.operations)
@@ -208,7 +208,7 @@ class _FunctionWriter:
     def unique(self, name: str) -> str:
         """A name that is no word of C and that nothing else has."""
         macro = name.isupper() and len(name) > 2
-        plain = _PLAIN.fullmatch(name) and name not in _RESERVED and not macro and not name.startswith("pt_")
+        plain = _PLAIN.fullmatch(name) and name not in RESERVED and not macro and not name.startswith("pt_")
         wanted = name if plain else c_name(name)
         return self.names.unique(wanted)
 

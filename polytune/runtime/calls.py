@@ -20,12 +20,14 @@ from polytune.history.store import HistoryStore, default_store
 from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
+from polytune.runtime.counters import with_counters
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.prediction import Prediction
+from polytune.runtime.prepared_run import PreparedRun
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
@@ -267,10 +269,27 @@ class CallableKernel(TunableKernel):
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.
         """
+        return self.prepared(configuration, *arguments, **keywords).run().result
+
+    @shows_frames_of_callers
+    def prepared(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> PreparedRun:
+        """A run in exactly one configuration, whose arguments are known to fit.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit.
+        """
         signature, values, at_home = self._accept(arguments, keywords)
-        _, generated = self._generate(signature, current_threads())
+        threads = current_threads()
+        _, generated = self._generate(signature, threads)
         generated.space.validate(configuration)
-        return generated.run(configuration, generated.prepare(values, at_home)).result
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return PreparedRun(case, configuration, generated, invocation)
 
     @shows_frames_of_callers
     def space(self, *arguments: Any, **keywords: Any) -> Space:
@@ -450,7 +469,9 @@ class CallableKernel(TunableKernel):
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    searchers=self._search,
+                    searchers=with_counters(
+                        self._search, partial(generated.first_choices.prediction, invocation.parameters)
+                    ),
                     risk=partial(generated.first_choices.risk, case.parameters),
                     preparation=generated.functions.preparation,
                     compilation=generated.functions.compilation,

@@ -21,7 +21,7 @@ from polytune.runtime.calls import CallableKernel
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.learned import explain_tuner
 from polytune.runtime.rules import Thresholds
-from polytune.signature import COMPLEX_TYPES, FLOAT_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.signature import ArrayType, Signature, accepts
 from polytune.tracebacks import shows_frames_of_callers
 from polytune.tuner import Budget
 from polytune.version import __version__
@@ -127,28 +127,9 @@ class EmbeddedKernel(CallableKernel):
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         for (name, given), (_, wanted) in zip(signature.arguments, self._wanted.arguments, strict=True):
-            if not _accepts(wanted, given):
+            if not accepts(wanted, given):
                 raise ArgumentError(
                     f"argument {name!r} of {self.__name__} is {given}, but the package was built for {wanted}; "
                     "pass that, or build the package for this type (annotate the kernel's argument)"
                 )
         return self._identity, GeneratedKernel(self._module, code=self._code)
-
-
-def _accepts(wanted: ArgumentType, given: ArgumentType) -> bool:
-    if isinstance(wanted, ArrayType) or isinstance(given, ArrayType):
-        return (
-            isinstance(wanted, ArrayType)
-            and isinstance(given, ArrayType)
-            and (wanted.dtype, wanted.ndim) == (given.dtype, given.ndim)
-            and wanted.layout in (given.layout, "A")
-            and wanted.ones == given.ones
-        )
-    assert isinstance(wanted, ScalarType) and isinstance(given, ScalarType)
-    if wanted.dtype in ("int32", "int64"):
-        return given.dtype in ("int32", "int64")
-    if given.dtype == wanted.dtype:
-        return True
-    if wanted.dtype in COMPLEX_TYPES:
-        return given.weak
-    return wanted.dtype in FLOAT_TYPES and given.weak and given.dtype not in COMPLEX_TYPES

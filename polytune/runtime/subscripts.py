@@ -18,13 +18,11 @@ from polytune.runtime.context import STATE_LENGTH, attach, integer
 from polytune.runtime.context_memory import ContextMemory
 from polytune.runtime.entries import entry_of
 from polytune.runtime.helpers import compile_team, run_team
+from polytune.runtime.index_blocks import BLOCK, is_outside_by_blocks
 from polytune.runtime.team import claim, complete, wait
 from polytune.runtime.threads import current_threads
 
 __all__ = ["require_range"]
-
-_BLOCK = 1 << 16
-"""How many numbers are looked at at once: they are in a cache when NumPy looks for the greatest after the least."""
 
 _FEWEST_FOR_TEAM = 1 << 20
 """Arrays of fewer numbers are tested by NumPy, before a team would have begun."""
@@ -54,21 +52,6 @@ def require_range(
         raise SubscriptError(*report)
 
 
-def is_outside_by_blocks(indexes: np.ndarray, extent: int) -> bool:
-    """Return whether a number is out of range, found by NumPy.
-
-    Args:
-        indexes: integers of any type and shape, one dimension at least.
-        extent: how many elements the axis has that they are subscripts of.
-    """
-    if indexes.ndim == 1:
-        blocks = [indexes[start : start + _BLOCK] for start in range(0, len(indexes), _BLOCK)]
-    else:
-        rows = max(1, _BLOCK // max(1, indexes.size // max(1, len(indexes))))
-        blocks = [indexes[start : start + rows] for start in range(0, len(indexes), rows)]
-    return any(block.size and (block.min() < -extent or block.max() >= extent) for block in blocks)
-
-
 def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
     """Return whether a number is out of range, found by as many threads as calls of this thread have.
 
@@ -81,7 +64,7 @@ def is_outside_by_team(indexes: np.ndarray, extent: int) -> bool:
     words = np.frombuffer(context.memory, np.int64)
     words[_NUMBERS], words[_COUNT], words[_EXTENT] = indexes.ctypes.data, indexes.size, extent
     words[_FOUND] = found.ctypes.data
-    workers = max(1, min(current_threads(), math.ceil(indexes.size / _BLOCK)))
+    workers = max(1, min(current_threads(), math.ceil(indexes.size / BLOCK)))
     run_team(_address(indexes.dtype.name), context, workers)
     return bool(found[0])
 
@@ -98,12 +81,12 @@ def _find_outside(context, worker, workers, numbers):
     """Say whether one of many numbers is out of range, a block of them as one task."""
     found = attach(context, _FOUND, "int64[::1]", "found", "numbers found")
     count, extent = integer(context, _COUNT), integer(context, _EXTENT)
-    tasks = (count + _BLOCK - 1) // _BLOCK
+    tasks = (count + BLOCK - 1) // BLOCK
     task = claim(context, worker, workers, 0, tasks)
     while task < tasks:
-        first = task * _BLOCK
+        first = task * BLOCK
         least = greatest = numbers[first]
-        for k in range(first + 1, min(first + _BLOCK, count)):
+        for k in range(first + 1, min(first + BLOCK, count)):
             least, greatest = min(least, numbers[k]), max(greatest, numbers[k])
         if least < -extent or greatest >= extent:
             found[0] = 1

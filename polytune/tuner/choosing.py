@@ -28,6 +28,10 @@ class Choosing(OnlineState):
                 return first
         best = search.best
         self._resting = None
+        if self._searched and self._ledger.calls >= self._whole_space_after:
+            self._leave_pruned(self._searched)
+            search = self._search
+            best = search.best
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
@@ -37,6 +41,9 @@ class Choosing(OnlineState):
         elif best is not None and self._is_best_run_while_disturbed(best[1]):
             return self._pause(self._best_while_disturbed(best[0]))
         configuration = self._proposal(is_ready)
+        if search.converged and self._pruned is not None:
+            self._end_pruned("all of it has been searched", is_wrong=False)
+            return search.best[0] if search.best is not None else configuration
         if search.converged:
             self._settle()
             return self._settled or configuration
@@ -191,4 +198,5 @@ class Choosing(OnlineState):
         )
 
     def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
-        return self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
+        found = self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
+        return found if found is not None or self._search.is_racing else self._waits_for_history()

@@ -75,7 +75,7 @@ class FewerThreads:
 
     @property
     def is_decided(self) -> bool:
-        """Whether both have been run often enough, or there is nothing to decide."""
+        """Return whether both have been run often enough, or there is nothing to decide."""
         usual, fewer = self._times
         return self._fewer is None or (
             len(usual) >= _FEWEST_SAMPLES and (median(usual) >= SHORT_CALL or len(fewer) >= _FEWEST_SAMPLES)

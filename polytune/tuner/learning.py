@@ -43,6 +43,7 @@ class Learning(OnlineState):
             if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
                 self._compare_default(now)
             ledger.compare(None if is_best else usual, now[1])
+        self._judge_history()
 
     def _take_steady(self, configuration: Configuration, seconds: float) -> bool:
         """Take in a call of what runs whoever asks; False where it has to be learned from."""
@@ -110,13 +111,19 @@ class Learning(OnlineState):
 
     def _why(self, configuration: Configuration) -> str:
         """Return why something other than the best is run."""
-        search, prospects = self._search, self._prospects
+        search, prospects, pruned = self._search, self._prospects, self._pruned
+        if search.best is None and pruned is not None and configuration in pruned.candidates:
+            return f"good elsewhere, by {pruned.sources}"
         if search.best is None:
             return "the first choice"
         if search.is_racing:
             return "against the default, which may be faster" if search.is_defending else "in a race for the best"
         if configuration in search.measurements:
             return "measured again, as it may be the best"
+        if pruned is not None and configuration in pruned.candidates:
+            return f"good elsewhere, by {pruned.sources}"
+        if pruned is not None and not pruned.contains(configuration):
+            return "to see whether what was good elsewhere is good here"
         if prospects.kind(configuration) in prospects.measured:
             return "other numbers"
         return "code that has not been run before"

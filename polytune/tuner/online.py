@@ -17,6 +17,9 @@ from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX
+from polytune.tuner.historical.experience import experiences, outlook
+from polytune.tuner.historical.transfer import PrunedSpace
+from polytune.tuner.historical.verdict import outside, with_probes
 from polytune.tuner.learning import Learning
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
@@ -113,8 +116,13 @@ class OnlineTuner(Choosing, Learning):
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
 
-        def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
+        default = space.default()
+
+        def search(starts: Sequence[Configuration], pruned: PrunedSpace | None = None) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
+            if pruned is not None:
+                others = [each for each in (*starts, *outside(pruned, space)) if prospects.is_near(each)]
+                starts = with_probes(pruned, others, default)
             return HierarchicalTuner(
                 space,
                 rng=rng,
@@ -125,6 +133,7 @@ class OnlineTuner(Choosing, Learning):
                 searchers=searchers,
                 repeats=repeats,
                 numeric=self._numeric_method,
+                pruned=pruned,
             )
 
         prospects = Prospects(space, risk, preparation, compilation, prediction)
@@ -134,14 +143,17 @@ class OnlineTuner(Choosing, Learning):
         self._lock = threading.Lock()
         self._hints = tuple(starts)
         self.key: Key | None = None if key is None else Key(*key)
-        if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
-            self._search, self._ledger, converged = self._persistence.load(space, search, starts)
-            if converged and self._search.best is not None:
+        if store is not None and self.key is not None:
+            self._persistence = Persistence(store, self.key, self._snapshot, self._take_over, code)
+            found = self._persistence.load(space, search, starts, refused or {})
+            self._search, self._ledger, self._pruned = found.search, found.ledger, found.pruned
+            self._outlook = outlook(experiences(store, self.key.machine), self.key)
+            if found.converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
         else:
             self._search = search(starts)
         self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
+        self._judge_history()
 
     def _numeric_method(self) -> str:
         """Return how numeric parameters are searched: by the best method where calls take so long that its proposals do
@@ -282,6 +294,7 @@ class OnlineTuner(Choosing, Learning):
                 self._end_trial(0.0, compile_seconds, is_first=is_first)
             if configuration == self._settled:
                 self._settled = None
+            self._judge_history()
             self._changed(configuration)
 
     def abandon(self, configuration: Mapping[str, Value]) -> None:
@@ -324,6 +337,7 @@ class OnlineTuner(Choosing, Learning):
                 failed={c: search.failures[c] for c in configurations if c in search.failures},
                 ledger=deepcopy(self._ledger),
                 converged=self.converged,
+                pruned=self._pruned,
             )
 
     # ---- what is known
@@ -410,6 +424,7 @@ class OnlineTuner(Choosing, Learning):
                 paused=self._why_paused(),
                 preparing=None if self.converged else self._awaited,
                 disturbed_calls=ledger.disturbed_calls,
+                history=self._from_history,
             )
 
     def _why_paused(self) -> str | None:

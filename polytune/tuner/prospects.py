@@ -24,6 +24,7 @@ _FEWEST_CALLS = 300  # that are expected to come, of a program that has made few
 _DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
 _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
+_NEAR = 3.0  # times the first choice
 _ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
 
@@ -59,6 +60,10 @@ class Prospects:
     def kind(self, configuration: Configuration) -> Kind:
         """Return what a configuration shares with all those that need no other code."""
         return tuple(configuration.get(name) for name in self._nominal)
+
+    def is_near(self, configuration: Configuration) -> bool:
+        """Return whether a configuration is not expected to take far longer than the first choice."""
+        return self._risk is None or self._risk(configuration) <= _NEAR
 
     def needs_compiler(self, configuration: Configuration, ledger: Ledger) -> bool:
         """Return whether a configuration has to be compiled before it can be run, or may have to be."""

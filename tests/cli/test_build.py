@@ -198,3 +198,13 @@ def test_what_a_kernel_is_called_in_the_history_is_what_its_calls_say(tmp_path, 
     (tmp_path / "kernels.py").write_text(TYPED)
     kernel = load_kernel(f"{tmp_path}/kernels.py:doubled")
     assert kernel.tuner(np.ones(7)).key.kernel == kernel.name_in_history()
+
+
+def test_levels_are_for_libraries_alone(run, kernels_file, tmp_path):
+    ran = run("build", kernels_file, "-o", tmp_path / "none", "--level", "x86-64-v3")
+    assert ran.code == 2 and "--level is for --native" in ran.err
+    ran = run("build", kernels_file, "-o", tmp_path / "none", "--native", "--level", "z80")
+    assert ran.code == 1 and "there is no level 'z80' of processors here" in ran.err
+    ran = run("build", kernels_file, "-o", tmp_path / "größe", "--native")
+    assert ran.code == 2 and "functions in C" in ran.err
+    assert not any(tmp_path.glob("*/__init__.py"))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import platform
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -144,3 +147,63 @@ def test_generated_package_names_no_compiler(package_folder):
         text = source.read_text()
         for module in ("islpy", "sympy", "polytune.frontend", "polytune.schedule", "polytune.codegen"):
             assert not re.search(rf"^\s*(import|from) {re.escape(module)}\b", text, re.MULTILINE), (source, module)
+
+
+@pytest.fixture(scope="module")
+def native_folder(tmp_path_factory) -> Path:
+    """The folder with the library ``heat_kernels`` and the package around it."""
+    if shutil.which("cc") is None or sys.platform == "win32":
+        pytest.skip("there is no C compiler")
+    folder = tmp_path_factory.mktemp("native")
+    kernels, package = str(EXAMPLE / "kernels.py"), str(folder / "heat_kernels")
+    command = [
+        sys.executable,
+        "-m",
+        "polytune",
+        "build",
+        kernels,
+        "-o",
+        package,
+        "--native",
+        "--level",
+        "own",
+        "--json",
+    ]
+    if platform.machine() not in ("x86_64", "AMD64"):
+        command[-2] = "baseline"
+    built = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, timeout=300)
+    assert built.returncode == 0, built.stderr
+    told = json.loads(built.stdout)
+    assert told["kernels"] == ["diffuse", "total"] and told["without_c"] == {} and len(told["levels"]) == 1
+    assert Path(told["library"]).exists() and Path(told["header"]).name == "heat_kernels.h"
+    return folder
+
+
+def is_as_numpy_says(printed: str) -> bool:
+    steps, plate = expected()
+    match = re.fullmatch(r"warm after (\d+) steps, mean temperature ([\d.]+)\n", printed)
+    assert match, printed
+    return int(match[1]) == steps and float(match[2]) == pytest.approx(plate.mean(), abs=1e-6)
+
+
+def test_the_application_runs_on_a_library_without_polytune(native_folder):
+    program = (
+        "import runpy, sys\n"
+        f"sys.path.insert(0, {str(native_folder)!r})\n"
+        f"sys.argv = ['application']\nrunpy.run_path({str(EXAMPLE / 'application.py')!r}, run_name='__main__')\n"
+        "assert not {'polytune', 'numba', 'llvmlite'} & set(sys.modules)\n"
+    )
+    ran = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert is_as_numpy_says(ran.stdout)
+
+
+def test_the_application_in_c_is_built_as_it_says(native_folder):
+    shutil.copy(EXAMPLE / "application.c", native_folder)
+    line = next(line.strip() for line in (EXAMPLE / "application.c").read_text().splitlines() if " cc " in line)
+    assert line in (EXAMPLE / "README.md").read_text()
+    compiled = subprocess.run(line, shell=True, cwd=native_folder, capture_output=True, text=True, timeout=120)
+    assert compiled.returncode == 0, compiled.stderr
+    ran = subprocess.run(["./application"], cwd=native_folder, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stderr
+    assert is_as_numpy_says(ran.stdout)

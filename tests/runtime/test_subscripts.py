@@ -12,7 +12,7 @@ from polytune.runtime import subscripts
 from polytune.runtime.subscripts import is_outside_by_blocks, is_outside_by_team, require_range
 
 REPORT = SourceLocation("file.py", 1), ("A",), ("A[i]",)
-BLOCK = subscripts._BLOCK
+BLOCK = subscripts.BLOCK
 FINDERS = [is_outside_by_blocks, is_outside_by_team]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import os
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,10 +25,23 @@ def build(
     tuned: Annotated[
         bool, typer.Option("--tuned", help="Whether the best configurations known on this machine go with it.")
     ] = False,
+    native: Annotated[
+        bool,
+        typer.Option("--native", help="Write a shared library with a C header, and a package that needs NumPy alone."),
+    ] = False,
+    level: Annotated[
+        list[str] | None,
+        typer.Option("--level", help="With --native, a level of processors to have code for; all if none is named."),
+    ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
-    """Write a package that runs and tunes the kernels without the compiler (without islpy and sympy)."""
+    """Write a package that runs and tunes the kernels without the compiler (without islpy and sympy).
+
+    With --native, write a shared library that runs them, with a header for C and a package that needs NumPy alone.
+    """
+    if level and not native:
+        raise typer.BadParameter("--level is for --native: other packages are compiled on the machine that runs them")
     output = Path(os.path.abspath(output)) if output.name in ("", "..") else output  # . and .. have names, too
     if not output.name.isidentifier() or keyword.iskeyword(output.name):
         raise typer.BadParameter(f"{output.name!r} is no name of a package: letters, digits and _ only, and no keyword")
@@ -38,14 +51,44 @@ def build(
     for name in names:
         if names.count(name) > 1:
             raise typer.BadParameter(f"two kernels are called {name!r}; a package has one of each name")
+    with progress.status(f"building {output.name}: {', '.join(names)}"):
+        if native:
+            _write_library(kernels, output, tuned, level or [], as_json)
+        else:
+            _write_package(kernels, output, tuned, devices, as_json)
+
+
+def _write_package(kernels: list[Any], output: Path, tuned: bool, devices: bool, as_json: bool) -> None:
     from polytune.packaging import build as build_package
 
-    with progress.status(f"building {output.name}: {', '.join(names)}"):
-        build_package(kernels, output, devices=devices, tuned=tuned)
+    build_package(kernels, output, devices=devices, tuned=tuned)
+    names = [kernel.__name__ for kernel in kernels]
     if as_json:
         print_json({"package": str(output), "kernels": names})
     else:
         print(f"{output}: {', '.join(names)}")
+
+
+def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[str], as_json: bool) -> None:
+    if not output.name.isascii():
+        raise typer.BadParameter(f"{output.name!r} is no name that functions in C can begin with; use ASCII letters")
+    from polytune.shared_library.build import build_library
+
+    built = build_library(kernels, output, tuned=tuned, level_names=level)
+    names = [kernel.__name__ for kernel in kernels]
+    if as_json:
+        files = {"library": str(built.library), "header": str(built.header)}
+        told: dict[str, Any] = {"levels": list(built.levels), "without_c": dict(built.without_c)}
+        told["measured"] = dict(built.measured)
+        print_json({"package": str(output), "kernels": names, **files, **told})
+        return
+    print(f"{output}: {', '.join(names)}")
+    print(f"library {built.library.name}, header {built.header.name}, for {', '.join(built.levels)}")
+    if tuned:
+        counts = ", ".join(f"{name} for {count}" for name, count in built.measured.items())
+        print(f"sizes that this machine is tuned for: {counts}")
+    for name, obstacle in built.without_c.items():
+        print(f"{name} can be called from Python alone: {obstacle}")
 
 
 def check_folder(output: Path) -> None:

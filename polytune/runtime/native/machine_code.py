@@ -1,4 +1,5 @@
-"""Machine code: LLVM optimises a module for this processor, and puts object code where it can be run."""
+"""Machine code: LLVM optimises a module for this processor, or for another one, and puts object code where it can be
+run."""
 
 from __future__ import annotations
 
@@ -12,10 +13,25 @@ from llvmlite import binding, ir
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
+from polytune.records import dataclass
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.vector_mathematics import library, with_vector_forms
 
-__all__ = ["host", "load", "object_code"]
+__all__ = ["Processor", "host", "host_processor", "load", "object_code"]
+
+
+@dataclass(frozen=True)
+class Processor:
+    """A processor that code of a shared library is made for.
+
+    Attributes:
+        name: LLVM's name of it.
+        features: LLVM's names of its instruction set extensions, each with ``+`` or ``-``, with commas between.
+    """
+
+    name: str
+    features: str
+
 
 _LOCK = threading.RLock()
 """LLVM is one thread's at a time, and nobody's while the process forks: its own locks would be held for ever there."""
@@ -53,9 +69,19 @@ def _features() -> str:
     return str(binding.get_host_cpu_features().flatten())
 
 
-def _machine() -> binding.TargetMachine:
+def host_processor() -> Processor:
+    """The processor of this machine."""
+    return Processor(binding.get_host_cpu_name(), _features())
+
+
+def _machine(processor: Processor | None = None) -> binding.TargetMachine:
+    """LLVM's machine for code that this process runs, or for code of a shared library."""
     _initialise()
     target = binding.Target.from_default_triple()
+    if processor is not None:
+        return target.create_target_machine(
+            cpu=processor.name, features=processor.features, opt=3, reloc="pic", codemodel="default"
+        )
     is_x86 = target.name.startswith("x86")
     return target.create_target_machine(
         cpu=binding.get_host_cpu_name(),
@@ -73,12 +99,14 @@ def _initialise() -> None:
     binding.initialize_native_asmprinter()
 
 
-def object_code(module: ir.Module, fastmath: Collection[str]) -> bytes:
+def object_code(module: ir.Module, fastmath: Collection[str], processor: Processor | None = None) -> bytes:
     """The object code of a module.
 
     Args:
         module: functions in LLVM's language.
         fastmath: what floating-point arithmetic is allowed to do, by LLVM's names.
+        processor: for which processor it is, as a part of a shared library that alone sees the functions; None for code
+            that `load` puts into this process.
 
     Raises:
         NotNativeError: LLVM does not take the module.
@@ -86,24 +114,28 @@ def object_code(module: ir.Module, fastmath: Collection[str]) -> bytes:
     if fastmath:
         rewrite_module(module, FastMathOptions(set(fastmath)))
     with _LOCK:
-        machine = _machine()
+        machine = _machine(processor)
         module.triple = binding.get_process_triple()
         module.data_layout = str(machine.target_data)
     text = str(module)
     with _LOCK:
         if fastmath:
-            text = with_vector_forms(text, _features())
-        return _optimised(text, machine)
+            text = with_vector_forms(text, _features() if processor is None else processor.features)
+        return _optimised(text, machine, is_hidden=processor is not None)
 
 
-def _optimised(text: str, machine: binding.TargetMachine) -> bytes:
-    """Object code of a module's text."""
+def _optimised(text: str, machine: binding.TargetMachine, *, is_hidden: bool) -> bytes:
+    """Object code of a module's text; functions that are hidden are seen by the library that they are linked into."""
     try:
         parsed = binding.parse_assembly(text, binding.create_context())
         parsed.verify()
     except RuntimeError as error:
         raise NotNativeError(str(error)) from error
     _require_symbols(parsed)
+    if is_hidden:
+        for function in parsed.functions:
+            if not function.is_declaration and function.linkage == binding.Linkage.external:
+                function.visibility = "hidden"
     options = binding.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True
     builder = binding.create_pass_builder(machine, options)
