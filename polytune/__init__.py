@@ -1,7 +1,8 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
+from typing import TYPE_CHECKING, Any
+
 from polytune import tuner as tuner
-from polytune.campaigns import campaign
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -22,7 +23,20 @@ from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning
 from polytune.version import __version__
 
+if TYPE_CHECKING:
+    from polytune.campaigns import campaign
+
 _configure_logger()
+
+
+def __getattr__(name: str) -> Any:
+    """Import what few programs use when it is asked for."""
+    if name == "campaign":
+        from polytune.campaigns import campaign
+
+        return campaign
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ArgumentError",
