@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
-from polybench.datasets import CATALOGUE, Dataset
+from polybench.datasets import CATALOGUE, Dataset, Entry
 
 Arguments = tuple[Any, ...]
 """The arguments of one call of a kernel, in its order: arrays, and numbers."""
@@ -37,6 +37,7 @@ class Benchmark:
         strict_ulps: by how many units in the last place of an array's largest value strict mode may differ from plain
             Python.  Not 0 only where the kernel calls functions such as exp, which differ between mathematical
             libraries in the last bit.
+        catalogue: the table of the suite that it is in.
     """
 
     name: str
@@ -49,15 +50,16 @@ class Benchmark:
     error: ErrorMeasure | None = None
     perturbation: float = 0.25
     strict_ulps: int = 0
+    catalogue: Mapping[str, Entry] = field(default_factory=lambda: CATALOGUE, repr=False)
 
     @property
     def category(self) -> str:
         """The suite's category, such as ``stencils``."""
-        return CATALOGUE[self.name].category
+        return self.catalogue[self.name].category
 
     def sizes(self, dataset: Dataset) -> dict[str, int]:
         """The suite's sizes, by the names that ``initialise`` takes them by."""
-        return CATALOGUE[self.name].sizes(dataset)
+        return self.catalogue[self.name].sizes(dataset)
 
     @property
     def argument_names(self) -> tuple[str, ...]:
@@ -86,7 +88,7 @@ def norm_wise_error(expected: np.ndarray, actual: np.ndarray) -> float:
     """``max|actual - expected| / max(1, max|expected|)``; infinite where a value is not finite."""
     if not np.all(np.isfinite(actual)):
         return np.inf
-    difference = np.abs(np.subtract(actual, expected, dtype=np.float64))
+    difference = np.abs(np.subtract(actual, expected, dtype=np.result_type(expected, np.float64)))
     return float(difference.max(initial=0.0) / max(1.0, float(np.abs(expected).max(initial=0.0))))
 
 

@@ -1,33 +1,29 @@
-"""Finds a benchmark by its name."""
+"""Finds a benchmark of PolyBench by its name."""
 
 from __future__ import annotations
 
-import difflib
-import importlib
-
 from polybench.benchmark import Benchmark
 from polybench.datasets import CATALOGUE
+from polybench.suite import Suite, UnknownKernelError
 
+__all__ = ["SUITE", "UnknownKernelError", "benchmark", "check_name", "names"]
 
-class UnknownKernelError(LookupError):
-    """The suite has no kernel of that name."""
-
-    def __init__(self, name: str):
-        close = difflib.get_close_matches(name.lower().replace("_", "-"), CATALOGUE, n=1, cutoff=0.5)
-        advice = f"did you mean {close[0]!r}?" if close else "`python -m polybench list` names them."
-        super().__init__(f"The suite has no kernel {name!r}; {advice}")
-        self.name = name
+SUITE = Suite(
+    "python -m polybench",
+    "The PolyBench kernels as plain Python loops, compiled and tuned by polytune.",
+    "polybench.kernels",
+    CATALOGUE,
+)
 
 
 def names() -> tuple[str, ...]:
     """The names of the 30 kernels, in the suite's order of categories."""
-    return tuple(CATALOGUE)
+    return SUITE.names
 
 
 def check_name(name: str) -> None:
     """Raise UnknownKernelError unless the suite has a kernel of that name; imports nothing."""
-    if name not in CATALOGUE:
-        raise UnknownKernelError(name)
+    SUITE.check_name(name)
 
 
 def benchmark(name: str) -> Benchmark:
@@ -36,6 +32,4 @@ def benchmark(name: str) -> Benchmark:
     Raises:
         UnknownKernelError: the suite has no such kernel; the message names one that is spelt alike.
     """
-    check_name(name)
-    benchmark: Benchmark = importlib.import_module(f"polybench.kernels.{CATALOGUE[name].module}").BENCHMARK
-    return benchmark
+    return SUITE.benchmark(name)

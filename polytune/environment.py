@@ -13,7 +13,7 @@ _OFF = ("0", "off", "no", "false")
 
 
 @dataclass(frozen=True)
-class Variable:
+class EnvironmentVariable:
     """A variable of the environment.
 
     Attributes:
@@ -55,98 +55,105 @@ class Variable:
         return self.text.lower() in _OFF
 
 
-CACHE_DIR = Variable(
+CACHE_DIR = EnvironmentVariable(
     "POLYTUNE_CACHE_DIR",
     "a folder",
     "the user's cache folder, `~/.cache/polytune` on Linux",
     "where compiled kernels and measurements are kept",
     "cache.md",
 )
-CACHE_LIMIT = Variable(
+CACHE_LIMIT = EnvironmentVariable(
     "POLYTUNE_CACHE_LIMIT",
     "a number of MiB",
     "1024",
     "beyond how much those compiled kernels are deleted that were used longest ago",
     "cache.md",
 )
-TUNING = Variable(
+HISTORY = EnvironmentVariable(
+    "POLYTUNE_HISTORY",
+    "`sqlite:///FILE`, `postgresql://USER:PASSWORD@HOST:PORT/NAME`",
+    "`history.sqlite` in the cache's folder",
+    "where measurements are kept: in a file, or on a server that several machines have in common",
+    "history.md",
+)
+TUNING = EnvironmentVariable(
     "POLYTUNE_TUNING",
     "`on`, `off`, `frozen`",
     "`on`",
     "whether calls are tuned, run the first choice, or run the best that is known; read once",
     "tuning.md",
 )
-BACKGROUND = Variable(
+BACKGROUND = EnvironmentVariable(
     "POLYTUNE_BACKGROUND",
     "`0`, `1`",
     "`1`",
     "with 0 nothing is compiled beside the application: a call that tries a version waits for it",
     "tuning.md",
 )
-NATIVE = Variable(
+NATIVE = EnvironmentVariable(
     "POLYTUNE_NATIVE",
     "`0`, `1`",
     "`1`",
     "with 0 Numba compiles everything, and LLVM nothing directly",
     "architecture.md",
 )
-VECTOR_BYTES = Variable(
+VECTOR_BYTES = EnvironmentVariable(
     "POLYTUNE_VECTOR_BYTES",
     "`16`, `32`, `64`",
     "that of the machine",
     "the width of the vectors that code is generated for",
     "embedding.md",
 )
-DEVICES = Variable(
+DEVICES = EnvironmentVariable(
     "POLYTUNE_DEVICES",
     "`none`, `cuda`, `opencl`, `cuda:0`, lists of these with commas",
     "GPUs, but no processors",
     "which devices kernels are shared with",
     "devices.md",
 )
-NVRTC = Variable(
+NVRTC = EnvironmentVariable(
     "POLYTUNE_NVRTC",
     "a file",
     "that of the package `nvidia-cuda-nvrtc` or of a CUDA toolkit",
     "the library that compiles for CUDA within the process",
     "devices.md",
 )
-CUDA_COMPILER = Variable(
+CUDA_COMPILER = EnvironmentVariable(
     "POLYTUNE_CUDA_COMPILER",
     "`module` or `module:attribute`",
     "NVRTC, else nvcc",
     "the Python object that compiles for CUDA in place of these",
     "devices.md",
 )
-RHO = Variable(
+RHO = EnvironmentVariable(
     "POLYTUNE_RHO",
     "a number from zero up",
     "measured on the machine",
     "how many statement instances a call has to have for a device to be tried",
     "tuning.md",
 )
-ALPHA = Variable(
+ALPHA = EnvironmentVariable(
     "POLYTUNE_ALPHA",
     "a number from zero up",
     "measured on the machine",
     "how many statement instances it has to have for each element that is accessed",
     "tuning.md",
 )
-LOG = Variable(
+LOG = EnvironmentVariable(
     "POLYTUNE_LOG",
     "`debug`, `info`, `warning`, `error`",
     "nothing is written",
     "the level from which on what the logger `polytune` is told is written to standard error; read on import",
     "logging.md",
 )
-DEBUG = Variable(
+DEBUG = EnvironmentVariable(
     "POLYTUNE_DEBUG",
     "`0`, `1`",
     "`0`",
     "with 1 the tracebacks of errors show every frame of polytune's own; without, those of the program alone",
     "language.md",
 )
-VERIFY = Variable(
+VERIFY = EnvironmentVariable(
     "POLYTUNE_VERIFY",
     "`0`, `1`",
     "`0`",
@@ -154,42 +161,44 @@ VERIFY = Variable(
     "architecture.md",
 )
 
-NUMBA_THREADS = Variable(
+NUMBA_THREADS = EnvironmentVariable(
     "NUMBA_NUM_THREADS",
     "a number",
     "as many as there are cores for the process",
     "the most threads that a call may have; Numba reads it",
     "threads.md",
 )
-OPENMP_THREADS = Variable(
+OPENMP_THREADS = EnvironmentVariable(
     "OMP_NUM_THREADS",
     "a number, or a list of which the first counts",
     "as many as there are cores for the process",
     "the most threads that a call may have",
     "threads.md",
 )
-PYTEST_PROCESSES = Variable(
+PYTEST_PROCESSES = EnvironmentVariable(
     "PYTEST_XDIST_WORKER_COUNT",
     "set by pytest-xdist",
     "not set",
     "where neither of these two is set, the cores are shared among so many processes",
     "threads.md",
 )
-C_COMPILER = Variable(
+C_COMPILER = EnvironmentVariable(
     "CC",
     "a command, with options where need be",
     "`cc`, `gcc` or `clang`",
     "the C compiler of `polytune build --native`",
     "embedding.md",
 )
-CUDA_HOME = Variable("CUDA_HOME", "a folder", "not set", "where the CUDA toolkit is that has `nvcc`", "devices.md")
-CUDA_PATH = Variable("CUDA_PATH", "a folder", "not set", "the same", "devices.md")
-CUDA_ROOT = Variable("CUDA_ROOT", "a folder", "not set", "the same", "devices.md")
-PROCESSOR_IDENTIFIER = Variable(
+CUDA_HOME = EnvironmentVariable(
+    "CUDA_HOME", "a folder", "not set", "where the CUDA toolkit is that has `nvcc`", "devices.md"
+)
+CUDA_PATH = EnvironmentVariable("CUDA_PATH", "a folder", "not set", "the same", "devices.md")
+CUDA_ROOT = EnvironmentVariable("CUDA_ROOT", "a folder", "not set", "the same", "devices.md")
+PROCESSOR_IDENTIFIER = EnvironmentVariable(
     "PROCESSOR_IDENTIFIER", "set by Windows", "not set", "the processor's name, for what is measured on it"
 )
 
-VARIABLES = tuple(value for value in dict(globals()).values() if isinstance(value, Variable))
+VARIABLES = tuple(value for value in dict(globals()).values() if isinstance(value, EnvironmentVariable))
 """All of them, in the order of the page."""
 
 
@@ -214,7 +223,7 @@ def page() -> str:
     )
 
 
-def _table(variables: list[Variable]) -> list[str]:
+def _table(variables: list[EnvironmentVariable]) -> list[str]:
     rows = ["| Variable | Values | Where it is not set | Meaning |", "|---|---|---|---|"]
     for each in variables:
         more = f" ([more]({each.page}))" if each.page else ""

@@ -200,6 +200,10 @@ class HistoryError(PolytuneError):
     """The record of measurements cannot be read or written."""
 
 
+class HistoryUnavailableError(HistoryError):
+    """The server that keeps the history cannot be reached, or cannot do what it was asked to."""
+
+
 class DeviceError(PolytuneError):
     """Something that was to be done on a device failed; the processor can do it instead."""
 

@@ -7,6 +7,7 @@ import hashlib
 import inspect
 import logging
 import os
+import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -27,10 +28,10 @@ from polytune.errors import (
     SourceLocation,
     UnsupportedSourceError,
 )
+from polytune.module_cache import StretchedExtents, compiler_digest, module_cache, stretched_extents, with_ones
 from polytune.normal_form import NormalForm, normal_location, normal_text, original_location
 from polytune.runtime.arguments import usable_signature
 from polytune.runtime.background.compiler import background
-from polytune.runtime.cache import ModuleCache
 from polytune.runtime.cache_key import key_of
 from polytune.runtime.calls import CallableKernel
 from polytune.runtime.collector import collector_paused
@@ -50,6 +51,8 @@ from polytune.version import DISTRIBUTION
 if TYPE_CHECKING:
     from polytune.codegen.transform import Target
     from polytune.pipeline import Stages
+    from polytune.shards.call import ShardedKernel
+    from polytune.shards.plan import ShardPlan
 
 __all__ = ["Kernel", "kernel"]
 
@@ -177,7 +180,8 @@ class Kernel(CallableKernel, Generic[P, R]):
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
-        self._stretched_extents: dict[Signature, tuple[tuple[tuple[str, int], ...], ...]] = {}
+        self._shard_modules: dict[str, ShardedKernel] = {}
+        self._stretched_extents: dict[Signature, StretchedExtents] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -307,6 +311,59 @@ class Kernel(CallableKernel, Generic[P, R]):
             _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
             return text
 
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
+        if "dask.array" in sys.modules:
+            from polytune.shards.call import call_in_chunks, holds_chunks
+
+            if holds_chunks((*arguments, *keywords.values())):
+                values = self._bind(arguments, keywords)
+                return call_in_chunks(self._sharded(values), self._names, values)
+        return super()._call(arguments, keywords)
+
+    @shows_frames_of_callers
+    def shards(self, *arguments: Any, **keywords: Any) -> ShardPlan:
+        """Show how a call with arrays of Dask is cut, without making it.
+
+        Args:
+            arguments, keywords: those of a call.
+
+        Raises:
+            MissingLibraryError: Dask, of the extra ``dask``, is not installed.
+            ArgumentError: the arguments do not fit.
+            UnsupportedSourceError: the kernel cannot be cut.
+        """
+        try:
+            from polytune.shards.call import plan_shards
+        except ModuleNotFoundError as error:
+            raise MissingLibraryError(f"shards are Dask's: pip install {DISTRIBUTION}[dask]") from error
+        values = self._bind(arguments, keywords)
+        return plan_shards(self._sharded(values), self._names, values)
+
+    def _sharded(self, values: tuple[Any, ...]) -> ShardedKernel:
+        """The kernel with regions that can be cut, for types of arguments: from the disk cache, else compiled."""
+        from polytune.shards.call import ShardedKernel, types_of
+
+        if self._outside and (changed := self._outside.changed()) is not None:
+            self._reconsider(changed)
+        signature = self._with_ones(types_of(self._names, values), values)
+        with self._lock, defects_named(self.__wrapped__):
+            described = self._described()
+            options = f"strict={self.is_strict} vectors={vector_registers()}"
+            identity = key_of("shards", *described, str(signature), options, compiler_digest())
+            found = self._shard_modules.get(identity)
+            if found is None:
+                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
+                module = module_cache().load(identity)
+                if module is None:
+                    places = partial(normal_location, forms)
+                    with collector_paused():
+                        text = replace(self.stages(signature), places=places).shard_source
+                    module = module_cache().store(identity, text)
+                found = ShardedKernel(module, inspect.getsource(module), partial(original_location, forms))
+                self._shard_modules[identity] = found
+            return found
+
     @shows_frames_of_callers
     def warm_up(self, signature: Signature | None = None, *, every: bool = False) -> list[str]:
         """Compile what first calls of arguments of some types run, so that they need not wait for it; it stays in the
@@ -335,6 +392,28 @@ class Kernel(CallableKernel, Generic[P, R]):
 
         with defects_named(self.__wrapped__):
             return notebook.ShownText(explain(self))
+
+    @shows_frames_of_callers
+    def profile(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> dict[str, float]:
+        """Run the kernel once in exactly one configuration, and return what is counted of it, as `docs/counters.md`
+        lists it: what its source does, what the version does, what is moved to devices, and what the processor counts.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Returns:
+            The counters by name, the same ones for all configurations.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit; nothing has been written.
+            CompilationError: the version cannot be compiled; nothing has been written.
+        """
+        from polytune.counters import read_counters
+
+        with defects_named(self.__wrapped__):
+            return read_counters(self, self.prepared(configuration, *arguments, **keywords), self.stages)
 
     @shows_frames_of_callers
     def report(self, path: str | os.PathLike[str]) -> Path:
@@ -392,33 +471,18 @@ class Kernel(CallableKernel, Generic[P, R]):
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
         shapes = {name: np.shape(value) for name, value in zip(self._names, values, strict=True)}
-        while True:
-            ones = [
-                [(name, axis) for name, axis in group if shapes[name][axis] == 1]
-                for group in self._stretched(signature)
-            ]
-            known = signature
-            signature = signature.with_ones([found[0] for found in ones if len(found) == 1])
-            if signature == known:
-                return signature
+        return with_ones(signature, shapes, self._stretched)
 
-    def _stretched(self, signature: Signature) -> tuple[tuple[tuple[str, int], ...], ...]:
+    def _stretched(self, signature: Signature) -> StretchedExtents:
         """Extents that decide the meaning where one of them alone is 1; kept in the disk cache as modules are."""
         with self._lock, defects_named(self.__wrapped__):
             found = self._stretched_extents.get(signature)
             if found is None:
-                identity = key_of("stretched", *self._described(), str(signature), _compiler_text())
-                module = _cache().load(identity)
-                if module is None:
-                    try:
-                        from polytune.frontend.stretching import stretched_extents
-
-                        extents = stretched_extents(self.__wrapped__, signature)
-                    except (UnsupportedSourceError, ImportError):
-                        return ()  # what is wrong is told where the kernel is compiled
-                    title = f'"""The extents of {self.__name__}({signature}) that are stretched where they are 1."""'
-                    module = _cache().store(identity, f"{title}\n\nSTRETCHED = {extents!r}\n")
-                found = self._stretched_extents[signature] = module.STRETCHED
+                try:
+                    found = stretched_extents(self.__wrapped__, signature, self._described())
+                except (UnsupportedSourceError, ImportError):
+                    return ()  # what is wrong is told where the kernel is compiled
+                self._stretched_extents[signature] = found
             return found
 
     def _described(self) -> tuple[str, str]:
@@ -435,8 +499,8 @@ class Kernel(CallableKernel, Generic[P, R]):
                 described = self._described()
                 with_devices = bool(devices())
                 options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
-                identity = key_of("kernel", *described, str(signature), options, _compiler_text())
-                module = _cache().load(identity)
+                identity = key_of("kernel", *described, str(signature), options, compiler_digest())
+                module = module_cache().load(identity)
                 forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
                 if module is None:
                     if self.background and machine().cores > 1:
@@ -446,7 +510,7 @@ class Kernel(CallableKernel, Generic[P, R]):
                     if self._outside is not None and self._outside.changed():  # while it was compiled
                         self._outside = None
                         continue
-                    module = _cache().store(identity, source)
+                    module = module_cache().store(identity, source)
                 else:
                     _LOGGER.info("%s(%s): its versions are in the disk cache", self.__name__, signature)
                 name = self._name_in_history(signature)
@@ -492,20 +556,3 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
-
-
-@functools.cache
-def _cache() -> ModuleCache:
-    return ModuleCache()
-
-
-@functools.cache
-def _compiler_text() -> str:
-    """A hash over the compiler's own source: its output may change with any of it."""
-    root = Path(__file__).parent
-    digest = hashlib.sha256()
-    for folder in ("frontend", "schedule", "codegen"):
-        for source in sorted((root / folder).glob("**/*.py")):
-            digest.update(source.read_bytes())
-    digest.update((root / "pipeline.py").read_bytes())
-    return digest.hexdigest()

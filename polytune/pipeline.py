@@ -51,6 +51,14 @@ from polytune.schedule.plan_transform import (
 from polytune.schedule.planning import plan_parallel
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
 from polytune.schedule.platforms.partition import choose_plan, partition, splits_of
+from polytune.schedule.platforms.sharding import (
+    check_shardable,
+    choose_shard_plan,
+    is_cut,
+    prove_shards,
+    refusal,
+    refusal_of_time,
+)
 from polytune.schedule.regions import Plan
 from polytune.schedule.rewrites.splitting import SPLIT
 from polytune.schedule.rewrites.step_blocks import BLOCKED
@@ -241,6 +249,54 @@ class Stages:
 
     @cached_property
     @_timed()
+    def shard_plan(self) -> Plan:
+        """The plan of which regions are cut at the borders of chunks.
+
+        Raises:
+            UnsupportedSourceError: none of its heaviest regions can be cut, or the kernel has what no shard can do.
+        """
+        check_shardable(self.scop)
+        plan = next(iter(choose_shard_plan(self.candidates).made), None)
+        if plan is None or not is_cut(plan):
+            raise refusal(self.dependences)
+        return plan
+
+    @cached_property
+    @_timed()
+    def sharded(self) -> PartitionedProgram:
+        """The version of which any part of a region may be run.
+
+        Raises:
+            UnsupportedSourceError: the kernel cannot be cut, or isl takes too long to generate the code for that.
+        """
+        plan = self.shard_plan
+        candidate = next(candidate for candidate in self.candidates if candidate.order == plan.recipe.order)
+        made = make_partitioned(plan, candidate, self.scop, self.target, for_devices=False)
+        if made is None:
+            raise refusal_of_time(self.scop)
+        return made
+
+    @cached_property
+    @_timed()
+    def shard_source(self) -> str:
+        """The text of the module of shards: checks, what regions read and write, and the parts of regions alone.
+
+        Raises:
+            UnsupportedSourceError: the kernel cannot be cut.
+        """
+        sharded = self.sharded
+        scop = replace(self.scop, location=self.places(self.scop.location))
+        return write_module(scop, (), self._conditions, Counts(), sharded, describes_memory=True)
+
+    @property
+    def _conditions(self) -> tuple[BoundsCondition | UnassignedRead, ...]:
+        """The conditions under which a call is refused, at the places that the module knows."""
+        bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
+        unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
+        return (*bounds, *unassigned)
+
+    @cached_property
+    @_timed()
     def counts(self) -> Counts:
         """Compute, memory and reuse as functions of the parameters.
 
@@ -257,12 +313,10 @@ class Stages:
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
         scop = replace(self.scop, arrays=all_arrays(self.plans), location=self.places(self.scop.location))
-        bounds = [replace(each, location=self.places(each.location)) for each in self.bounds]
-        unassigned = [replace(each, location=self.places(each.location)) for each in self.unassigned]
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()
-        return write_module(scop, self.programs, (*bounds, *unassigned), counts, partitioned)
+        return write_module(scop, self.programs, self._conditions, counts, partitioned)
 
     def show_loops(self, after: str) -> str:
         """The loop IR of all plans right after an order or a transform, as text for people.
@@ -296,7 +350,9 @@ class Stages:
         return show(self.device_plan, self.partitioned, view or DeviceView())
 
 
-def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Target) -> PartitionedProgram | None:
+def make_partitioned(
+    plan: Plan, candidate: Candidate, scop: Scop, target: Target, *, for_devices: bool = True
+) -> PartitionedProgram | None:
     """Return the version shared among platforms; every split is proven legal.  None where isl takes too long to
     generate the code.
 
@@ -307,6 +363,7 @@ def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Targe
         candidate: what the plan was made of.
         scop: the kernel.
         target: the processor that the code is for.
+        for_devices: whether devices share the work.
     """
     context = scop.context.get_ctx()
     accumulating: Program | None = None
@@ -316,11 +373,13 @@ def make_partitioned(plan: Plan, candidate: Candidate, scop: Scop, target: Targe
             accumulating = attempt_program(ordered, scop)
 
     def generate() -> PartitionedProgram:
-        for region in plan.regions:
+        if not for_devices:
+            prove_shards(plan)
+        for region in plan.regions if for_devices else ():
             splits = splits_of(plan, region)
             for depth in range(1, len(splits) + 1):
                 partition(plan, region, splits[:depth])
-        made = generate_partitioned(plan, scop, target, accumulating)
+        made = generate_partitioned(plan, scop, target, accumulating, for_devices=for_devices)
         for part in made.parts:
             verified(part.program, scop)
         return made

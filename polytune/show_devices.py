@@ -21,6 +21,7 @@ from polytune.runtime.devices.backends import PRELUDES
 from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import DeviceCode
 from polytune.runtime.partitioned.launches import shape_of, text_of
+from polytune.runtime.partitioned.pieces import ALIKE, APART, CPU, OWN, SHARED
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.analysis.loop_report import obstacle_text, report_loops
 from polytune.schedule.platforms.on_devices import obstacle_to_devices
@@ -227,6 +228,7 @@ def show_device_space(program: PartitionedProgram) -> str:
             "where there are devices, version may also be partitioned, and then:",
             f"split: one of {', '.join(map(str, range(splits + 1)))}; 2^split partitions",
             *(f"ratio_{d}: from 0 to 1, when split is {d + 1} or more" for d in range(splits)),
+            *_regions_apart(program, splits),
             f"and for each partition, from 0 to {2**splits - 1}:",
             "  platform: cpu, or one of the devices",
             "  threads: from 1 to the number of cores, when platform is cpu",
@@ -235,6 +237,20 @@ def show_device_space(program: PartitionedProgram) -> str:
             "what a block needs of threads and shared memory must not be more than its device has",
         ]
     )
+
+
+def _regions_apart(program: PartitionedProgram, splits: int) -> list[str]:
+    """The parameters of regions that are divided each in its way; none where devices can run one alone."""
+    numbers = [number for number, part in enumerate(program.parts) if part.kernel is not None]
+    if len(numbers) < 2:
+        return []
+    listed = ", ".join(map(str, numbers))
+    return [
+        f"regions: one of {ALIKE}, {APART}; and when that is {APART}, for each of the regions {listed}:",
+        f"  region: one of {SHARED}, {OWN}, {CPU}; and when that is {OWN}:",
+        *(f"    ratio_{d}: from 0 to 1, when split is {d + 1} or more" for d in range(splits)),
+        "    threads of each partition: from 1 to the number of cores, when its platform is cpu",
+    ]
 
 
 def _chosen(program: PartitionedProgram, view: DeviceView) -> list[tuple[int, PartitionedRegion]]:

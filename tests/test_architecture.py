@@ -1,4 +1,4 @@
-"""The arrows between the package's folders run one way."""
+"""The arrows between the package's folders run one way, and names have one meaning."""
 
 from __future__ import annotations
 
@@ -10,6 +10,8 @@ from collections.abc import Container, Mapping
 from pathlib import Path
 
 import pytest
+
+from polytune.module_cache import COMPILER
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "polytune"
@@ -37,11 +39,12 @@ MAY_IMPORT = {
     "tuner": {"tuner"},
     "history": {"history"},
     "lab": {"lab", "tuner"},
+    "shards": {"shards", "runtime"},
 }
 """For each folder, the folders of the package that it may import."""
 
 COMPILE_TIME_ONLY = {"islpy", "sympy"}
-RUN_TIME = ("runtime", "tuner", "history", "lab")
+RUN_TIME = ("runtime", "tuner", "history", "lab", "shards")
 
 
 @functools.cache
@@ -122,6 +125,18 @@ def test_only_the_kernel_and_commands_import_reports():
     assert importing == {"report", "kernel.py", "cli"}
 
 
+def test_dask_is_imported_where_its_arrays_are_used():
+    """Who has none does not wait for it."""
+    importing = {
+        file.relative_to(PACKAGE).parts[0]
+        for file in PACKAGE.rglob("*.py")
+        if any(module.startswith("polytune.shards") for module in imports(file))
+    }
+    assert importing == {"shards", "kernel.py"}
+    program = "import sys, polytune, polytune.kernel; print('dask' in sys.modules, 'polytune.shards' in sys.modules)"
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).split() == ["False", "False"]
+
+
 @pytest.mark.parametrize("folder", ["tuner", "lab"])
 def test_tuner_and_lab_need_only_numpy(folder):
     foreign = {module.split(".")[0] for file in files(folder) for module in imports(file)}
@@ -195,6 +210,37 @@ def reachable(graph: Mapping[str, set[str]], start: str) -> set[str]:
             found.add(name)
             waiting += graph[name]
     return found
+
+
+def test_modules_in_the_disk_cache_depend_on_all_that_makes_their_text():
+    """A module that an older compiler made is not taken for one of today's, whichever of its files has changed."""
+    graph = import_graph()
+    starts = ("polytune.frontend", "polytune.versions", "polytune.codegen.module")
+    reached = {folder_of(module) for start in starts for module in {start} | reachable(graph, start)}
+    told_to_people = {"errors", "environment", "records", "version"}
+    hashed = {Path(name).stem for name in COMPILER}
+    assert reached - told_to_people == hashed - {"pipeline"}
+    assert all((PACKAGE / name).exists() for name in COMPILER)
+
+
+def test_each_class_has_a_name_of_its_own():
+    """A name that two files define, private ones included, has two meanings."""
+    assert shared_class_names({module_name(file): file.read_text() for file in PACKAGE.rglob("*.py")}) == {}
+
+
+def test_shared_class_names_are_found():
+    texts = {"a": "class Box: pass\nclass Own: pass", "b": "def f():\n    class Box: pass", "c": "Own = 1"}
+    assert shared_class_names(texts) == {"Box": ["a:1", "b:2"]}
+
+
+def shared_class_names(texts: Mapping[str, str]) -> dict[str, list[str]]:
+    """The names of classes, those inside functions too, that are defined more than once, and where: module and line."""
+    places: dict[str, list[str]] = {}
+    for module, text in sorted(texts.items()):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.ClassDef):
+                places.setdefault(node.name, []).append(f"{module}:{node.lineno}")
+    return {name: found for name, found in places.items() if len(found) > 1}
 
 
 @pytest.mark.parametrize("folder", RUN_TIME)

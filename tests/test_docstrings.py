@@ -16,7 +16,7 @@ from typing import NamedTuple
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("polytune", "polybench")
+PACKAGES = ("polytune", "polybench", "gallery")
 
 CLAUSE_WORDS = frozenset({"How", "That", "What", "When", "Where", "Whether", "Which", "Who", "Whose", "Why"})
 """The words that clauses begin with, and docstrings do not: they begin with a verb or a noun, "Return whether ..."."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from polytune.environment import VARIABLES, Variable, page
+from polytune.environment import VARIABLES, EnvironmentVariable, page
 
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "environment.md"
@@ -66,13 +66,13 @@ def test_pages_that_say_more_name_the_variable() -> None:
     [("1", True, False), (" Yes ", True, False), ("0", False, True), ("OFF", False, True), ("  ", False, False)],
 )
 def test_words_for_yes_and_no(monkeypatch, text, is_on, is_off) -> None:
-    variable = Variable("POLYTUNE_NOTHING", "", "", "")
+    variable = EnvironmentVariable("POLYTUNE_NOTHING", "", "", "")
     monkeypatch.setenv(variable.name, text)
     assert (variable.is_on, variable.is_off, variable.text) == (is_on, is_off, text.strip())
     assert variable.is_set
 
 
 def test_a_variable_that_is_not_set(monkeypatch) -> None:
-    variable = Variable("POLYTUNE_NOTHING", "", "", "")
+    variable = EnvironmentVariable("POLYTUNE_NOTHING", "", "", "")
     monkeypatch.delenv(variable.name, raising=False)
     assert (variable.is_on, variable.is_off, variable.is_set, variable.text) == (False, False, False, "")

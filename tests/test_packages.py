@@ -26,7 +26,7 @@ def tracked(folder: str) -> set[str]:
 
 
 @pytest.mark.slow
-def test_the_wheel_has_both_packages_and_nothing_else(tmp_path) -> None:
+def test_the_wheel_has_its_packages_and_nothing_else(tmp_path) -> None:
     wheel = pytest.importorskip("hatchling.builders.wheel")
     (built,) = wheel.WheelBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     assert Path(built).name == f"{DISTRIBUTION.replace('-', '_')}-{__version__}-py3-none-any.whl"
@@ -34,7 +34,7 @@ def test_the_wheel_has_both_packages_and_nothing_else(tmp_path) -> None:
         names = {name for name in archive.namelist() if ".dist-info/" not in name}
         folder = next(name for name in archive.namelist() if name.endswith("/METADATA"))
         described = email.message_from_bytes(archive.read(folder))
-    assert names == tracked("polytune") | tracked("polybench")
+    assert names == tracked("polytune") | tracked("polybench") | tracked("gallery")
     assert "polytune/py.typed" in names
     assert described["Name"] == DISTRIBUTION and described["Version"] == __version__
     assert described["Requires-Python"] == ">=3.11"
@@ -48,7 +48,7 @@ def test_the_sdist_has_what_its_tests_need(tmp_path) -> None:
     (built,) = sdist.SdistBuilder(str(ROOT)).build(directory=str(tmp_path), versions=["standard"])
     with tarfile.open(built) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    for folder in ("polytune", "polybench", "benchmarks", "docs", "examples", "tests"):
+    for folder in ("polytune", "polybench", "gallery", "benchmarks", "docs", "examples", "tests"):
         assert tracked(folder) <= names, folder
     assert {"LICENSE", "README.md", "CHANGELOG.md", "Makefile", "SECURITY.md", ".ci/run", ".ci/smoke.py"} <= names
 

@@ -52,6 +52,7 @@ SETTINGS = {"budget": Budget.unlimited(), "background": False}
     "search",
     [
         "random",
+        "profile",
         "genetic:population=4,mutation=0.5",
         "epsilon_greedy:epsilon=0.5,decay=0.01",
         {"nominal": "epsilon_greedy:epsilon=0.2", "numeric": "annealing:temperature=0.1"},
@@ -96,7 +97,7 @@ def test_another_search_begins_anew_with_what_was_measured():
         ("genetic:size=4", "has no setting 'size'"),
         ({"numeric": "genetic:population=1"}, "population"),
         ({"tile_0": "tpe:good=many"}, "takes a number for good"),
-        ("profile", "there is no search 'profile'"),
+        ("profile:batch=many", "takes a whole number for batch"),
         (3, "3 is no search"),
     ],
     ids=str,

@@ -95,6 +95,7 @@ def sample_sizes_command(
         list[int] | None, typer.Option(min=1, metavar="N...", help="How many samples; 25, 50, 100, 200 and 400.")
     ] = None,
     share: Annotated[float, typer.Option(min=0.01, max=1.0, help="Of the study's 800 to 50 runs.")] = 1.0,
+    plot: Annotated[Path | None, typer.Option(metavar="FOLDER", help="Draw the study's figures, as PNG.")] = None,
     keep: Keep = None,
     seed: Seed = 0,
     jobs: Jobs = 1,
@@ -105,7 +106,7 @@ def sample_sizes_command(
     runs = {size: max(2, math.ceil(share * sample_sizes.runs_with(size))) for size in samples or sample_sizes.SIZES}
     searches = list(dict.fromkeys(["random", *(search or sample_sizes.SEARCHES)]))
     recorded = [read(space) for space in spaces]
-    finish(sample_sizes.study(recorded, Collection(keep, seed, jobs), runs, searches), as_json)
+    finish(sample_sizes.study(recorded, Collection(keep, seed, jobs), runs, searches, plot), as_json)
 
 
 @command("profile")

@@ -1,9 +1,9 @@
 """Polytune's default search beside every strategy of Kernel Tuner, on the same spaces with the same budgets.
 
 On each space and with each budget polytune wins if its mean slowdown is smaller than that of Kernel Tuner's strategy
-that is the best there: a choice among them that nobody can make beforehand.  Besides, it is compared with the one
-strategy that has the highest score over all spaces and budgets.  Scores are against polytune's random search, see
-`polytune.lab.score`.
+that is the best there, and ties where both are the same, as at the optimum: a choice among strategies that nobody can
+make beforehand.  Besides, it is compared with the one strategy that has the highest score over all spaces and budgets.
+Scores are against polytune's random search, see `polytune.lab.score`.
 
 Most strategies are far from the best in most places.  With a screening, all make a few runs, and of each space and
 budget only the strategies with the least mean slowdowns make the others: those that may be the best there.
@@ -52,6 +52,7 @@ CONTENDERS = 4
 
 _SHARE_OF_SPACES = 0.75
 _SHARE_OF_RUNS = 0.9
+_SAME = 1e-9  # of a mean, by which two differ that are the same
 
 
 def study(
@@ -144,25 +145,34 @@ def row(results: Results, search: str, rivals: Sequence[str], single: str | None
         "best_rival": best,
         "best_rival_runs": None if best is None else runs[best],
         "best_rival_mean_slowdown": None if best is None else means[best],
-        "wins": None if best is None else means[search] < means[best],
+        "wins": None if best is None else _is_less(means[search], means[best]),
+        "ties": None if best is None else math.isclose(means[search], means[best], rel_tol=_SAME),
         "single_best_mean_slowdown": None if single is None else means[single],
-        "wins_against_single_best": None if single is None else means[search] < means[single],
+        "wins_against_single_best": None if single is None else _is_less(means[search], means[single]),
+        "ties_with_single_best": None if single is None else math.isclose(means[search], means[single], rel_tol=_SAME),
         "means": means,
     }
+
+
+def _is_less(one: float, other: float) -> bool:
+    return one < other and not math.isclose(one, other, rel_tol=_SAME)
 
 
 def reached(
     rows: Sequence[Mapping[str, Any]], scores: Mapping[str, Mapping[int, float]], search: str, spaces: int
 ) -> dict[str, bool]:
-    """With each budget: whether polytune wins on enough spaces, and whether its score is higher than any rival's."""
+    """With each budget: whether polytune wins or ties on enough spaces, and whether its score is higher than any
+    rival's."""
     goals = {}
     for budget in sorted({row["budget"] for row in rows}):
-        wins = sum(bool(row["wins"]) for row in rows if row["budget"] == budget)
-        goals[f"{budget} evaluations: {wins} of {spaces} spaces"] = wins >= _SHARE_OF_SPACES * spaces
-        single = sum(bool(row["wins_against_single_best"]) for row in rows if row["budget"] == budget)
-        goals[f"{budget} evaluations: {single} of {spaces} spaces against the best strategy overall"] = (
-            single >= _SHARE_OF_SPACES * spaces
-        )
+        at = [row for row in rows if row["budget"] == budget]
+        for whom, win, tie in (
+            ("", "wins", "ties"),
+            (" against the best strategy overall", "wins_against_single_best", "ties_with_single_best"),
+        ):
+            wins, ties = (sum(bool(row[name]) for row in at) for name in (win, tie))
+            goal = f"{budget} evaluations: {wins} of {spaces} spaces won{f' and {ties} tied' if ties else ''}{whom}"
+            goals[goal] = wins + ties >= _SHARE_OF_SPACES * spaces
         rivals = [by_budget[budget] for name, by_budget in scores.items() if name.startswith(f"{NAME}:")]
         highest = max(rivals, default=float("nan"))
         own = scores[search][budget]

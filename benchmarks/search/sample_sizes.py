@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from benchmarks.search.collection import Collection, tasks_of
 from polytune.lab import RecordedSpace, Results
-from polytune.lab.statistics import SIGNIFICANCE, compare, mann_whitney
+from polytune.lab.figures import draw_all
+from polytune.lab.statistics import SIGNIFICANCE, compare, corrected, mann_whitney
 
 SIZES = (25, 50, 100, 200, 400)
 _ALL_SAMPLES = 20_000
@@ -32,7 +34,11 @@ def runs_with(samples: int) -> int:
 
 
 def study(
-    spaces: Sequence[RecordedSpace], collection: Collection, runs: Mapping[int, int], searches: Sequence[str]
+    spaces: Sequence[RecordedSpace],
+    collection: Collection,
+    runs: Mapping[int, int],
+    searches: Sequence[str],
+    plot: Path | None = None,
 ) -> dict[str, Any]:
     """Compare every search with random search, on every space and over all of them.
 
@@ -41,12 +47,14 @@ def study(
         collection: makes the runs.
         runs: how many there are with each sample size.
         searches: which; ``random`` among them.
+        plot: where the study's figures are drawn; None for nowhere.
     """
     found = [collection.collect(recorded, tasks_of(searches, dict(runs))) for recorded in spaces]
     others = [search for search in searches if search != "random"]
-    comparisons = [
-        compare(results, "random", search, size).to_json() for results in found for size in runs for search in others
-    ]
+    every = [compare(results, "random", search, size) for results in found for size in runs for search in searches]
+    every = corrected(every)
+    figures = [] if plot is None else draw_all(found, every, plot)
+    comparisons = [comparison.to_json() for comparison in every if comparison.search != "random"]
     overall = [over_all_spaces(found, search, size) for size in runs for search in others]
     claims = {
         f"{row['search']} ahead of random with {row['samples']} samples": row["effect"] > 0.5
@@ -54,7 +62,8 @@ def study(
         for row in overall
         if row["samples"] in CLAIMS.get(row["search"], ())
     }
-    return {"comparisons": comparisons, "overall": overall, "reached": claims}
+    report: dict[str, Any] = {"comparisons": comparisons, "overall": overall, "reached": claims}
+    return report if plot is None else {**report, "figures": [{"figure": str(file)} for file in figures]}
 
 
 def over_all_spaces(found: Sequence[Results], search: str, size: int) -> dict[str, Any]:

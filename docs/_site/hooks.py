@@ -30,6 +30,7 @@ REFERENCE = {
         "polytune/tuner/__init__.py",
         "The tuner alone, which tunes any callable and needs NumPy only.",
     ),
+    "api/designs.md": ("polytune.tuner.designs", "polytune/tuner/designs.py", "Designed experiments by hand."),
     "api/lab.md": ("polytune.lab", "polytune/lab/__init__.py", "What is for those who study searches."),
 }
 """Pages with all public names of a module: its name, its file, and what the page says first."""

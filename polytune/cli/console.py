@@ -55,7 +55,7 @@ SECONDS_BETWEEN_LINES = 5.0
 """How long nothing is written to a log or a pipe after a line of progress."""
 
 
-class _Lines:
+class _LineProgress:
     """Writes a line every few seconds, for logs and pipes."""
 
     def __init__(self, text: str) -> None:
@@ -87,7 +87,7 @@ def progress_text(text: str) -> Iterator[ProgressText]:
         with progress.status(text) as line:
             yield line
     else:
-        lines = _Lines(text)
+        lines = _LineProgress(text)
         lines.write()
         yield lines
 

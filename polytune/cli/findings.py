@@ -15,7 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
-from polytune.errors import DeviceCompilationError
+from polytune.errors import DeviceCompilationError, PolytuneError
 from polytune.records import dataclass
 from polytune.version import DISTRIBUTION, __version__
 
@@ -53,6 +53,7 @@ def examine() -> tuple[Finding, ...]:
         ("processor", find_processor),
         ("processor caches", find_processor_caches),
         ("disk cache", find_disk_cache),
+        ("history", find_history),
         ("NVIDIA driver", find_nvidia_driver),
         ("CUDA compiler", find_cuda_compiler),
         ("packages for devices", find_bindings),
@@ -201,6 +202,23 @@ def find_disk_cache() -> Finding:
         )
     size = sum(file.stat().st_size for file in directory.rglob("*") if file.is_file())
     return Finding("disk cache", State.OK, f"{directory}, {size / 2**20:.1f} MiB")
+
+
+def find_history() -> Finding:
+    """Return whether the history can be used that ``POLYTUNE_HISTORY`` names."""
+    from polytune.environment import HISTORY
+    from polytune.history.store import HistoryStore
+
+    if not HISTORY.text:
+        return Finding("history", State.OK, "history.sqlite in the disk cache")
+    try:
+        store = HistoryStore()
+        if "://" in store.place:
+            store.check()
+        found = store.summary()
+    except PolytuneError as error:
+        return Finding("history", State.BROKEN, str(error), "start the server, or set POLYTUNE_HISTORY to another one")
+    return Finding("history", State.OK, f"{store.place}, {found.measurements} measured configurations")
 
 
 def find_nvidia_driver() -> Finding:

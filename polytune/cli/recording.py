@@ -5,7 +5,7 @@ from __future__ import annotations
 import statistics
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from polytune.signature import Signature
 
 _SEED = 0
+_NEGLIGIBLE = 0.01  # seconds of compiling that are only a look at whether there is anything to compile
 _RATIOS = 11
 _MOST = 1_000_000
 """Larger spaces are not measured configuration by configuration."""
@@ -42,6 +43,7 @@ class Recorded:
         recorded: how many the file has now, those of earlier recordings among them.
         failed: how many of those measured now failed.
         best: the fastest measured now, with its median seconds; None if none was.
+        without: why the processor's own counters are not in the file; empty where they are.
     """
 
     size: int
@@ -49,6 +51,7 @@ class Recorded:
     recorded: int
     failed: int
     best: tuple[Configuration, float] | None
+    without: str = ""
 
 
 def record_space(
@@ -59,7 +62,7 @@ def record_space(
     repeats: int = 5,
     signature: Signature | None = None,
 ) -> Recorded:
-    """Measure configurations on random arguments of the given sizes, and append them to a recording.
+    """Measure configurations on random arguments of the given sizes, and append them to a recording, with counters.
 
     The order is random, so that a recording that is stopped is a fair sample.  An interrupt (Ctrl-C) ends it and
     loses nothing; configurations that the file has already are not measured again.
@@ -76,6 +79,7 @@ def record_space(
         PolytuneError: the file records something else, or the kernel cannot be run at all.
         SpaceError: all configurations were asked for, and there are too many.
     """
+    from polytune.counters import hardware
     from polytune.history.machine import machine_key
     from polytune.lab.journal import Header, Journal
     from polytune.runtime.threads import current_threads
@@ -102,24 +106,24 @@ def record_space(
                 fastest = f", best {best[1] * 1e3:.3f} ms" if best else ""
                 elapsed = time.perf_counter() - started
                 line.update(f"{kernel.__name__}: {number} of {len(missing)} in {elapsed:.0f} s{fastest}")
-                times: list[float] = []
+                measured = _Measured()
                 reason: str | None = None
                 try:
-                    times = _measure(kernel, arguments, configuration, repeats)
+                    measured = _measure(kernel, arguments, configuration, repeats)
                 except PolytuneError as error:
                     reason = f"{type(error).__name__}: {error}"
                 with interrupts.held():  # what is counted is what the file has
                     recorded += 1
                     if reason is None:
-                        journal.measured(configuration, times)
+                        journal.measured(configuration, measured.times, measured.counters, measured.compilation)
                     else:
                         journal.failed(configuration, reason)
                         failed += 1
-                if reason is None and (best is None or statistics.median(times) < best[1]):
-                    best = configuration, statistics.median(times)
+                if reason is None and (best is None or statistics.median(measured.times) < best[1]):
+                    best = configuration, statistics.median(measured.times)
         except KeyboardInterrupt:
             line.update(f"{kernel.__name__}: interrupted")
-    return Recorded(int(space.size()), len(chosen), recorded, failed, best)
+    return Recorded(int(space.size()), len(chosen), recorded, failed, best, hardware().reason)
 
 
 def grid_of(space: Space, extent: int) -> Space:
@@ -179,9 +183,25 @@ def choose(space: Space, sample: int | None) -> Iterator[Configuration]:
         raise SpaceError(f"only {len(seen)} different configurations were drawn; ask for a smaller sample")
 
 
+@dataclass(frozen=True)
+class _Measured:
+    """The times of a configuration in seconds, its counters, and how many seconds compiling took for it."""
+
+    times: tuple[float, ...] = ()
+    counters: Mapping[str, float] = field(default_factory=dict)
+    compilation: float = 0.0
+
+
 def _measure(
     kernel: Kernel[..., Any], arguments: Arguments, configuration: Mapping[str, Any], repeats: int
-) -> list[float]:
-    arguments.timed(kernel.run, configuration)  # compiles it
+) -> _Measured:
+    arguments.restore()
+    started = time.perf_counter()
+    kernel.prepared(configuration, *arguments.values).compile()
+    compilation = time.perf_counter() - started
+    arguments.timed(kernel.run, configuration)  # warms the caches up, and what is compiled with the run
     # The clock counts nanoseconds; what follows them is rounding.
-    return [round(arguments.timed(kernel.run, configuration), 9) for _ in range(repeats)]
+    times = tuple(round(arguments.timed(kernel.run, configuration), 9) for _ in range(repeats))
+    arguments.restore()
+    counters = kernel.profile(configuration, *arguments.values)
+    return _Measured(times, counters, round(compilation, 3) if compilation > _NEGLIGIBLE else 0.0)

@@ -18,7 +18,7 @@ from polytune.tuner import Budget, Search
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
     from polytune.signature import Signature
-    from polytune.tuner import Configuration, DesignStep
+    from polytune.tuner import Configuration, DesignStep, OnlineTrial
 
 SHOWN = 5
 """How many configurations are measured once more and shown: the last ones that were the best known."""
@@ -45,6 +45,7 @@ class TuningOutcome:
         calls: how many calls tuning took, and ``elapsed`` how many seconds.
         converged: whether the tuner has nothing left to try.
         experiments: the steps of designed experiments, with the nominal values that each was about.
+        trials: the calls of anything but the best known, in the order of time.
     """
 
     ranking: tuple[tuple[Configuration, float], ...]
@@ -53,6 +54,7 @@ class TuningOutcome:
     elapsed: float
     converged: bool
     experiments: Sequence[tuple[Configuration, Sequence[DesignStep]]] = ()
+    trials: Sequence[OnlineTrial] = ()
 
     @property
     def default_seconds(self) -> float:
@@ -144,6 +146,7 @@ def tune_kernel(
         except KeyboardInterrupt:
             line.update(f"{kernel.__name__}: interrupted, measuring what was found")
         elapsed = time.perf_counter() - started
+        trials = tuner.trials()
         tuner.save()
         if tuner.best is not None:  # also where it was remembered, and not a single call was needed
             best.setdefault(tuner.best[0])
@@ -151,7 +154,7 @@ def tune_kernel(
         compared = list(dict.fromkeys([default, *list(best)[-SHOWN:]]))
         seconds_of = dict(zip(compared, _compare(kernel, arguments, compared), strict=True))
     ranking = tuple(sorted(seconds_of.items(), key=lambda pair: pair[1]))
-    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged, tuner.experiments())
+    return TuningOutcome(ranking, default, calls, elapsed, tuner.converged, tuner.experiments(), trials)
 
 
 class Arguments:

@@ -48,6 +48,8 @@ def write_module(
     conditions: Sequence[BoundsCondition | UnassignedRead],
     counts: Counts,
     partitioned: PartitionedProgram | None = None,
+    *,
+    describes_memory: bool = False,
 ) -> str:
     """The text of the generated module.
 
@@ -59,6 +61,7 @@ def write_module(
         conditions: when an access is out of range, or a variable is read that nothing has assigned.
         counts: what the kernel computes and touches.
         partitioned: the version that is shared among platforms; None where there is none.
+        describes_memory: whether it says what memory the kernel makes, for those who make parts of that themselves.
     """
     namespace = module_namespace(scop)
     writer = SourceWriter()
@@ -75,6 +78,8 @@ def write_module(
     write_index_checks(writer, scop)
     _write_constants(writer, scop)
     _write_scratch(writer, scop)
+    if describes_memory:
+        _write_memory(writer, scop)
     _write_words(writer, scop)
     _write_result(writer, scop)
     _write_verification(writer, scop)
@@ -269,6 +274,25 @@ def _allocation(array: Array) -> str:
     return f"{MARK}local_array(({shape},), {MARK}np.{array.dtype}{zeroed})"
 
 
+def _write_memory(writer: SourceWriter, scop: Scop) -> None:
+    """Write a function that says what ``scratch`` makes, without making it: per array its shape, dtype and what all of
+    its elements begin with, or the constant array that it is."""
+    with writer.indented(f"def memory({', '.join(_with_parameters(scop))}):"):
+        writer.line('"""The shape, dtype and first value of each local array and shared scalar."""')
+        writer.line(f"{MARK}described = []")
+        for name in storage_of(scop).scratch:
+            array = scop.array(name)
+            if array.role is ArrayRole.CONSTANT:
+                described = f"{constant_name(name)}.shape, {array.dtype!r}, {constant_name(name)}"
+            else:
+                extents = (f"{MARK}max(0, {expression_text(extent, compiled=False)}), " for extent in array.shape)
+                described = f"({''.join(extents) or '1, '}), {array.dtype!r}, {array.initial or 0}"
+            writer.line(f"{MARK}described.append(({described}))")
+        writer.line(f"return {MARK}described")
+    writer.line()
+    writer.line()
+
+
 def _write_words(writer: SourceWriter, scop: Scop) -> None:
     """Write what a context holds of arrays and scalars, see ``polytune.runtime.context``."""
     storage = storage_of(scop)
@@ -376,6 +400,9 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(f"KEPT = {tuple(array.name for array in scop.arrays if array.role in kept)!r}")
     writer.line(f"PARAMETERS = {storage.parameters!r}")
     writer.line(f"LOOPS = {max((len(statement.iterators) for statement in scop.statements), default=0)}")
+    if not programs:
+        writer.line("VERSIONS = ()")
+        return
     with writer.indented("VERSIONS = ("):
         for program in programs:
             function = f"{MARK}run_{program.function}"

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
+import islpy as isl
+
 from polytune.codegen.device.kernel import DeviceKernel, generate_kernel
 from polytune.codegen.device.kernel_source import KernelArguments, kernel_arguments, kernel_text
 from polytune.codegen.device.shared_memory import shared_memory_text
@@ -34,13 +36,16 @@ from polytune.codegen.transfers import RegionTransfers, find_transfers, write_tr
 from polytune.codegen.transform import Target
 from polytune.frontend.expression import Iterator
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import ArrayRole, Scop
 from polytune.records import dataclass
+from polytune.schedule.counting.counts import Counts, compute_volume, memory_footprint
+from polytune.schedule.counting.quasi_polynomial import PiecewiseQuasiPolynomial
 from polytune.schedule.plan_transform import PARTITIONED
 from polytune.schedule.platforms.mapping import map_region
 from polytune.schedule.platforms.partition import Split, splits_of
 from polytune.schedule.recipe import Recipe, RecipePart
-from polytune.schedule.regions import Plan
+from polytune.schedule.regions import Plan, Region
+from polytune.schedule.unions import maps_of
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,8 @@ class PartitionedRegion:
         arguments: what the kernel is launched with.
         positions: which members of the region's band the kernel's are.
         text: the kernel's text.
+        sums: the arrays, each with its operator, that a part adds up in copies of its own all along.
+        counts: what all its executions compute and touch; None where it is the only region that devices can run.
     """
 
     program: Program
@@ -70,6 +77,8 @@ class PartitionedRegion:
     arguments: KernelArguments | None
     positions: tuple[int, ...]
     text: str
+    sums: tuple[tuple[str, str], ...] = ()
+    counts: Counts | None = None
 
 
 @dataclass(frozen=True)
@@ -87,7 +96,7 @@ class PartitionedProgram:
 
 
 def generate_partitioned(
-    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None
+    plan: Plan, scop: Scop, target: Target, accumulating: Program | None = None, *, for_devices: bool = True
 ) -> PartitionedProgram:
     """The partitioned version of a plan without wavefronts.
 
@@ -97,12 +106,14 @@ def generate_partitioned(
         target: the processor's registers.
         accumulating: the program of the same schedule with the points of its tiles in the order that accumulates; None
             where there is no such order.
+        for_devices: whether regions are to have kernels for devices.
     """
     program = generate_program(plan, scop)
     codes = _with_registers(program, accumulating, scop, target)
     parts = []
-    for region, code in zip(plan.regions, codes, strict=True):
-        mapping = map_region(plan, region)
+    mappings = [map_region(plan, region) for region in plan.regions]
+    are_several = sum(mapping is not None for mapping in mappings) > 1
+    for region, code, mapping in zip(plan.regions, codes, mappings, strict=True):
         kernel = None if mapping is None else generate_kernel(mapping, scop)
         splits = splits_of(plan, region)
         limits = code.windows[: max(region.shared, len(splits))]
@@ -121,9 +132,24 @@ def generate_partitioned(
                 None if kernel is None else kernel_arguments(kernel, scop),
                 () if mapping is None else mapping.positions,
                 "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
+                tuple((each.array, each.operator) for each in code.sums),
+                _counts(region, scop) if are_several and kernel is not None else None,
             )
         )
     return PartitionedProgram(plan.recipe, program.skeleton, tuple(parts))
+
+
+def _counts(region: Region, scop: Scop) -> Counts:
+    """The counts of a region without reuse, of all its executions together; scalars live in registers."""
+    accesses = [
+        access.relation
+        for statement in scop.statements
+        for access in statement.accesses
+        if scop.array(access.array).role is not ArrayRole.SCALAR
+    ]
+    domains = region.domain.intersect_params(scop.context)
+    parts = [part for access in accesses for part in maps_of(isl.UnionMap(access).intersect_domain(domains))]
+    return Counts(compute_volume(domains, scop.context), memory_footprint(parts, scop.context))
 
 
 def _with_registers(
@@ -188,6 +214,11 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
         limits = [name for pair in part.limits for name in pair]
         write_transfers(writer, f"{MARK}reads_{number}", [*around, *limits], part.transfers.reads)
         write_transfers(writer, f"{MARK}writes_{number}", [*around, *limits], part.transfers.writes)
+        for name, count in _counted(part):
+            for line in count.python(f"{MARK}{name}_{number}").splitlines():
+                writer.line(line)
+            writer.line()
+            writer.line()
     with writer.indented("PARTITIONED = Partitioned("):
         writer.line(f"steps={MARK}steps,")
         writer.line(f"part_words={program.part_words},")
@@ -200,6 +231,14 @@ def write_partitioned(writer: SourceWriter, program: PartitionedProgram, scop: S
     writer.line()
 
 
+def _counted(part: PartitionedRegion) -> list[tuple[str, PiecewiseQuasiPolynomial]]:
+    """The counts of a region that are known, by name."""
+    if part.counts is None:
+        return []
+    named = (("compute", part.counts.compute), ("memory", part.counts.memory))
+    return [(name, count) for name, count in named if count is not None]
+
+
 def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop: Scop) -> None:
     with writer.indented("Part("):
         version = part.program
@@ -210,9 +249,13 @@ def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop
         if any(split.reductions for split in part.splits):
             writer.line(f"reductions={tuple(split.reductions for split in part.splits)!r},")
         writer.line(f"shared={len(part.limits)},")
+        if part.sums:
+            writer.line(f"sums={part.sums!r},")
         writer.line(f"ranges={MARK}ranges_{number},")
         writer.line(f"reads={MARK}reads_{number},")
         writer.line(f"writes={MARK}writes_{number},")
+        for name, _ in _counted(part):
+            writer.line(f"{name}={MARK}{name}_{number},")
         if part.kernel is not None and part.arguments is not None:
             arguments = part.arguments
             with writer.indented("device=DeviceCode("):

@@ -9,11 +9,9 @@ follows the sizes of tiles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
-from typing import Any, assert_never
+from typing import assert_never
 
-import numpy as np
-
+from polytune.codegen.iteration_work import IterationReader, IterationWork, LoopPlace
 from polytune.codegen.loops import (
     Block,
     Compute,
@@ -24,41 +22,26 @@ from polytune.codegen.loops import (
     Prefetch,
     Program,
     RegionCall,
-    RegionCode,
     Store,
     walk_nodes,
 )
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
-from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression
+from polytune.codegen.vectors.expressions import VectorExpression
 from polytune.frontend.expression import (
-    Assign,
-    Binary,
     Branch,
-    Call,
-    Compare,
-    Constant,
     Element,
-    Expression,
     Iterator,
-    LibraryCall,
     Loop,
     Operation,
-    Power,
-    Select,
-    Unary,
     While,
     walk,
 )
 from polytune.frontend.scop import Scop
-from polytune.records import dataclass
 
 __all__ = ["write_work"]
 
-_DIVISIONS = ("/", "//", "%")
-_SIMPLE_CALLS = ("real", "imag", "conjugate", "complex", "rounded", "floor", "ceil", "trunc")
-_MOST_UNROLLED = 32
 _GUESSED_TRIPS = 8
 """How often a loop inside of a statement runs, whose bounds depend on data."""
 
@@ -76,63 +59,18 @@ def write_work(writer: SourceWriter, program: Program, scop: Scop) -> None:
     names = ["$account", *(parameter.name for parameter in scop.parameters), *sizes]
     with writer.indented(f"def $work_{program.name}({', '.join(names)}):"):
         writer.line(f'"""What {program.name} has to do."""')
-        _WorkWriter(writer, program, scop).node(program.skeleton, _LoopPlace())
+        _WorkWriter(writer, program, scop).node(program.skeleton, LoopPlace())
     writer.line()
     writer.line()
-
-
-@dataclass(frozen=True)
-class _LoopPlace:
-    """The place of a node: the names that each loop around it is known by, the outermost first, and the region."""
-
-    loops: tuple[frozenset[str], ...] = ()
-    region: RegionCode | None = None
-    innermost: For | None = None
-    position: int = -1
-
-    def inside(self, loop: For | None) -> _LoopPlace:
-        """The place inside of a loop of the code, or, without one, of a loop of a statement."""
-        if loop is None:
-            return _LoopPlace((*self.loops, frozenset()), self.region)
-        place = _LoopPlace((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
-        if self.innermost is not None and _is_unrolled(loop):
-            return place
-        if _is_innermost(loop):
-            return replace(place, innermost=loop, position=len(self.loops))
-        return replace(place, innermost=None, position=-1)
-
-    def positions(self, node: Expression) -> tuple[int, ...]:
-        """Return which of the loops a subscript varies with."""
-        used = {leaf.name for leaf in walk(node) if isinstance(leaf, Iterator)}
-        return tuple(k for k, names in enumerate(self.loops) if names & used)
-
-
-_AccessPattern = tuple[int, int, tuple[int, ...], str]
-
-
-@dataclass
-class _Iteration:
-    """The work of an iteration: operations, divisions, calls, conditions on data, and accesses.
-
-    An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
-    depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
-    along which elements lie next to one another are one.
-    """
-
-    operations: float = 0.0
-    divisions: float = 0.0
-    calls: float = 0.0
-    branches: float = 0.0
-    vectors: float = 0.0
-    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
 
 
 class _WorkWriter:
     def __init__(self, writer: SourceWriter, program: Program, scop: Scop):
-        self.writer, self.program, self.scop = writer, program, scop
-        self.kinds = array_types(storage_of(scop), scop)
+        self.writer, self.program = writer, program
+        layouts = {name: kind.layout for name, kind in array_types(storage_of(scop), scop).items()}
+        self.reader = IterationReader(scop.strict, layouts)
 
-    def node(self, node: Node, place: _LoopPlace) -> None:
+    def node(self, node: Node, place: LoopPlace) -> None:
         writer = self.writer
         match node:
             case Block(children):
@@ -140,7 +78,7 @@ class _WorkWriter:
                 if computed:
                     self.straight(computed, place)
                 for child in children:
-                    if child not in computed:
+                    if not isinstance(child, Compute | Let | Store | Prefetch):
                         self.node(child, place)
             case For(variable, start, stop, step, body):
                 bounds = f"{_text(start)}, {_text(stop)}, {step}"
@@ -164,12 +102,12 @@ class _WorkWriter:
             case _:
                 assert_never(node)
 
-    def share(self, node: Node, place: _LoopPlace) -> None:
+    def share(self, node: Node, place: LoopPlace) -> None:
         """Enter what is done in some iterations, nobody knows how many."""
         with self.writer.indented("for $_ in $account.share(0.5):"):
             self.node(node, place)
 
-    def region(self, call: RegionCall, place: _LoopPlace) -> None:
+    def region(self, call: RegionCall, place: LoopPlace) -> None:
         writer, region = self.writer, self.program.regions[call.region]
         for name, value in zip(region.outer, call.prefix, strict=True):
             text = _text(value)
@@ -189,235 +127,51 @@ class _WorkWriter:
         windows = [name for pair in region.windows for name in pair]
         target = f"{', '.join(windows)} = " if windows else ""
         writer.line(f"{target}$account.enter({described})")
-        self.node(region.body, _LoopPlace(loops, region))
+        self.node(region.body, LoopPlace(loops, region))
         writer.line("$account.leave()")
 
-    def straight(self, nodes: Sequence[Node], place: _LoopPlace) -> None:
+    def straight(self, nodes: Sequence[Node], place: LoopPlace) -> None:
         """Enter what nodes without loops do in an iteration of the loops around them."""
-        it = _Iteration()
         for node in nodes:
-            self.enter_node(it, node, place)
             if isinstance(node, Let) and node.value.dtype == "int64":  # loops may begin or end there
                 self.writer.line(f"{node.name} = {_text(node.value)}")
-        is_vector = self.is_vectorised(nodes, place)
-        chain = self.chained(nodes, place)
-        accesses = ", ".join(map(repr, it.accesses.values()))
-        counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
-        self.writer.line(
-            f"$account.add(({counts}), ({accesses}{',' if accesses else ''}), {is_vector}, {chain}, {place.position})"
-        )
+        it = self.reader.work_of_nodes(nodes, place)
+        self.add(it, self.reader.is_vectorised(nodes, place), self.reader.chained(nodes, place), place.position)
         for node in nodes:
             if isinstance(node, Compute):
                 for operation in node.operations:
                     self.inner_loops(operation, place)
 
-    def inner_loops(self, operation: Operation, place: _LoopPlace) -> None:
+    def add(self, it: IterationWork, is_vector: int, chain: int, position: int) -> None:
+        """Write the line that enters an iteration into the account.
+
+        Args:
+            it: what it does.
+            is_vector: whether compilers can be expected to take several at a time.
+            chain: how many operations it waits for of the iteration before.
+            position: which of the loops around it is innermost.
+        """
+        accesses = ", ".join(map(repr, it.accesses.values())) + ("," if it.accesses else "")
+        counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
+        self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position})")
+
+    def inner_loops(self, operation: Operation, place: LoopPlace) -> None:
         """Enter the loops inside of a statement, whose bounds may depend on data."""
         match operation:
             case Loop(_, _, _, _, body) | While(_, body):
                 with self.writer.indented(f"for $_ in $account.loop(0, {_GUESSED_TRIPS}, 1):"):
                     inside = place.inside(None)
-                    it = _Iteration()
-                    for part in body:
-                        self.enter_operation(it, part, inside)
-                    accesses = ", ".join(map(repr, it.accesses.values()))
-                    counts = (it.operations, it.divisions, it.calls, it.branches, it.vectors)
-                    text = ", ".join(f"{each:g}" for each in counts)
-                    self.writer.line(
-                        f"$account.add(({text}), ({accesses}{',' if accesses else ''}), False, 1, {len(place.loops)})"
-                    )
+                    self.add(self.reader.work_of_operations(body, inside), False, 1, len(place.loops))
                     for part in body:
                         self.inner_loops(part, inside)
             case Branch(_, then, otherwise):
                 for part in (*then, *otherwise):
                     self.inner_loops(part, place)
 
-    def enter_node(self, it: _Iteration, node: Node, place: _LoopPlace) -> None:
-        match node:
-            case Compute(operations=operations):
-                for operation in operations:
-                    self.enter_operation(it, operation, place)
-            case Let(_, value):
-                self.enter_expression(it, value, place)
-            case Store(element, value):
-                self.enter_expression(it, value, place)
-                self.enter_access(it, element, place, is_vector=node.is_vector)
-            case Prefetch():
-                it.vectors += 0.5
-
-    def enter_operation(self, it: _Iteration, operation: Operation, place: _LoopPlace, share: float = 1.0) -> None:
-        match operation:
-            case Assign(target, value):
-                self.enter_expression(it, value, place, share)
-                self.enter_access(it, target, place)
-            case Branch(condition, then, otherwise):
-                it.branches += share
-                self.enter_expression(it, condition, place, share)
-                for part in (*then, *otherwise):
-                    self.enter_operation(it, part, place, share / 2)
-            case While(condition):
-                self.enter_expression(it, condition, place, share)
-            case LibraryCall():
-                it.calls += 100 * share
-            case Loop():
-                it.operations += share
-            case _:
-                for child in getattr(operation, "body", ()):
-                    self.enter_operation(it, child, place, share)
-
-    def enter_expression(self, it: _Iteration, node: VectorExpression, place: _LoopPlace, share: float = 1.0) -> None:
-        """Enter what computing a value takes; subscripts are left out, which compilers compute from one iteration to
-        the next."""
-        match node:
-            case Element():
-                self.enter_access(it, node, place)
-                return
-            case Lanes(element):
-                self.enter_access(it, element, place, is_vector=True)
-                return
-            case Binary(operator, left, right):
-                if operator in _DIVISIONS:
-                    it.divisions += share
-                elif operator == "**":
-                    it.calls += share
-                elif node.dtype == VECTOR:
-                    it.vectors += share
-                else:
-                    it.operations += share
-                self.enter_expression(it, left, place, share)
-                self.enter_expression(it, right, place, share)
-                return
-            case Power(exponent=exponent):
-                it.operations += share * max(1, abs(exponent).bit_length())
-            case Call(function):
-                if function == "sqrt":
-                    it.divisions += share
-                elif function in _SIMPLE_CALLS or function.startswith("is"):
-                    it.operations += share
-                else:
-                    it.calls += share
-            case Unary() | Compare():
-                it.operations += share
-            case Select():
-                it.operations += share
-        for child in _operands(node):
-            self.enter_expression(it, child, place, share)
-
-    def enter_access(self, it: _Iteration, element: Element, place: _LoopPlace, is_vector: bool = False) -> None:
-        region = place.region
-        if is_vector:
-            it.vectors += 1
-        if not element.subscripts or (region is not None and element.array in region.local):
-            return
-        varying = tuple(sorted({k for subscript in element.subscripts for k in place.positions(subscript)}))
-        along = -1
-        near = element.subscripts[0 if self.layout(element) == "F" else -1]
-        of_near = place.positions(near)
-        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
-        if any(isinstance(part, Element) for subscript in element.subscripts for part in walk(subscript)):
-            along = -2  # depends on data
-            varying = tuple(range(len(place.loops)))
-        elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
-            along = of_near[-1]
-        access = np.dtype(element.dtype).itemsize, along, varying, element.array
-        it.accesses[access, tuple(each for each in element.subscripts if each is not near)] = access
-
-    def layout(self, element: Element) -> str:
-        kind = self.kinds.get(element.array)
-        return "C" if kind is None else kind.layout
-
-    def is_vectorised(self, nodes: Sequence[Node], place: _LoopPlace) -> int:
-        """Return whether the compiler can be expected to take several iterations of the innermost loop at a time: 0 for
-        no, 1 for yes, and 2 where it has to find out first that elements of an array that are stored are apart."""
-        loop = place.innermost
-        if loop is None or place.region is None:
-            return 0
-        operations = [each for node in nodes if isinstance(node, Compute) for each in node.operations]
-        if len(operations) == 0 or any(not isinstance(each, Assign) for each in operations):
-            return 0
-        if any(not isinstance(node, Block | Compute | For) for node in walk_nodes(loop.body)):
-            return 0
-        position = place.position
-        for each in operations:
-            assert isinstance(each, Assign)
-            if self.scop.strict and any(isinstance(part, Call) for part in walk(each.value)):
-                return 0
-            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
-            if position in varying:
-                near = each.target.subscripts[0 if self.layout(each.target) == "F" else -1]
-                if _step(near, place.loops[position]) != 1:
-                    return 0
-        if self.chained(nodes, place):
-            return 0
-        stored = [each.target.array for each in operations if isinstance(each, Assign) and each.target.subscripts]
-        return 1 if len(set(stored)) == len(stored) else 2
-
-    def chained(self, nodes: Sequence[Node], place: _LoopPlace) -> int:
-        """Return how many operations one after another each iteration of the innermost loop waits for of the one
-        before."""
-        loop = place.innermost
-        if loop is None or place.region is None:
-            return 0
-        position = place.position
-        assigns = [
-            each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
-        ]
-        reads = [part for each in assigns for part in walk(each.value) if isinstance(part, Element)]
-        assigned: set[str] = set()
-        longest = 0
-        for each in assigns:
-            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
-            if position not in varying:
-                # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
-                is_carried = each.target in walk(each.value) and each.target.array not in assigned
-                if is_carried and (self.scop.strict or not _is_sum(each)):
-                    longest = max(longest, _depth(each.value))
-            elif loop.variable not in place.region.independent:
-                same = [read for read in reads if read.array == each.target.array and read != each.target]
-                if any(_differs_along(read, each.target, place) for read in same):
-                    longest = max(longest, sum(_depth(one.value) for one in assigns))
-            assigned.add(each.target.array)
-        return longest
-
 
 def _text(expression: VectorExpression) -> str:
     """The text of a bound; what depends on data or on addresses counts as nothing in it."""
     return expression_text(expression, lambda _: "0", compiled=False)
-
-
-def _trips(loop: For) -> int | None:
-    """Return how often a loop runs; None where that is no constant."""
-    if isinstance(loop.start, Constant) and isinstance(loop.stop, Constant):
-        return max(0, -((int(loop.start.value) - int(loop.stop.value)) // loop.step))
-    return None
-
-
-def _is_unrolled(loop: For) -> bool:
-    """Return whether compilers write a loop out, with those inside."""
-    trips = 1
-    for node in walk_nodes(loop):
-        if isinstance(node, For):
-            found = _trips(node)
-            if found is None:
-                return False
-            trips *= max(1, found)
-    return trips <= _MOST_UNROLLED
-
-
-def _is_innermost(loop: For) -> bool:
-    """Return whether there are no loops in a loop but those that are written out."""
-    return all(_is_unrolled(node) for node in walk_nodes(loop.body) if isinstance(node, For))
-
-
-def _operands(node: VectorExpression) -> list[Any]:
-    found: list[Any] = []
-    for name in ("operand", "left", "right", "condition", "then", "otherwise", "value", "before"):
-        child = getattr(node, name, None)
-        if hasattr(child, "__dataclass_fields__"):
-            found.append(child)
-    for name in ("operands", "arguments"):
-        found += [child for child in getattr(node, name, ()) if hasattr(child, "__dataclass_fields__")]
-    return found
 
 
 def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
@@ -429,44 +183,3 @@ def _driven_by(body: Node, window: tuple[str, str]) -> frozenset[str]:
             if any(isinstance(leaf, Iterator) and leaf.name in window for leaf in bounds):
                 found.add(node.variable)
     return frozenset(found)
-
-
-def _step(subscript: Expression, names: frozenset[str]) -> int | None:
-    """Return by how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
-    match subscript:
-        case Iterator(name):
-            return int(name in names)
-        case Binary("+", left, right):
-            first, second = _step(left, names), _step(right, names)
-            return None if first is None or second is None else first + second
-        case Binary("-", left, right):
-            first, second = _step(left, names), _step(right, names)
-            return None if first is None or second is None else first - second
-        case _:
-            varies = any(isinstance(leaf, Iterator) and leaf.name in names for leaf in walk(subscript))
-            return None if varies else 0
-
-
-def _is_sum(each: Assign) -> bool:
-    """Return whether a value is its target and something else, in an order that is free."""
-    value = each.value
-    return (
-        isinstance(value, Binary)
-        and value.operator in ("+", "-", "*", "min", "max")
-        and (value.left == each.target or value.right == each.target)
-    )
-
-
-def _differs_along(read: Element, target: Element, place: _LoopPlace) -> bool:
-    """Return whether two elements of an array differ in nothing but the subscript that the innermost loop is in."""
-    position = place.position
-    differing = [(a, b) for a, b in zip(read.subscripts, target.subscripts, strict=True) if a != b]
-    return len(differing) == 1 and position in place.positions(differing[0][1])
-
-
-def _depth(node: Expression) -> int:
-    """Return how many operations one after another a value takes."""
-    below = max((_depth(child) for child in _operands(node)), default=0)
-    if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in _DIVISIONS):
-        return below + 4
-    return below + isinstance(node, Binary | Unary | Select | Power)

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 from polytune.frontend.affine import as_condition, as_index
 from polytune.frontend.array_expressions.assigning import make_common, make_own
-from polytune.frontend.assignments import store_scalar
 from polytune.frontend.expression import (
     Binary,
     Compare,
@@ -38,6 +37,7 @@ from polytune.frontend.opaque import branch_on_data, may_change_outcome, operati
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop
 from polytune.frontend.promotion import Value, compare, constant, convert, negation, select
+from polytune.frontend.stored_scalars import store_scalar
 
 Lower = Callable[[Frame, Sequence[ast.stmt]], None]
 

@@ -8,10 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from polytune.errors import UnsupportedSourceError
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.calling import results_of_call
-from polytune.frontend.array_expressions.calls import handler_of, handler_of_several
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
@@ -40,36 +38,14 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.functions import ArityError, apply, is_known
+from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.operators import COMPARISONS, combined, operator_symbol
+from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
-from polytune.signature import DATA_TYPES
-
-OPERATORS: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
-
-COMPARISONS: dict[type[ast.cmpop], str] = {
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-}
 
 
 def read(frame: Frame, node: ast.expr) -> Value:
@@ -99,7 +75,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
     """
     match node:
         case ast.Constant():
-            return _constant(frame, node, node.value)
+            return constant_value(frame, node, node.value)
         case ast.Name():
             return _name(frame, node)
         case ast.Subscript():
@@ -156,59 +132,6 @@ def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
     return promotion.truth(value)
 
 
-def operator_symbol(frame: Frame, node: ast.AST, operator: ast.operator) -> str:
-    """The symbol of an arithmetic operator.
-
-    Args:
-        frame: where it stands.
-        node: the expression, for its place.
-        operator: one of Python's.
-    """
-    symbol = OPERATORS.get(type(operator))
-    if symbol is not None:
-        return symbol
-    raise frame.source.refusal(
-        node,
-        "a matrix product (@) of numbers",
-        "Python has none of numbers, and in the types that the kernel is compiled for these are no arrays",
-        "write * for a product of numbers, or pass arrays",
-    )
-
-
-def combined(frame: Frame, symbol: str, left: Value, right: Value) -> Value:
-    """``left symbol right`` of numbers; operations on bits of affine functions stay affine where they can.
-
-    Args:
-        frame: where it stands.
-        symbol: the operator.
-        left, right: the numbers.
-    """
-    if symbol not in bits.OPERATORS:
-        return promotion.binary(symbol, promotion.number(left), promotion.number(right))
-    result = bits.bits(symbol, left, right)
-    form = bits.affine_form(symbol, left, right)
-    return form if form is not None and frame.kernel.affine.is_function(form.expression) else result
-
-
-def _constant(frame: Frame, node: ast.expr, value: object) -> Value:
-    if isinstance(value, np.bool_):
-        value = bool(value)
-    if isinstance(value, np.generic) and value.dtype.name in DATA_TYPES:
-        return promotion.cast(promotion.constant(value.item()), value.dtype.name)
-    if isinstance(value, bool | float | complex) or (isinstance(value, int) and abs(value) < 2**63):
-        return promotion.constant(value)
-    if isinstance(value, int):
-        raise frame.source.refusal(
-            node, "an integer of more than 64 bits", "integers have 64 bits at most", "use a float or a smaller integer"
-        )
-    raise frame.source.refusal(
-        node,
-        f"a value of type {type(value).__name__} in an expression",
-        "expressions work on integers of 64 bits, and on real and complex numbers of double precision, at most",
-        "pass it as an argument of such a type, or compute it outside the kernel",
-    )
-
-
 def _name(frame: Frame, node: ast.Name) -> Operand:
     match lookup(frame, node):
         case ValueBinding(value):
@@ -231,7 +154,7 @@ def _name(frame: Frame, node: ast.Name) -> Operand:
                 f"take one of them: {node.id}[0]",
             )
         case ObjectBinding(thing):
-            return _constant(frame, node, thing)
+            return constant_value(frame, node, thing)
         case UnsizedBinding():
             raise AssertionError("lookup refuses it")
 
@@ -360,7 +283,7 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
             "attributes can be taken of modules and of arrays only",
             "assign the value to a name of the module, or pass it as an argument",
         )
-    return _constant(frame, node, value)
+    return constant_value(frame, node, value)
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
@@ -446,7 +369,7 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
             )
         return inlined.value
     if isinstance(function, type) and len(node.args) == 1 and not node.keywords:
-        named = _read_text(frame, node, function)
+        named = read_text(frame, node, function)
         if named is not None:
             return named
     of_arrays = call_of_arrays(frame, node, function, evaluate, read_shape)
@@ -456,12 +379,12 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         case ast.Call(ast.Attribute(owner, "conjugate" | "conj"), [], []) if function is None:
             return conjugated(read(frame, owner))
     if not is_known(function):
-        raise _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
+        raise refused_call(frame, node, f"{name} is called", instead_of(name, ONE_OF_THESE))
     plain_arguments(frame, node)
     try:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
-        raise _unknown_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
+        raise refused_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
 
 
 def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meaning | None:
@@ -492,61 +415,3 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
             f"call {name} in a line of its own, or let it return a number",
         )
     return returned
-
-
-def is_method(frame: Frame, node: ast.expr) -> bool:
-    """Return whether what is called is a method of an array."""
-    return isinstance(node, ast.Attribute) and mentions_arrays(frame, node.value)
-
-
-def _read_text(frame: Frame, node: ast.Call, kind: type) -> Value | None:
-    """The number of ``float("inf")`` and its like; None where a call converts no literal text."""
-    match node.args[0]:
-        case ast.Constant(str(text)) if is_known(kind):
-            try:
-                return _constant(frame, node, kind(text))
-            except ValueError as error:
-                raise frame.source.refusal(
-                    node, f"{frame.source.segment(node)} is no number", str(error), "write a number"
-                ) from None
-    return None
-
-
-_BUILTINS = len, range, enumerate, zip, reversed
-
-
-def unknown_call(frame: Frame, node: ast.Call) -> UnsupportedSourceError | None:
-    """The error for a call of a function from outside that is not compiled, whatever its arguments are; None for any
-    other call."""
-    function = outside_object(frame, node.func)
-    is_outside = function is not None and inlinable(function) is None and not isinstance(function, type)
-    is_special = any(function is each for each in _BUILTINS) or is_known(getattr(function, "__self__", None))
-    if not is_outside or is_special or is_known(function) or handler_of(function) or handler_of_several(function):
-        return None
-    name = frame.source.segment(node.func)
-    return _unknown_call(frame, node, f"{name} is called", instead_of(name, _ONE_OF_THESE))
-
-
-_ONE_OF_THESE = "use one of these, or compute the value before the kernel is called"
-
-
-def _unknown_call(frame: Frame, node: ast.Call, what: str, remedy: str = _ONE_OF_THESE) -> UnsupportedSourceError:
-    return frame.source.refusal(
-        node,
-        what,
-        "what a call does must be known: a function of numbers from math or numpy, min, max, abs, int, float, len, "
-        "or a function of yours whose source can be inlined",
-        remedy,
-    )
-
-
-def plain_arguments(frame: Frame, node: ast.Call) -> None:
-    """Refuse keyword and starred arguments."""
-    for argument in (*node.args, *node.keywords):
-        if isinstance(argument, ast.Starred | ast.keyword):
-            raise frame.source.refusal(
-                argument if isinstance(argument, ast.Starred) else argument.value,
-                "a keyword or starred argument in a call",
-                "arguments of inlined and mathematical functions are matched by position",
-                "pass the arguments by position",
-            )

@@ -18,7 +18,7 @@ from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, 
 
 
 @dataclass
-class _Uses:
+class _NameUses:
     """The uses of names: the ranks of those that are subscripted, and those that count or index."""
 
     ranks: dict[str, int] = field(default_factory=dict)
@@ -59,7 +59,7 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     return Signature(tuple(types))
 
 
-def _type(source: Source, argument: ast.arg, uses: _Uses, annotation: ast.expr | None) -> ArgumentType:
+def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.expr | None) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
     if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
@@ -86,8 +86,8 @@ def _named_type(source: Source, annotation: ast.expr, text: str) -> ArgumentType
         ) from None
 
 
-def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _Uses:
-    uses = _Uses()
+def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _NameUses:
+    uses = _NameUses()
     for node in ast.walk(source.tree):
         _note_arrays(node, uses)
         _note_integers(node, uses)
@@ -101,7 +101,7 @@ def _uses(source: Source, callers: tuple[FunctionType, ...]) -> _Uses:
     return uses
 
 
-def _note_arrays(node: ast.AST, uses: _Uses) -> None:
+def _note_arrays(node: ast.AST, uses: _NameUses) -> None:
     match node:
         case ast.Subscript():
             base: ast.expr = node
@@ -130,7 +130,7 @@ def _is_new_or_rest(item: ast.expr) -> bool:
     return False
 
 
-def _note_integers(node: ast.AST, uses: _Uses) -> None:
+def _note_integers(node: ast.AST, uses: _NameUses) -> None:
     match node:
         case ast.For(ast.Name(variable), ast.Call(ast.Name("range"), arguments)):
             uses.integers.add(variable)
@@ -145,7 +145,7 @@ def _note_integers(node: ast.AST, uses: _Uses) -> None:
             uses.integers |= set(_bare_names([shape]))
 
 
-def _note_call(source: Source, node: ast.Call, uses: _Uses, callers: tuple[FunctionType, ...]) -> None:
+def _note_call(source: Source, node: ast.Call, uses: _NameUses, callers: tuple[FunctionType, ...]) -> None:
     """Note what an inlined function does with its arguments as done with those of the call."""
     function = inlinable(_outside(source, node.func))
     if function is None or function is source.function or function in callers:
@@ -173,7 +173,7 @@ def _outside(source: Source, node: ast.expr) -> Any:
     return None
 
 
-def _spread_integers(node: ast.AST, uses: _Uses) -> None:
+def _spread_integers(node: ast.AST, uses: _NameUses) -> None:
     """Integers make integers of what they are computed from, and of what they are compared with."""
     match node:
         case ast.Assign([ast.Name(name)], value) if name in uses.integers and name not in uses.ranks:

@@ -17,7 +17,6 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
-from polytune.frontend.assignments import keep, store_scalar
 from polytune.frontend.bindings import map_values, meaning_of
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
 from polytune.frontend.frame import (
@@ -39,6 +38,7 @@ from polytune.frontend.pure import evaluate, is_expression
 from polytune.frontend.returns import result_of_call
 from polytune.frontend.source import NestedFunction, Source, read_source
 from polytune.frontend.statements import lower_block
+from polytune.frontend.stored_scalars import keep, store_scalar
 
 
 def inline_call(

@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from polytune.errors import Obstacle, UnsupportedSourceError
 from polytune.frontend.expression import Compare, Constant, ParameterValue
-from polytune.frontend.expressions import evaluate, inlined_call, unknown_call
+from polytune.frontend.expressions import evaluate, inlined_call
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -25,6 +25,7 @@ from polytune.frontend.frame import (
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value
 from polytune.frontend.scop import Parameter
 from polytune.frontend.source import nodes_inside

@@ -6,8 +6,9 @@ import ast
 from collections.abc import Sequence
 
 from polytune.frontend import promotion
-from polytune.frontend.expressions import combined, condition, number, operator_symbol
+from polytune.frontend.expressions import condition, number
 from polytune.frontend.frame import Frame, ValueBinding, assigned_names
+from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.promotion import Value
 
 

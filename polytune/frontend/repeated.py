@@ -53,16 +53,16 @@ def without_repetitions(nodes: Sequence[Node], kernel: KernelWalk) -> tuple[Node
 
 
 @dataclass
-class _Uses:
+class _Occurrences:
     """The occurrences of arrays and variables in a program: how many there are, and how many writes."""
 
     mentioned: Multiset[str]
     written: Multiset[str]
 
 
-def _uses(nodes: Any) -> _Uses:
+def _uses(nodes: Any) -> _Occurrences:
     """Count occurrences in nodes, or in one."""
-    found = _Uses(Multiset(), Multiset())
+    found = _Occurrences(Multiset(), Multiset())
     for node in nodes if isinstance(nodes, tuple | list) else (nodes,):
         for part in walk(node):
             match part:
@@ -175,7 +175,7 @@ class _Repetitions:
         uses: what is used how often in the whole program.
     """
 
-    def __init__(self, kernel: KernelWalk, uses: _Uses):
+    def __init__(self, kernel: KernelWalk, uses: _Occurrences):
         self._kernel, self._uses = kernel, uses
 
     def block(self, nodes: tuple[Node, ...]) -> tuple[Node, ...]:

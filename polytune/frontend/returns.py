@@ -7,7 +7,6 @@ from collections.abc import Iterator as Iteration
 from dataclasses import replace
 
 from polytune.frontend.array_expressions.calling import array_of_its_own
-from polytune.frontend.assignments import store_scalar
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.expression import Counter, Element, Iterator, walk
 from polytune.frontend.expressions import read
@@ -21,6 +20,7 @@ from polytune.frontend.results import (
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
+from polytune.frontend.stored_scalars import store_scalar
 
 
 def lower_return(frame: Frame, node: ast.Return) -> None:

@@ -10,16 +10,18 @@ from polytune.frontend.array_expressions.calling import evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
-from polytune.frontend.assignments import assign_augmented, assign_targets, store_scalar
+from polytune.frontend.assignments import assign_augmented, assign_targets
 from polytune.frontend.expression import Break, Continue, Element, walk
-from polytune.frontend.expressions import evaluate, is_method, number, plain_arguments
+from polytune.frontend.expressions import evaluate, number
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.names import outside_object
 from polytune.frontend.obstacles import read_on
+from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
 from polytune.frontend.source import NestedFunction, inlinable
+from polytune.frontend.stored_scalars import store_scalar
 
 
 def lower_block(frame: Frame, statements: Sequence[ast.stmt]) -> None:

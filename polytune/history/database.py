@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from polytune.errors import CacheWarning
-from polytune.history import schema
+from polytune.history.file_systems import is_on_network
+from polytune.history.schema import HISTORY, Schema
 
 _BUSY_SECONDS = 10.0
 _ATTEMPTS = 4  # the file; a new one, twice, should another process have had the same trouble; memory
@@ -25,10 +26,16 @@ _ORPHANS: list[sqlite3.Connection] = []  # connections of a parent process; clos
 
 
 class Database:
-    """Runs single statements, each a transaction of its own; safe to use from several threads and processes."""
+    """Runs single statements, each a transaction of its own; safe to use from several threads and processes.
 
-    def __init__(self, path: Path):
+    Args:
+        path: the file.
+        schema: its tables.
+    """
+
+    def __init__(self, path: Path, schema: Schema = HISTORY):
         self.path = path
+        self._schema = schema
         self._lock = threading.RLock()
         self._connection: sqlite3.Connection | None = None
         self._process = 0
@@ -46,6 +53,10 @@ class Database:
                         raise
                     self._recover(error, may_begin_anew=attempt < _ATTEMPTS - 2)
             raise AssertionError("the last attempt is in memory, and returns or raises")
+
+    def renew_locks(self) -> None:
+        """Take new locks, in a process that was forked while a thread may have held the old ones."""
+        self._lock = threading.RLock()
 
     def close(self) -> None:
         """Close the file; the next statement opens it again.  What is only in memory is kept."""
@@ -72,11 +83,15 @@ class Database:
         connection = _connect(str(self.path))
         try:
             connection.execute("pragma trusted_schema = off")  # a history may come from anywhere
-            _check_version(connection)  # first of all: a file of a newer format is left untouched
+            _check_version(connection, self._schema)  # first of all: a file of a newer format is left untouched
+            # The log of a write-ahead log is shared by memory, which machines do not have in common: where several may
+            # have the file, its journal is one that locks of the file alone keep in order, and what is written is
+            # waited for.
+            shared = is_on_network(self.path.parent)
             with contextlib.suppress(sqlite3.OperationalError):  # not every file system can; the default journal does
-                connection.execute("pragma journal_mode = wal").fetchall()
-            connection.execute("pragma synchronous = normal")
-            _prepare(connection)
+                connection.execute(f"pragma journal_mode = {'delete' if shared else 'wal'}").fetchall()
+            connection.execute(f"pragma synchronous = {'full' if shared else 'normal'}")
+            _prepare(connection, self._schema)
         except BaseException:
             connection.close()
             raise
@@ -90,7 +105,7 @@ class Database:
         if may_begin_anew and type(error) is sqlite3.DatabaseError and self._move_aside(error):
             return
         self._process = os.getpid()
-        self._connection = _copy_in_memory(self.path)
+        self._connection = _copy_in_memory(self.path, self._schema)
         self.in_memory = True
         warnings.warn(
             f"the history {self.path} cannot be used ({error}); what is measured now is lost when this process ends. "
@@ -125,27 +140,27 @@ def _connect(name: str, *, uri: bool = False) -> sqlite3.Connection:
     return sqlite3.connect(name, timeout=_BUSY_SECONDS, isolation_level=None, check_same_thread=False, uri=uri)
 
 
-def _check_version(connection: sqlite3.Connection) -> int:
+def _check_version(connection: sqlite3.Connection, schema: Schema) -> int:
     version: int
     (version,) = connection.execute("pragma user_version").fetchone()
-    if version > schema.VERSION:
+    if version > schema.version:
         raise sqlite3.NotSupportedError(f"it was written by a newer polytune, format {version}")
     return version
 
 
-def _prepare(connection: sqlite3.Connection) -> None:
+def _prepare(connection: sqlite3.Connection, schema: Schema) -> None:
     """Make the tables, or what older versions have made into what they are now."""
-    if _check_version(connection) == schema.VERSION:
+    if _check_version(connection, schema) == schema.version:
         return
     connection.execute("begin immediate")  # of several processes one does it
     try:
-        version = _check_version(connection)
-        for older in range(version, schema.VERSION) if version else ():
-            connection.execute(schema.UPGRADES[older])
+        version = _check_version(connection, schema)
+        for older in range(version, schema.version) if version else ():
+            connection.execute(schema.upgrades[older])
         if not version:
-            for statement in schema.CREATE.split(";"):
+            for statement in schema.create.split(";"):
                 connection.execute(statement)
-        connection.execute(f"pragma user_version = {schema.VERSION}")
+        connection.execute(f"pragma user_version = {schema.version}")
         connection.execute("commit")
     except BaseException:
         with contextlib.suppress(sqlite3.Error):
@@ -153,24 +168,24 @@ def _prepare(connection: sqlite3.Connection) -> None:
         raise
 
 
-def _copy_in_memory(path: Path) -> sqlite3.Connection:
-    """A database in memory with whatever of the file can be read."""
+def _copy_in_memory(path: Path, schema: Schema) -> sqlite3.Connection:
+    """A database in memory with whatever of the file can be read and is to be copied."""
     # A read-only connection sees the newest records, but needs a folder where it may put a lock; without one, the file
     # is read as it is.
-    for how in ("mode=ro", "immutable=1"):
+    for how in ("mode=ro", "immutable=1") if schema.is_copied else ():
         memory = _connect(":memory:")
         try:
             with contextlib.closing(_connect(f"{path.absolute().as_uri()}?{how}", uri=True)) as source:
-                if 0 < _check_version(source) <= schema.VERSION:
+                if 0 < _check_version(source, schema) <= schema.version:
                     source.backup(memory)
-                    _prepare(memory)
+                    _prepare(memory, schema)
                     memory.execute("select count(*) from measurements").fetchone()
                     return memory
         except (sqlite3.Error, OSError):
             pass
         memory.close()
     memory = _connect(":memory:")
-    _prepare(memory)
+    _prepare(memory, schema)
     return memory
 
 

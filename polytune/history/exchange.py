@@ -1,9 +1,10 @@
-"""Histories as files of JSON lines, to be given to other machines and people.
+"""Histories as files of JSON lines, to be given to other machines and people, and from one place to another.
 
     {"polytune_history": 1}
     {"kernel": "blur 0123", "shape": "n=10", "machine": "...", "configuration": {"version": "tiled"}, "count": 3, ...}
 
-A line has the fields of a `Measurement`.
+A line has the fields of a `Measurement`.  In place of such a file, an address of a history or an SQLite file may be
+given.
 """
 
 from __future__ import annotations
@@ -16,20 +17,33 @@ from typing import Any
 
 from polytune.errors import HistoryError
 from polytune.files import replace_text
-from polytune.history.store import STATUSES, Measurement, is_time
+from polytune.history.store import HistoryStore, Measurement, is_whole
 
 __all__ = ["merged", "read_measurements", "write_measurements"]
 
 _FORMAT = 1
-_TEXTS = ("kernel", "shape", "machine", "reason", "code")
 
 
 def write_measurements(path: str | os.PathLike[str], measurements: Iterable[Measurement]) -> int:
-    """Write a file, in one step.  Return how many measurements it has.
+    """Write a file, in one step, or add to a history what it does not know as new.
+
+    Args:
+        path: the file of JSON lines or of SQLite, or the address of a history.
+        measurements: what it is given.
+
+    Returns:
+        How many measurements were written.
 
     Raises:
         HistoryError: it cannot be written.
     """
+    if is_store(path):
+        store = HistoryStore(path)
+        count = store.add_all(measurements)
+        store.close()
+        if store.in_memory:
+            raise HistoryError(f"{store.place} cannot be written")
+        return count
     file = Path(path)
     lines = [json.dumps(each.to_json(), sort_keys=True) for each in measurements]
     try:
@@ -40,11 +54,20 @@ def write_measurements(path: str | os.PathLike[str], measurements: Iterable[Meas
 
 
 def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
-    """Read a file that `write_measurements` wrote.
+    """Read a file that `write_measurements` wrote, or a history.
+
+    Args:
+        path: the file of JSON lines or of SQLite, or the address of a history.
 
     Raises:
         HistoryError: it cannot be read, or a line, which is named, is no measurement.
     """
+    if is_store(path):
+        store = HistoryStore(path)
+        store.check()
+        measurements = store.all()
+        store.close()
+        return measurements
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
@@ -57,6 +80,11 @@ def read_measurements(path: str | os.PathLike[str]) -> list[Measurement]:
     if head["polytune_history"] != _FORMAT:
         raise HistoryError(f"{path} was written by a newer polytune, format {head['polytune_history']!r}")
     return [_measurement(path, number, line) for number, line in enumerate(lines[1:], 2) if line.strip()]
+
+
+def is_store(path: str | os.PathLike[str]) -> bool:
+    """Return whether this is an address of a history, or the name of a file of SQLite, and no file of JSON lines."""
+    return "://" in os.fspath(path) or Path(path).suffix == ".sqlite"
 
 
 def merged(measurements: Iterable[Measurement]) -> list[Measurement]:
@@ -89,17 +117,6 @@ def _measurement(path: str | os.PathLike[str], number: int, line: str) -> Measur
         found = Measurement(**document)
     except TypeError as error:
         raise HistoryError(f"{path}:{number}: this is no measurement: {error}") from None
-    times = (found.best_seconds, found.median_seconds)
-    is_whole = (
-        all(isinstance(getattr(found, name), str) for name in _TEXTS)
-        and isinstance(found.configuration, dict)
-        and isinstance(found.count, int)
-        and found.count > 0
-        and found.status in STATUSES
-        and all(seconds is None or is_time(seconds) for seconds in times)
-        and (found.median_seconds is None) == (found.status == "failed")
-        and is_time(found.updated)
-    )
-    if not is_whole:
+    if not is_whole(found):
         raise HistoryError(f"{path}:{number}: this is no measurement: a field has a value that it cannot have")
     return found

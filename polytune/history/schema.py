@@ -1,4 +1,28 @@
-"""The tables of the history, and the statements on them."""
+"""The tables of the history in a file of SQLite, and the statements on them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from polytune.records import dataclass
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The tables of a file.
+
+    Attributes:
+        version: the number of its format, which the file has as its user version.
+        create: the statements that make the tables, with semicolons between them.
+        upgrades: the statement that makes each older format the next one.
+        is_copied: whether what the file has is copied into memory where it cannot be written.
+    """
+
+    version: int
+    create: str
+    upgrades: Mapping[int, str]
+    is_copied: bool = True
+
 
 VERSION = 2
 
@@ -29,6 +53,8 @@ create table if not exists searches (
 
 UPGRADES = {1: "alter table measurements add column code text not null default ''"}
 """What makes a format the next one."""
+
+HISTORY = Schema(VERSION, CREATE, UPGRADES)
 
 # What was measured with other generated code counts no longer, once the same is measured with the present code.  The
 # newest median is the one that holds now; the count and the best time add up over all processes.
@@ -87,3 +113,5 @@ on conflict do update set state = excluded.state, updated = excluded.updated
 LOAD_SEARCH = "select state from searches where kernel = :kernel and shape = :shape and machine = :machine"
 
 DELETE = "delete from {table} where :kernel is null or kernel = :kernel"
+
+NEWEST_SEARCH = SAVE_SEARCH + "where excluded.updated >= searches.updated"

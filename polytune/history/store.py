@@ -6,19 +6,21 @@ import json
 import math
 import os
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import platformdirs
 
-from polytune.environment import CACHE_DIR
+from polytune.environment import CACHE_DIR, HISTORY
 from polytune.errors import HistoryError
-from polytune.history import schema
-from polytune.history.database import Database
+from polytune.history.local import LocalHistory
 from polytune.records import dataclass
+
+if TYPE_CHECKING:
+    from polytune.history.shared import SharedHistory
 
 FILE_NAME = "history.sqlite"
 STATUSES = ("ok", "failed")
@@ -64,8 +66,8 @@ class Summary:
     """The contents of a history.
 
     Attributes:
-        path: the file; None where the history is only in memory.
-        size_bytes: the size of the file.
+        path: the file, or the address of the server; None where the history is only in memory.
+        size_bytes: the size of the file, or of the server's tables.
         kernels: how many kernels there are.
         shapes: how many pairs of a kernel and a shape.
         measurements: how many configurations.
@@ -83,29 +85,38 @@ class Summary:
 
 
 class HistoryStore:
-    """Measurements in an SQLite file that any number of processes and threads read and write.
+    """Measurements that any number of processes and threads read and write, in an SQLite file or on a server.
 
-    A damaged file is moved aside and begun anew; where the file cannot be written, the store goes on in memory.
-    Either is said in one `CacheWarning`; no method raises because of the disk.
+    A damaged file is moved aside and begun anew; where the file cannot be written, the store goes on in memory; while a
+    server cannot be reached, what is measured is kept in a file and sent later.  Each is said in one `CacheWarning`.
 
     Args:
-        path: the file, or the folder that holds ``history.sqlite``; without one, the folder named by the environment
-            variable ``POLYTUNE_CACHE_DIR``, or else the user's cache folder.
+        place: the file, the folder that holds ``history.sqlite``, or an address, ``"sqlite:///FILE"`` or
+            ``"postgresql://USER:PASSWORD@HOST:PORT/NAME"``; without one, what the environment variable
+            ``POLYTUNE_HISTORY`` says, or else the `default_directory`.
+
+    Raises:
+        HistoryError: it is an address of another kind.
+        MissingLibraryError: what a server needs is not installed.
     """
 
-    def __init__(self, path: str | os.PathLike[str] | None = None):
-        chosen = default_directory() if path is None else Path(path)
-        self._database = Database(chosen if chosen.suffix == ".sqlite" else chosen / FILE_NAME)
+    def __init__(self, place: str | os.PathLike[str] | None = None):
+        self._history = _history_at(place if place is not None else HISTORY.text or default_directory())
 
     @property
     def path(self) -> Path:
-        """Return where the file is, or should be."""
-        return self._database.path
+        """Return where this machine's file is, or should be."""
+        return self._history.path
+
+    @property
+    def place(self) -> str:
+        """Return where the history is, for people: the file, or the address of a server without its password."""
+        return self._history.place
 
     @property
     def in_memory(self) -> bool:
         """Return whether the file could not be used."""
-        return self._database.in_memory
+        return self._history.in_memory
 
     def record(
         self,
@@ -139,25 +150,31 @@ class HistoryStore:
                 f"cannot record status {status!r} with {seconds} seconds: 'ok' goes with a run time, 'failed' with None"
             )
         values = {"kernel": kernel, "shape": shape, "machine": machine, "seconds": seconds, "status": status}
-        values |= {"configuration": json.dumps(dict(configuration), sort_keys=True), "count": count, "reason": reason}
-        values["code"] = code
-        self._database.execute(schema.RECORD, values | {"updated": time.time()})
+        values |= {"configuration": json.dumps(dict(configuration), sort_keys=True), "count": count}
+        values["reason"] = reason.encode(errors="replace").decode()  # names of files may have halves of characters
+        self._history.record(values | {"code": code, "updated": time.time()})
 
     def add(self, measurement: Measurement) -> bool:
         """Take in what another history has, unless something newer is known of the configuration.
-        Return whether it was taken in."""
-        values = measurement.to_json()
-        values["configuration"] = json.dumps(dict(measurement.configuration), sort_keys=True)
-        before = self._updated(values)
-        self._database.execute(schema.ADD, values)
-        return before is None or before < measurement.updated
+        Return whether it was taken in.
 
-    def _updated(self, values: Mapping[str, Any]) -> float | None:
-        """Return when a configuration was last recorded."""
-        keys = ("kernel", "shape", "machine", "configuration")
-        statement = f"select updated from measurements where {' and '.join(f'{key} = :{key}' for key in keys)}"
-        rows = self._database.execute(statement, {key: values[key] for key in keys})
-        return rows[0][0] if rows else None
+        Raises:
+            HistoryUnavailableError: the server cannot be reached.
+        """
+        return self.add_all([measurement]) == 1
+
+    def add_all(self, measurements: Iterable[Measurement]) -> int:
+        """Take in what another history has, unless something newer is known.  Return how many were taken in.
+
+        Raises:
+            HistoryUnavailableError: the server cannot be reached.
+        """
+        return self._history.add(
+            [
+                {**each.to_json(), "configuration": json.dumps(dict(each.configuration), sort_keys=True)}
+                for each in measurements
+            ]
+        )
 
     def all(self, kernel: str | None = None, shape: str | None = None, machine: str | None = None) -> list[Measurement]:
         """Every record, or those of a kernel, a shape, a machine; the fastest of each first, what failed last.
@@ -167,9 +184,7 @@ class HistoryStore:
             shape: the sizes of the calls, as text; None for all.
             machine: where it was measured; None for all.
         """
-        statement = schema.SELECT + " order by kernel, shape, machine, median_seconds is null, median_seconds"
-        rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
-        return _measurements(rows)
+        return _measurements(self._history.rows(kernel, shape, machine))
 
     def best(self, kernel: str, shape: str, machine: str) -> Measurement | None:
         """The fastest configuration by its median; None where none has run.
@@ -179,9 +194,7 @@ class HistoryStore:
             shape: the sizes of the calls, as text.
             machine: where it was measured.
         """
-        statement = schema.SELECT + " and status = 'ok' order by median_seconds"
-        rows = self._database.execute(statement, {"kernel": kernel, "shape": shape, "machine": machine})
-        return next(iter(_measurements(rows)), None)
+        return next((each for each in self.all(kernel, shape, machine) if each.status == "ok"), None)
 
     def save_search(self, kernel: str, shape: str, machine: str, state: dict[str, Any]) -> None:
         """Keep the state of a search, any JSON document, in place of the one before.
@@ -191,7 +204,7 @@ class HistoryStore:
             state: what ``json.dumps`` can write.
         """
         values = {"kernel": kernel, "shape": shape, "machine": machine, "state": json.dumps(state)}
-        self._database.execute(schema.SAVE_SEARCH, values | {"updated": time.time()})
+        self._history.save_search(values | {"updated": time.time()})
 
     def load_search(self, kernel: str, shape: str, machine: str) -> dict[str, Any] | None:
         """The state last saved; None where there is none.
@@ -199,23 +212,20 @@ class HistoryStore:
         Args:
             kernel, shape, machine: what the search is for, as for `record`.
         """
-        rows = self._database.execute(schema.LOAD_SEARCH, {"kernel": kernel, "shape": shape, "machine": machine})
-        return _read(rows[0][0]) if rows else None
+        text = self._history.load_search(kernel, shape, machine)
+        return None if text is None else _read(text)
 
     def clear(self, kernel: str | None = None) -> int:
         """Forget everything, or everything about one kernel.  Return how many configurations had a record."""
-        before = len(self.all(kernel))
-        for table in ("measurements", "searches"):
-            self._database.execute(schema.DELETE.format(table=table), {"kernel": kernel})
-        return before
+        return self._history.clear(kernel)
 
     def summary(self) -> Summary:
         """Return what there is."""
-        ((kernels, shapes, measurements, failed, updated),) = self._database.execute(schema.SUMMARY)
-        on_disk = not self.in_memory and self.path.exists()
+        kernels, shapes, measurements, failed, updated = self._history.counts()
+        size = self._history.size()
         return Summary(
-            path=str(self.path) if on_disk else None,
-            size_bytes=self.path.stat().st_size if on_disk else 0,
+            path=None if size is None else self.place,
+            size_bytes=size or 0,
             kernels=kernels,
             shapes=shapes,
             measurements=measurements,
@@ -223,19 +233,55 @@ class HistoryStore:
             updated=updated,
         )
 
+    def check(self) -> None:
+        """See to it that the history can be read, before something is done that would be in vain otherwise.
+
+        Raises:
+            HistoryError: the file is not there, or the server cannot be reached.
+        """
+        self._history.check()
+
     def close(self) -> None:
-        """Close the file; it is opened again when needed."""
-        self._database.close()
+        """Close file and connections, and send before what still has to be; they are opened again when needed."""
+        self._history.close()
 
 
 def default_store() -> HistoryStore:
-    """The store of this process in the `default_directory`; always the same one for the same folder."""
-    return _store_in(default_directory())
+    """The store of this process, where ``POLYTUNE_HISTORY`` says, or else in the `default_directory`; always the same
+    one for the same place.
+
+    Raises:
+        HistoryError: ``POLYTUNE_HISTORY`` is an address of another kind.
+        MissingLibraryError: what a server needs is not installed.
+    """
+    return _store_at(HISTORY.text or default_directory())
 
 
 @cache
-def _store_in(directory: Path) -> HistoryStore:
-    return HistoryStore(directory)
+def _store_at(place: str | Path) -> HistoryStore:
+    return HistoryStore(place)
+
+
+_SERVERS = ("postgresql", "postgresql+psycopg", "postgres")
+
+
+def _history_at(place: str | os.PathLike[str]) -> LocalHistory | SharedHistory:
+    """The history at a place as `HistoryStore` takes them."""
+    scheme, is_address, rest = place.partition("://") if isinstance(place, str) else ("", "", "")
+    if not is_address:
+        chosen = Path(place).expanduser()
+        return LocalHistory(chosen if chosen.suffix == ".sqlite" else chosen / FILE_NAME)
+    if scheme == "sqlite" and rest.startswith("/") and rest != "/":
+        return LocalHistory(Path(rest[1:]).expanduser())
+    if scheme in _SERVERS:
+        from polytune.history.shared import SharedHistory
+
+        return SharedHistory(f"postgresql://{rest}", default_directory() / FILE_NAME)
+    shown = f"{scheme}://..." if "@" in rest else place  # no password is shown
+    raise HistoryError(
+        f"{shown} is no history: write sqlite:///FILE, with a fourth slash where the path is absolute, or "
+        "postgresql://USER:PASSWORD@HOST:PORT/NAME"
+    )
 
 
 def default_directory() -> Path:
@@ -243,16 +289,35 @@ def default_directory() -> Path:
     return Path(CACHE_DIR.text or platformdirs.user_cache_dir("polytune")).expanduser()
 
 
-def _measurements(rows: Iterable[tuple[Any, ...]]) -> list[Measurement]:
+def _measurements(rows: Iterable[Sequence[Any]]) -> list[Measurement]:
     """The records in rows; what is not as `HistoryStore.record` writes it, because someone has changed the file, is
     none."""
     found = []
-    for kernel, shape, machine, text, count, best, median, *rest in rows:
+    for kernel, shape, machine, text, *rest in rows:
         configuration = _read(text)
-        times = [seconds for seconds in (best, median) if seconds is not None]
-        if configuration is not None and all(map(is_time, times)):
-            found.append(Measurement(kernel, shape, machine, configuration, count, best, median, *rest))
+        if configuration is not None:
+            measurement = Measurement(kernel, shape, machine, configuration, *rest)
+            if is_whole(measurement):
+                found.append(measurement)
     return found
+
+
+_TEXTS = ("kernel", "shape", "machine", "reason", "code")
+
+
+def is_whole(found: Measurement) -> bool:
+    """Return whether each field of a measurement, which may come from anywhere, has a value that it can have."""
+    times = (found.best_seconds, found.median_seconds)
+    return (
+        all(isinstance(getattr(found, name), str) for name in _TEXTS)
+        and isinstance(found.configuration, dict)
+        and isinstance(found.count, int)
+        and found.count > 0
+        and found.status in STATUSES
+        and all(seconds is None or is_time(seconds) for seconds in times)
+        and (found.median_seconds is None) == (found.status == "failed")
+        and is_time(found.updated)
+    )
 
 
 def is_time(value: object) -> bool:

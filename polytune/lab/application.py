@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from polytune.tuner import Configuration, FiniteSpace, Is, Nominal, Ordinal, Space
+from polytune.tuner import Configuration, FiniteSpace, Is, Method, Nominal, Ordinal, Space
 
-__all__ = ["Application"]
+__all__ = ["Application", "node_methods"]
 
 _ABSENT = "absent"
 
@@ -89,3 +89,16 @@ def _condition(table: FiniteSpace, column: int) -> tuple[int, tuple[Any, ...]] |
         if active.isdisjoint(np.unique(table.rows[~is_active, other]).tolist()):
             return other, tuple(levels[level] for level in sorted(active))
     return None
+
+
+def node_methods(nominal: str, numeric: str | None, epsilon: float | None, decay: float | None) -> dict[str, Method]:
+    """The methods of the nodes of a graph of subspaces, as the tuners take them.
+
+    Args:
+        nominal, numeric: how nodes of nominal parameters and of numbers are searched; with None for the latter, that
+            is left to the tuner.
+        epsilon, decay: those of the epsilon-greedy choice; its own where they are None.
+    """
+    bandit = {name: value for name, value in (("epsilon", epsilon), ("decay", decay)) if value is not None}
+    methods = {"nominal": Method(nominal, **bandit)}
+    return methods if numeric is None else {**methods, "numeric": Method(numeric)}

@@ -25,7 +25,7 @@ class CsvRow:
 
 
 @dataclass(frozen=True)
-class Table:
+class CsvTable:
     """A table with a header.
 
     Attributes:
@@ -41,7 +41,7 @@ class Table:
     lacks_newline: bool = False
 
 
-def read_table(file: TextFile, words: Mapping[str, Collection[str]] = NO_WORDS) -> Table:
+def read_table(file: TextFile, words: Mapping[str, Collection[str]] = NO_WORDS) -> CsvTable:
     """Read a table.
 
     A last line that no newline follows is left out, even if it has all its cells: half of a number is a number, and
@@ -85,10 +85,10 @@ def read_table(file: TextFile, words: Mapping[str, Collection[str]] = NO_WORDS) 
         if len(cells) != len(columns):
             raise place.error(f"the line has {len(cells)} cells, the header {len(columns)} columns")
         rows.append(CsvRow(dict(zip(columns, map(str.strip, cells), strict=True)), place))
-    return Table(columns, tuple(rows), cut_line, lacks_newline)
+    return CsvTable(columns, tuple(rows), cut_line, lacks_newline)
 
 
-def parameter_values(table: Table, names: Sequence[str]) -> dict[str, list[Any]]:
+def parameter_values(table: CsvTable, names: Sequence[str]) -> dict[str, list[Any]]:
     """The columns of the parameters as values: numbers, truth values, or text where a column has neither.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 
 from polytune.errors import RecordingWarning
-from polytune.lab.csv_table import Table
+from polytune.lab.csv_table import CsvTable
 from polytune.lab.files import TextFile
 from polytune.lab.json_document import Document
 
@@ -22,7 +22,7 @@ def warn_of_early_end(file: TextFile, document: Document, complete: int) -> None
         warn_of_cut(file, document.cut_line, complete)
 
 
-def warn_of_cut_table(file: TextFile, table: Table, complete: int) -> None:
+def warn_of_cut_table(file: TextFile, table: CsvTable, complete: int) -> None:
     """Warn if the last line of a table is cut off, or may be.
 
     Args:

@@ -1,8 +1,11 @@
 """Polytune's own format: a line of JSON that describes the space, then one for each configuration measured.
 
     {"polytune_recording": 1, "name": "gemm", "device": "...", "unit": "s", "parameters": ["version", "tile_0"], ...}
-    {"configuration": {"version": "tiled", "tile_0": 32}, "times": [0.00213, 0.00209]}
+    {"configuration": {"version": "tiled", "tile_0": 32}, "times": [0.00213, 0.00209], "compilation": 1.31,
+     "counters": {"source__additions.sum": 64000}}
     {"configuration": {"version": "tiled", "tile_0": 4096}, "status": "failed", "reason": "CompilationError: ..."}
+
+Counters that are 0 are left out, and so is the time of a compilation that was not needed.
 
 Every line is on the disk before the next configuration is measured, so a recording that is stopped keeps what it has,
 and can be gone on with.
@@ -22,13 +25,16 @@ from polytune.errors import RecordingError
 from polytune.lab.early_end import warn_of_cut
 from polytune.lab.files import TextFile, read
 from polytune.lab.json_text import TooLargeError, decode, why
-from polytune.lab.place import Line, duration
+from polytune.lab.place import Line, duration, json_object, real_number
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
 from polytune.records import dataclass
 
 MARK = "polytune_recording"
 VERSION = 1
+VERSION_PARAMETER = "version"
+"""The parameter of polytune's kernels whose values are compiled once each."""
+
 _NO_RECORDING = "this is no recording of polytune's: its first line has no 'polytune_recording'"
 
 
@@ -94,9 +100,27 @@ class Journal:
     ) -> None:
         self._stream.close()
 
-    def measured(self, configuration: Mapping[str, Any], times: Sequence[float]) -> None:
-        """Write that a configuration ran, and its times in seconds."""
-        self._write({"configuration": dict(configuration), "times": list(times)})
+    def measured(
+        self,
+        configuration: Mapping[str, Any],
+        times: Sequence[float],
+        counters: Mapping[str, float] | None = None,
+        compilation: float = 0.0,
+    ) -> None:
+        """Write that a configuration ran.
+
+        Args:
+            configuration: the values of the parameters.
+            times: in seconds.
+            counters: what was counted of it.
+            compilation: the seconds that compiling took for it, 0 where nothing had to be compiled.
+        """
+        line: dict[str, Any] = {"configuration": dict(configuration), "times": list(times)}
+        if compilation:
+            line["compilation"] = compilation
+        if counters:
+            line["counters"] = {name: _compact(value) for name, value in counters.items() if value}
+        self._write(line)
 
     def failed(self, configuration: Mapping[str, Any], reason: str) -> None:
         """Write that a configuration could not be run, and why."""
@@ -133,27 +157,36 @@ def read_journal(file: TextFile) -> RecordedSpace:
     lines = _lines(file)
     header = _header(file, lines)
     scale = seconds_per(unit_of(lines.first.get("unit", "s"), Line(file.name, 1, "unit")))
-    recorder = Recorder(header.name, header.device, header.parameters)
+    shares_code = [name for name in (VERSION_PARAMETER,) if name in header.parameters]
+    recorder = Recorder(header.name, header.device, header.parameters, code=shares_code, absent=0.0)
     for entry, place in lines.entries:
         times = entry.get("times", [])
         if not isinstance(times, list):
             raise place.at("times").error("the times must be a list of numbers")
         status = entry.get("status", OK)
         seconds = [duration(time, place.at("times"), scale) for time in times] if status == OK else []
-        recorder.add(entry["configuration"], seconds, str(status), place=place)
+        counters = json_object(entry.get("counters", {}), place.at("counters"))
+        recorder.add(
+            entry["configuration"],
+            seconds,
+            str(status),
+            {name: real_number(value, place.at(f"counters.{name}")) for name, value in counters.items()},
+            compilation=duration(entry.get("compilation", 0.0), place.at("compilation"), scale),
+            place=place,
+        )
     if lines.cut_line is not None:
         warn_of_cut(file, lines.cut_line, len(recorder))
     return recorder.build(file.name)
 
 
 @dataclass(frozen=True)
-class _Lines:
+class _JournalLines:
     first: dict[str, Any]
     entries: list[tuple[dict[str, Any], Line]]
     cut_line: int | None
 
 
-def _lines(file: TextFile) -> _Lines:
+def _lines(file: TextFile) -> _JournalLines:
     texts = file.text.splitlines()
     first: dict[str, Any] = {}
     entries: list[tuple[dict[str, Any], Line]] = []
@@ -165,7 +198,7 @@ def _lines(file: TextFile) -> _Lines:
             if number == 1 and not isinstance(error, TooLargeError):
                 raise place.error(_NO_RECORDING) from None
             if number == len(texts) and (file.cut or not file.text.endswith("\n")):
-                return _Lines(first, entries, number)
+                return _JournalLines(first, entries, number)
             raise place.error(why(error) + ("" if number == 1 else "; remove the line")) from None
         if number == 1:
             first = line
@@ -173,10 +206,10 @@ def _lines(file: TextFile) -> _Lines:
             raise place.at("configuration").error("a line must have a configuration with the values of the parameters")
         else:
             entries.append((line, place))
-    return _Lines(first, entries, len(texts) if file.cut and entries else None)
+    return _JournalLines(first, entries, len(texts) if file.cut and entries else None)
 
 
-def _header(file: TextFile, lines: _Lines) -> Header:
+def _header(file: TextFile, lines: _JournalLines) -> Header:
     first, place = lines.first, Line(file.name, 1)
     if not isinstance(first, dict) or MARK not in first:
         raise place.error(_NO_RECORDING)
@@ -186,6 +219,12 @@ def _header(file: TextFile, lines: _Lines) -> Header:
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise place.at("parameters").error("the parameters must be a list of names")
     return Header(str(first.get("name", file.stem)), str(first.get("device", "")), tuple(names), first.get("about", {}))
+
+
+def _compact(value: float) -> float:
+    """A count with as few digits as it needs."""
+    rounded = float(f"{value:.10g}")
+    return int(rounded) if rounded.is_integer() else rounded
 
 
 def _difference(found: Header, wanted: Header) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from polytune.lab.csv_table import Table, parameter_values, read_table
+from polytune.lab.csv_table import CsvTable, parameter_values, read_table
 from polytune.lab.early_end import warn_of_cut_table
 from polytune.lab.files import TextFile, device_by_name
 from polytune.lab.place import Line, duration
@@ -49,7 +49,7 @@ def read_measured_csv(file: TextFile, time: str | None = None, unit: str | None 
     return recorder.build(file.name)
 
 
-def _time_column(table: Table, header: Line) -> str:
+def _time_column(table: CsvTable, header: Line) -> str:
     if "time" in table.columns:
         return "time"
     alike = [name for name in table.columns if _TIME_NAMES.match(name) and name not in _ABOUT_THE_TIME]

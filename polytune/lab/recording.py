@@ -33,7 +33,9 @@ class RecordedSpace:
         measurements: for each row the single times in seconds, in the order in which they were made; none where it
             failed, and one where only a mean or a median was recorded.
         status: for each row ``"ok"``, or the recording's own word for how it failed.
-        counters: by name (n,) float64, the hardware performance counters; NaN where a row has none.
+        counters: by name (n,) float64, the performance counters; NaN where a row has none.
+        compilation: (n,) float64, the seconds that compiling a row's code takes; 0 where that was not recorded.
+        codes: (n,) int64, the number of each row's code: rows with the same one are compiled together, once.
     """
 
     name: str
@@ -43,6 +45,8 @@ class RecordedSpace:
     measurements: tuple[tuple[float, ...], ...]
     status: tuple[str, ...]
     counters: Mapping[str, np.ndarray] = field(default_factory=dict)
+    compilation: np.ndarray = field(default_factory=lambda: np.zeros(0))
+    codes: np.ndarray = field(default_factory=lambda: np.zeros(0, np.int64))
 
     def __len__(self) -> int:
         return len(self.seconds)
@@ -86,7 +90,10 @@ class RecordedSpace:
             RecordingError: none were recorded.
         """
         if not self.counters:
-            raise RecordingError(f"the recording of {self.name} has no performance counters; KTT writes some that do")
+            raise RecordingError(
+                f"the recording of {self.name} has no performance counters; KTT and polytune tune --record write some "
+                "that do"
+            )
         return {name: float(values[index]) for name, values in self.counters.items()}
 
 
@@ -96,6 +103,7 @@ class _Row:
     times: list[float] = field(default_factory=list)
     status: str = OK
     counters: Mapping[str, float] = field(default_factory=dict)
+    compilation: float = 0.0
 
 
 class Recorder:
@@ -106,10 +114,22 @@ class Recorder:
     Args:
         name, device: as for `RecordedSpace`.
         names: the parameters; a configuration may lack those that do not exist under the values of others.
+        code: the parameters that decide what is compiled; None for all of them.
+        absent: the value of a counter that a row lacks which has others.
     """
 
-    def __init__(self, name: str, device: str, names: Sequence[str]):
+    def __init__(
+        self,
+        name: str,
+        device: str,
+        names: Sequence[str],
+        *,
+        code: Sequence[str] | None = None,
+        absent: float = math.nan,
+    ):
         self._name, self._device, self._names = name, device, tuple(names)
+        self._code = tuple(code) if code else self._names
+        self._absent = absent
         self._rows: dict[tuple[Any, ...], _Row] = {}
 
     def add(
@@ -119,6 +139,7 @@ class Recorder:
         status: str = OK,
         counters: Mapping[str, float] | None = None,
         *,
+        compilation: float = 0.0,
         place: FilePlace,
     ) -> None:
         """Take one record.
@@ -128,6 +149,7 @@ class Recorder:
             times: in seconds, each finite and not negative; at least one if the status is ``"ok"``.
             status: ``"ok"``, or how it failed.
             counters: the performance counters.
+            compilation: how many seconds compiling took.
             place: where the record stands, for refusals.
 
         Raises:
@@ -150,6 +172,7 @@ class Recorder:
             row.status = OK
             row.times.extend(times)
         row.counters = counters or row.counters
+        row.compilation = max(row.compilation, compilation)
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -173,6 +196,7 @@ class Recorder:
         if min(seconds) == 0:
             raise RecordingError(f"{file}: a configuration takes no time at all, so that no slowdown can be told")
         names = dict.fromkeys(name for row in ordered for name in row.counters)
+        codes, compilation = self._compilations(ordered)
         return RecordedSpace(
             name=self._name,
             device=self._device,
@@ -180,8 +204,27 @@ class Recorder:
             seconds=np.array(seconds),
             measurements=tuple(tuple(row.times) if row.status == OK else () for row in ordered),
             status=tuple(row.status for row in ordered),
-            counters={name: np.array([row.counters.get(name, math.nan) for row in ordered]) for name in names},
+            counters={name: np.array([self._counter(row, name) for row in ordered]) for name in names},
+            compilation=compilation,
+            codes=codes,
         )
+
+    def _counter(self, row: _Row, name: str) -> float:
+        return row.counters.get(name, self._absent if row.counters else math.nan)
+
+    def _compilations(self, rows: Sequence[_Row]) -> tuple[np.ndarray, np.ndarray]:
+        """Return the number of each row's code, and how long that takes to compile: the longest that was recorded."""
+        numbers: dict[tuple[Any, ...], int] = {}
+        longest: list[float] = []
+        codes = []
+        for row in rows:
+            key = tuple((type(row.configuration.get(name)) is bool, row.configuration.get(name)) for name in self._code)
+            code = numbers.setdefault(key, len(numbers))
+            if code == len(longest):
+                longest.append(0.0)
+            longest[code] = max(longest[code], row.compilation)
+            codes.append(code)
+        return np.array(codes, np.int64), np.array([longest[code] for code in codes])
 
 
 def _in_order_of(space: FiniteSpace, rows: Sequence[_Row]) -> np.ndarray:

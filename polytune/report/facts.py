@@ -24,7 +24,7 @@ _PICTURED = 3
 
 _LINE_BYTES = 64  # in which accounts of the work count what is fetched
 
-__all__ = ["Reported", "Source", "Subject", "TunedCase", "configuration_text", "subjects_of"]
+__all__ = ["Reported", "SourceLines", "Subject", "TunedCase", "configuration_text", "subjects_of"]
 
 
 class Reported(Protocol):
@@ -43,7 +43,7 @@ class Reported(Protocol):
 
 
 @dataclass(frozen=True)
-class Source:
+class SourceLines:
     """The lines of a kernel as its file has them.
 
     Attributes:
@@ -106,7 +106,7 @@ class Subject:
     is_strict: bool
     description: str
     signature: Signature
-    source: Source
+    source: SourceLines
     stages: Stages
     cases: tuple[TunedCase, ...]
     parts: int = 1
@@ -162,12 +162,12 @@ def subjects_of(kernel: Reported, known: Mapping[Signature, Stages] | None = Non
     return tuple(found)
 
 
-def _source_of(function: FunctionType) -> Source:
+def _source_of(function: FunctionType) -> SourceLines:
     try:
         lines, first = inspect.getsourcelines(function)
     except OSError:  # the file is gone; what was compiled before is known all the same
         lines, first = [], 1
-    return Source(function.__code__.co_filename, max(first, 1), tuple(line.rstrip("\n") for line in lines))
+    return SourceLines(function.__code__.co_filename, max(first, 1), tuple(line.rstrip("\n") for line in lines))
 
 
 def _traffic(kernel: Reported, case: Case, configuration: Configuration) -> tuple[float, float, float] | None:

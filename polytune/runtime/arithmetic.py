@@ -16,7 +16,7 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
-from polytune.runtime.vectors import Vector
+from polytune.runtime.vector_types import Vector
 
 __all__ = [
     "complex_quotient",

@@ -17,14 +17,17 @@ import numpy as np
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore, default_store
+from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
+from polytune.runtime.counters import with_counters
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
 from polytune.runtime.partitioned.device_arrays import taken_in
 from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.prediction import Prediction
+from polytune.runtime.prepared_run import PreparedRun
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
@@ -34,7 +37,8 @@ from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
 from polytune.signature import Signature
 from polytune.tracebacks import shorten, shows_frames_of_callers
-from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
+from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space, check_search
+from polytune.tuner.spaces.condition import Value
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -48,6 +52,33 @@ class _Accepted(NamedTuple):
     signature: Signature
     values: tuple[Any, ...]
     at_home: dict[str, Residence]
+
+
+@dataclass(frozen=True)
+class TuningProblem:
+    """The choices that there are for one class of calls, and what is remembered of them.
+
+    Attributes:
+        key: what they are remembered under.
+        code: what tells the generated code from others.
+        space: every choice.
+        starts: what to begin with.
+        refused: by parameter, the values that are not worth trying, with the reasons.
+    """
+
+    key: Key
+    code: str
+    space: Space
+    starts: tuple[Configuration, ...]
+    refused: Mapping[str, Mapping[Value, str]]
+
+
+def _key(case: Case, name: str, generated: GeneratedKernel) -> Key:
+    """The key that a class of calls is remembered under."""
+    parameters = zip(generated.module.PARAMETERS, case.parameters, strict=True)
+    sizes = ", ".join(f"{parameter}={value}" for parameter, value in parameters)
+    places = "".join(f"; {array} on {device}" for array, device in case.places)
+    return Key(name, sizes + places, machine_key(case.threads))
 
 
 class CallableKernel(TunableKernel):
@@ -178,7 +209,7 @@ class CallableKernel(TunableKernel):
             self._learn(
                 case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
             )
-            if tuner.steady is configuration and not disturbed:
+            if tuner.steady is configuration:
                 self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
@@ -238,10 +269,27 @@ class CallableKernel(TunableKernel):
             SpaceError: the configuration is not in the space of these arguments.
             ArgumentError: the arguments do not fit; nothing has been written.
         """
+        return self.prepared(configuration, *arguments, **keywords).run().result
+
+    @shows_frames_of_callers
+    def prepared(self, configuration: Mapping[str, Any], /, *arguments: Any, **keywords: Any) -> PreparedRun:
+        """A run in exactly one configuration, whose arguments are known to fit.
+
+        Args:
+            configuration: a value for each parameter of the space of these arguments that matters, by name.
+            arguments, keywords: those of a call, positional and by name.
+
+        Raises:
+            SpaceError: the configuration is not in the space of these arguments.
+            ArgumentError: the arguments do not fit.
+        """
         signature, values, at_home = self._accept(arguments, keywords)
-        _, generated = self._generate(signature, current_threads())
+        threads = current_threads()
+        _, generated = self._generate(signature, threads)
         generated.space.validate(configuration)
-        return generated.run(configuration, generated.prepare(values, at_home)).result
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return PreparedRun(case, configuration, generated, invocation)
 
     @shows_frames_of_callers
     def space(self, *arguments: Any, **keywords: Any) -> Space:
@@ -273,6 +321,18 @@ class CallableKernel(TunableKernel):
         invocation = generated.prepare(values, at_home)
         case = Case(signature, invocation.parameters, threads, invocation.places)
         return self._tuner(case, name, generated, invocation)
+
+    @shows_frames_of_callers
+    def problem(self, *arguments: Any, **keywords: Any) -> TuningProblem:
+        """Everything that whoever tunes a call with such arguments has to know, in this process or in another one."""
+        signature, values, at_home = self._accept(arguments, keywords)
+        threads = current_threads()
+        name, generated = self._generate(signature, threads)
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        tuner = self._tuner(case, name, generated, invocation)
+        starts = self._choices(generated, invocation)[1]
+        return TuningProblem(_key(case, name, generated), generated.code, tuner.space, starts, tuner.refused)
 
     @property
     def budget(self) -> Budget:
@@ -385,18 +445,13 @@ class CallableKernel(TunableKernel):
         with self._lock:
             tuner = self._tuners.get(case)
             if tuner is None:
-                sizes = ", ".join(
-                    f"{parameter}={value}"
-                    for parameter, value in zip(generated.module.PARAMETERS, case.parameters, strict=True)
-                )
-                places = "".join(f"; {array} on {device}" for array, device in case.places)
                 store = self._store or default_store()
                 space, starts = self._choices(generated, invocation)
-                given = self._loaded.get((name, sizes + places))
+                key = _key(case, name, generated)
+                given = self._loaded.get((name, key.shape))
                 if given is not None and space.contains(given):
                     starts = (space.configuration(**given), *starts)
                     self._given.add(case)
-                key_in_history = (name, sizes + places, machine_key(case.threads))
                 refused = refused_values(
                     generated.module,
                     space,
@@ -407,18 +462,22 @@ class CallableKernel(TunableKernel):
                 )
                 tuner = OnlineTuner(
                     space,
-                    key=key_in_history,
+                    key=key,
                     store=store,
                     code=generated.code,
                     starts=starts,
                     refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    searchers=self._search,
+                    searchers=with_counters(
+                        self._search, partial(generated.first_choices.prediction, invocation.parameters)
+                    ),
                     risk=partial(generated.first_choices.risk, case.parameters),
                     preparation=generated.functions.preparation,
                     compilation=generated.functions.compilation,
+                    prediction=generated.first_choices.prediction(case.parameters).seconds,
                     opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
+                    fewer_threads=generated.first_choices.fewer_threads,
                 )
                 self._tuners[case] = tuner
             return tuner

@@ -112,6 +112,14 @@ class FirstChoices:
             return None
         return opening
 
+    def fewer_threads(self, configuration: Configuration) -> Configuration | None:
+        """Return a configuration with a thread less, for while something else keeps a core busy; None where it has one
+        alone, or shares the work with devices."""
+        threads = configuration.get("threads")
+        if not isinstance(threads, int) or threads < 2 or configuration["version"] == PARTITIONED:
+            return None
+        return self._space.configuration(**{**configuration, "threads": threads - 1})
+
     def prediction(self, parameters: Sequence[int]) -> Prediction:
         """Return the model of the times of versions for the processor in calls of some sizes."""
         return self._predicted(parameters)[1]

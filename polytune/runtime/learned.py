@@ -102,6 +102,8 @@ def explain_statistics(
             f"  of these, {_calls(statistics.disturbed_calls)} taught nothing: "
             "something was compiled beside them, or arrays were moved first"
         )
+    if statistics.history:
+        lines.append(f"  history: {statistics.history}")
     if statistics.paused is not None:
         lines.append(f"  nothing is tried for now: {statistics.paused}")
     if statistics.preparing is not None:

@@ -23,7 +23,9 @@ from numba.core import cgutils, types
 from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
+from polytune.records import dataclass
 from polytune.runtime.memory import View, element_address
+from polytune.runtime.small_calls.calls import small_call
 from polytune.runtime.team import FAILED
 from polytune.signature import DATA_TYPES
 
@@ -50,24 +52,30 @@ def library_error(report: np.ndarray) -> BaseException:
 class _ArrayInterface:
     """Some memory as an array, for ``np.asarray``."""
 
-    def __init__(self, address: int, dtype: str, shape: tuple[int, ...], strides: tuple[int, ...]):
-        self.__array_interface__ = {
-            "data": (address, False),
-            "typestr": np.dtype(dtype).str,
-            "shape": shape,
-            "strides": strides,
-            "version": 3,
-        }
+    __slots__ = ("__array_interface__",)
+
+    def __init__(self, interface: dict[str, Any]):
+        self.__array_interface__ = interface
 
 
-def _array(words: list[int]) -> np.ndarray:
-    """The next array that words describe, which are taken from their front."""
-    address, kind, ndim = words[:3]
-    shape, strides = tuple(words[3 : 3 + ndim]), tuple(words[3 + ndim : 3 + 2 * ndim])
-    del words[: 3 + 2 * ndim]
+_TYPE_TEXTS = tuple(np.dtype(name).str for name in DATA_TYPES)
+
+
+def _array(words: list[int], at: int) -> tuple[np.ndarray, int]:
+    """The array that words describe from one on, and where the next one is described."""
+    ndim = words[at + 2]
+    end = at + 3 + 2 * ndim
+    shape = tuple(words[at + 3 : at + 3 + ndim])
     if 0 in shape:
-        return np.empty(shape, DATA_TYPES[kind])
-    return np.asarray(_ArrayInterface(address, DATA_TYPES[kind], shape, strides))
+        return np.empty(shape, DATA_TYPES[words[at + 1]]), end
+    interface = {
+        "data": (words[at], False),
+        "typestr": _TYPE_TEXTS[words[at + 1]],
+        "shape": shape,
+        "strides": tuple(words[at + 3 + ndim : end]),
+        "version": 3,
+    }
+    return np.asarray(_ArrayInterface(interface)), end
 
 
 def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> None:
@@ -81,41 +89,62 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """
-    function, all_by_position, options = _read(text)
-    keywords: dict[str, Any] = {}
-    chosen: tuple[int, ...] = ()
-    for name, value in options:
-        if name == "results":
-            chosen = ast.literal_eval(value)
-        elif value == "shape":
-            keywords[name] = results[0].shape
-        elif value == "length":
-            keywords[name] = len(results[0])
-        elif value.startswith("@"):
-            keywords[name] = arguments[int(value[1:])]
-        elif value.startswith("float("):
-            keywords[name] = float(value[7:-2])
-        else:
-            keywords[name] = ast.literal_eval(value)
-    found = function(*(arguments if all_by_position else ()), **keywords)
+    read = _read(text)
+    keywords = dict(read.constants)
+    for name, place in read.places:
+        keywords[name] = arguments[place]
+    for name in read.shapes:
+        keywords[name] = results[0].shape
+    for name in read.lengths:
+        keywords[name] = len(results[0])
+    found = read.function(*(arguments if read.all_by_position else ()), **keywords)
     if found is None:  # it has changed its argument
         found = arguments[0]
     values = found if isinstance(found, tuple) else (found,)
-    if chosen:
-        values = tuple(values[place] for place in chosen)
+    if read.chosen:
+        values = tuple(values[place] for place in read.chosen)
     for target, value in zip(results, values, strict=False):
         target[...] = value
 
 
+@dataclass(frozen=True)
+class _Call:
+    """A call as a text says it: the function, whether it takes all arrays by position, what it takes by name, and which
+    parts of what it gives are results."""
+
+    function: Callable[..., Any]
+    all_by_position: bool
+    constants: tuple[tuple[str, Any], ...]
+    places: tuple[tuple[str, int], ...]
+    shapes: tuple[str, ...]
+    lengths: tuple[str, ...]
+    chosen: tuple[int, ...]
+
+
 @functools.cache
-def _read(text: str) -> tuple[Callable[..., Any], bool, list[tuple[str, str]]]:
-    """The function that a text names, whether it takes all arrays by position, and its further arguments."""
+def _read(text: str) -> _Call:
+    """The call that a text says."""
     name, *options = text.split(" ")
     function: Any = np
     for part in name.split(".")[1:]:
         function = getattr(function, part)
-    named = [option.partition("=") for option in options if option != "*"]
-    return function, "*" in options, [(key, value) for key, _, value in named]
+    constants, places, shapes, lengths = [], [], [], []
+    chosen: tuple[int, ...] = ()
+    for option in options:
+        key, _, value = option.partition("=")
+        if key == "results":
+            chosen = ast.literal_eval(value)
+        elif value == "shape":
+            shapes.append(key)
+        elif value == "length":
+            lengths.append(key)
+        elif value.startswith("@"):
+            places.append((key, int(value[1:])))
+        elif value.startswith("float("):
+            constants.append((key, float(value[7:-2])))
+        elif key != "*":
+            constants.append((key, ast.literal_eval(value)))
+    return _Call(function, "*" in options, tuple(constants), tuple(places), tuple(shapes), tuple(lengths), chosen)
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)
@@ -123,18 +152,32 @@ def _call(text: bytes, results: int, length: int, address: int) -> int:
     """Make a call.  Return whether NumPy has raised an exception."""
     report = 0
     try:
-        words = list((ctypes.c_int64 * length).from_address(address))
+        words = list(_words(length).from_address(address))
         report = words[0]
-        failed = _array(words)
+        failed, at = _array(words, 0)
         arrays: list[np.ndarray] = []
-        while words:
-            arrays.append(_array(words))
-        run(text.decode(), arrays[:results], arrays[results:])
+        kind = 0
+        while at < length:
+            if len(arrays) == results:
+                kind = words[at + 1]
+            array, at = _array(words, at)
+            arrays.append(array)
+        said = text.decode()
+        small = small_call(said)
+        if small is not None and small.attempt(kind, address, arrays[:results], arrays[results:]):
+            return 0
+        run(said, arrays[:results], arrays[results:])
     except BaseException as error:
         _failures[report] = error
         failed[...] = _RAISED
         return 1
     return 0
+
+
+@functools.cache
+def _words(length: int) -> Any:
+    """The type of a row of words."""
+    return ctypes.c_int64 * length
 
 
 _address = ctypes.cast(_call, ctypes.c_void_p).value
@@ -228,9 +271,15 @@ def call_library(typing_context, context_address, text, results, memory):
         characters = cgutils.make_bytearray(text.literal_value.encode() + b"\0")
         name = cgutils.global_constant(builder, "called", characters)
         numbers = [_WORD(results.literal_value), _WORD(len(words))]
-        raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
-        with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
-            builder.store(_WORD(1), _failure(builder, args[0]), align=8)
+        small = small_call(text.literal_value)
+        is_open = ir.Constant(ir.IntType(1), True)
+        if small is not None:
+            first = sum(len(kind) for kind in memory[: 1 + results.literal_value])
+            is_open = builder.not_(small.emit(builder, words[first + 1], row))
+        with builder.if_then(is_open):
+            raised = builder.call(function, [builder.bitcast(name, pointer), *numbers, builder.bitcast(row, pointer)])
+            with builder.if_then(builder.icmp_unsigned("!=", raised, _WORD(0)), likely=False):
+                builder.store(_WORD(1), _failure(builder, args[0]), align=8)
         return context.get_dummy_value()
 
     return types.void(context_address, text, results, memory), emit

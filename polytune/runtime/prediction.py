@@ -96,6 +96,45 @@ class Prediction:
                 self._known[key] = math.inf
         return self._known[key]
 
+    def completed(self, values: Mapping[str, Any]) -> dict[str, Any] | None:
+        """Return the values of a part of the parameters, with those of its version that are missing: its own sizes, and
+        all threads; None where nothing is known of the version."""
+        version = self._versions.get(values.get("version", ""))
+        if version is None or version.work is None:
+            return None
+        return {**version.sizes, "threads": self._threads, **values}
+
+    def times(self, configuration: Mapping[str, Any]) -> dict[str, float] | None:
+        """Return how many nanoseconds the busiest thread is expected to need for each kind of work, by the names of
+        `Kind` and ``starts`` and ``tasks``, which are what it costs to share work out; None where nothing is known.
+
+        Args:
+            configuration: a value for each parameter of its version.
+        """
+        version = self._versions.get(configuration["version"])
+        if version is None or version.work is None:
+            return None
+        account = self._account(version, [configuration[name] for name in version.sizes])
+        seen = self._share_seen(account)
+        if not seen:
+            return None
+        threads = self.workers(configuration)
+        found = {kind.name.lower(): 0.0 for kind in Kind} | {"starts": 0.0, "tasks": 0.0}
+        for region in account.regions:
+            busiest = math.ceil(region.pieces / threads) / region.pieces if threads > 1 else 1.0
+            for kind, count in zip(Kind, region.counts, strict=True):
+                found[kind.name.lower()] += RATES[kind] * count * busiest / seen
+            if threads > 1 and not region.is_serial:
+                found["starts"] += _TEAM * region.counts[Kind.REGIONS] / seen
+                found["tasks"] += _TASK * region.pieces * region.counts[Kind.REGIONS] / seen
+        return found
+
+    def workers(self, configuration: Mapping[str, Any]) -> int:
+        """Return how many threads a configuration works with."""
+        version = self._versions.get(configuration["version"])
+        has_team = version is None or version.team
+        return max(1, min(configuration.get("threads", 1), self._threads)) if has_team else 1
+
     def ranked(self, compilation: Callable[[Configuration], float]) -> list[Configuration]:
         """The versions that something is known of, each with the sizes and threads that suit it, the most promising
         first: of which as many calls as a short program makes take the shortest time, compiling included.

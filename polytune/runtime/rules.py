@@ -3,7 +3,8 @@
 After Pfaffe, Grosser and Tillmann (ICS 2019), section 3.2.2.  A rule looks at the counts of a partition, maximised
 over the positions R of the splits; because a partition can be made as large as the whole region, and the counts are
 linear in R, that maximum is the count of the whole.  So a rule is a statement about values of nominal parameters
-alone: a value that it rejects is left out of the space before anything is tried.
+alone: a value that it rejects is left out of the space before anything is tried.  Where a kernel has several regions
+that devices can run, as the two products of 2mm, each is judged by its own counts.
 
 Compute-Intensity is printed there with its inequality the other way round, which contradicts its own words ("GPU
 kernels are compute bound"): rejected is what computes too *little* for what it moves.
@@ -11,7 +12,7 @@ kernels are compute bound"): rejected is what computes too *little* for what it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from types import ModuleType
 from typing import Any
@@ -20,11 +21,21 @@ import numpy as np
 
 from polytune.records import dataclass
 from polytune.runtime.machine import machine
-from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.partitioned.pieces import ALIKE, CPU, OWN, SHARED
 from polytune.runtime.partitioned.space import VERSION
 from polytune.tuner import Constraint, Nominal, Space
 
-__all__ = ["PUBLISHED", "RULES", "Refused", "Rule", "Thresholds", "counts_of", "outer_refusals", "refusals"]
+__all__ = [
+    "PUBLISHED",
+    "RULES",
+    "Refused",
+    "Rule",
+    "Thresholds",
+    "counts_of",
+    "counts_of_regions",
+    "outer_refusals",
+    "refusals",
+]
 
 Refused = dict[str, dict[Any, str]]
 """By parameter, the values that are rejected, each with a sentence that says why."""
@@ -123,9 +134,7 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
         function = getattr(module, name, None)
         if function is None:
             return None
-        code = function.__code__
-        count: int | None = function(*(values[parameter] for parameter in code.co_varnames[: code.co_argcount]))
-        return count
+        return _evaluated(function, values)
 
     found: dict[str, float | Fraction] = {}
     for name in ("compute", "memory"):
@@ -151,8 +160,37 @@ def counts_of(module: ModuleType, parameters: Sequence[int]) -> dict[str, float 
     return found
 
 
+def counts_of_regions(module: ModuleType, parameters: Sequence[int]) -> dict[int, dict[str, int]]:
+    """The counts of the regions that may be divided each in its way, for given values of a module's parameters.
+
+    Returns:
+        By the number of the region ``compute`` and ``memory``, as far as each is known; nothing where there are fewer
+        than two such regions.
+    """
+    partitioned = getattr(module, "PARTITIONED", None)
+    if partitioned is None:
+        return {}
+    values = dict(zip(module.PARAMETERS, parameters, strict=True))
+    found: dict[int, dict[str, int]] = {}
+    for number in partitioned.regions:
+        part = partitioned.parts[number]
+        functions = {"compute": getattr(part, "compute", None), "memory": getattr(part, "memory", None)}
+        found[number] = {name: _evaluated(count, values) for name, count in functions.items() if count is not None}
+    return found
+
+
+def _evaluated(count: Callable[..., int], parameters: Mapping[str, int]) -> int:
+    code = count.__code__
+    return count(*(parameters[name] for name in code.co_varnames[: code.co_argcount]))
+
+
 def refusals(
-    space: Space, counts: Mapping[str, Any], thresholds: Mapping[str, Thresholds], *, resident: bool = False
+    space: Space,
+    counts: Mapping[str, Any],
+    thresholds: Mapping[str, Thresholds],
+    *,
+    resident: bool = False,
+    regions: Mapping[int, Mapping[str, Any]] | None = None,
 ) -> Refused:
     """The values of a kernel's space that the rules reject for a call.
 
@@ -161,6 +199,8 @@ def refusals(
         counts: of the call, see `counts_of`.
         thresholds: per device.
         resident: whether arrays are on devices already, so that nothing has to be moved.
+        regions: the counts of each region that may be divided in its way, see `counts_of_regions`: a device is left out
+            where none of them is worth it, and a region where it is worth no device.
     """
     rules = [rule for rule in RULES if not (resident and rule.counts_transfers)]
     version = space["version"]
@@ -168,6 +208,11 @@ def refusals(
     has_choice = isinstance(version, Nominal) and version.values != (VERSION,)
     without = {device: _first_reason(rules, "platform", counts, limits) for device, limits in thresholds.items()}
     without = without if has_choice else {}
+    apart = _of_regions(rules, thresholds, regions or {}) if has_choice and not any(without.values()) else {}
+    if apart and all(all(reasons.values()) for reasons in apart.values()):
+        # No region is worth a device, though all of them together look as if they were.
+        without = {device: _together([reasons[device] for reasons in apart.values()]) for device in thresholds}
+        apart = {}
     sharing = _first_reason(rules, "shared", counts, None)
     found: Refused = {}
     for parameter in space.parameters:
@@ -180,11 +225,40 @@ def refusals(
                 found[parameter.name] = rejected
         elif kind == "shared" and sharing is not None:
             found[parameter.name] = {True: sharing}
+    found |= _refused_regions(space, apart)
     platforms = [p for p in space.parameters if isinstance(p, Nominal) and p.name.startswith("platform_")]
     if platforms and all(set(p.values) - {CPU} <= found.get(p.name, {}).keys() for p in platforms):
         # No partition is left that a device may run: the version goes as a whole, and nothing has to find that out.
         found["version"] = {VERSION: next(reason for reason in without.values() if reason)}
     return found
+
+
+def _of_regions(
+    rules: Sequence[Rule], thresholds: Mapping[str, Thresholds], regions: Mapping[int, Mapping[str, Any]]
+) -> dict[int, dict[str, str | None]]:
+    """The reason by region and device why it is not worth to run it there; None where it may be."""
+    return {
+        number: {device: _first_reason(rules, "platform", counts, limits) for device, limits in thresholds.items()}
+        for number, counts in regions.items()
+    }
+
+
+def _refused_regions(space: Space, apart: Mapping[int, Mapping[str, str | None]]) -> Refused:
+    """The ways to divide a region that give a part of it to devices, where it is worth none of them; it cannot be
+    divided as others are then."""
+    found: Refused = {}
+    names = {parameter.name for parameter in space.parameters}
+    for number, reasons in apart.items():
+        if all(reasons.values()) and f"region_{number}" in names:
+            reason = f"region {number}: {next(reason for reason in reasons.values() if reason)}"
+            found[f"region_{number}"] = {SHARED: reason, OWN: reason}
+            found["regions"] = {ALIKE: reason}
+    return found
+
+
+def _together(reasons: Sequence[str | None]) -> str:
+    """The reason of which the others differ in numbers, said of all regions."""
+    return f"{next(reason for reason in reasons if reason)} (in each of {len(reasons)} regions)"
 
 
 def outer_refusals(versions: Sequence[str], counts: Mapping[str, Any]) -> Refused:

@@ -21,14 +21,22 @@ from typing import Any
 
 import numpy as np
 
-from polytune.environment import ALPHA, RHO, Variable
+from polytune.environment import ALPHA, RHO, EnvironmentVariable
 from polytune.errors import DeviceError, PolytuneError
 from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore
 from polytune.runtime.devices.device import Box, Device
 from polytune.runtime.devices.discovery import devices
 from polytune.runtime.partitioned.pieces import CPU
-from polytune.runtime.rules import PUBLISHED, Refused, Thresholds, counts_of, outer_refusals, refusals
+from polytune.runtime.rules import (
+    PUBLISHED,
+    Refused,
+    Thresholds,
+    counts_of,
+    counts_of_regions,
+    outer_refusals,
+    refusals,
+)
 from polytune.runtime.threads import maximum_threads
 from polytune.tuner import Nominal, Space
 
@@ -64,7 +72,7 @@ def thresholds_of(device: Device, store: HistoryStore) -> Thresholds:
     return Thresholds(known.rho if rho is None else rho, known.alpha if alpha is None else alpha)
 
 
-def _from_environment(variable: Variable) -> float | None:
+def _from_environment(variable: EnvironmentVariable) -> float | None:
     text = variable.text
     if not text:
         return None
@@ -186,6 +194,7 @@ def refused_values(
     refused = outer_refusals(nested, counts)
     if found:
         limits = {device.identity: thresholds or thresholds_of(device, store) for device in found}
-        for parameter, values in refusals(space, counts, limits, resident=resident).items():
+        apart = counts_of_regions(module, parameters)
+        for parameter, values in refusals(space, counts, limits, resident=resident, regions=apart).items():
             refused[parameter] = {**refused.get(parameter, {}), **values}
     return refused

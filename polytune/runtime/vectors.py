@@ -9,17 +9,24 @@ that a mask leaves out.
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
-from typing import Any
-
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.errors import TypingError
-from numba.core.typing.templates import AbstractTemplate, infer_global, signature
-from numba.extending import intrinsic, lower_builtin, models, register_model
+from numba.extending import intrinsic
 
+from polytune.runtime import vector_operators  # noqa: F401  (registers them)
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
+from polytune.runtime.vector_types import (
+    BIT,
+    SCALARS,
+    Mask,
+    Vector,
+    check_mask,
+    check_store,
+    storage_of,
+    type_suffix,
+    vector_of,
+)
 
 __all__ = [
     "Mask",
@@ -37,80 +44,7 @@ __all__ = [
     "store_masked",
 ]
 
-_BIT = ir.IntType(1)
-
-
-class Vector(types.Type):
-    """The Numba type of a vector.
-
-    Attributes:
-        dtype: Numba type of a lane, an integer or a float.
-        lanes: how many lanes.
-    """
-
-    def __init__(self, dtype: types.Type, lanes: int):
-        self.dtype, self.lanes = dtype, lanes
-        super().__init__(name=f"Vector({dtype} x {lanes})")
-
-
-class Mask(types.Type):
-    """The Numba type of a choice of lanes."""
-
-    def __init__(self, lanes: int):
-        self.lanes = lanes
-        super().__init__(name=f"Mask({lanes})")
-
-
-_SCALARS = {
-    types.float32: ir.FloatType(),
-    types.float64: ir.DoubleType(),
-    types.int32: ir.IntType(32),
-    types.int64: ir.IntType(64),
-}
-
-
-def storage_of(vector: Vector) -> ir.VectorType:
-    """The LLVM type of a vector."""
-    return ir.VectorType(_SCALARS[vector.dtype], vector.lanes)
-
-
-@register_model(Vector)
-class _VectorModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, vector: Vector):
-        super().__init__(manager, vector, storage_of(vector))
-
-
-@register_model(Mask)
-class _MaskModel(models.PrimitiveModel):
-    def __init__(self, manager: Any, mask: Mask):
-        super().__init__(manager, mask, ir.VectorType(_BIT, mask.lanes))
-
-
 # Between memory and registers
-
-
-def vector_of(view: types.Type, lanes: types.Type) -> Vector:
-    """The type of so many elements of a view.
-
-    Raises:
-        TypingError: it is no view of numbers, or the number is no literal.
-    """
-    if not isinstance(view, View) or view.dtype not in _SCALARS:
-        raise TypingError(f"vectors are loaded and stored through views of numbers, not {view}")
-    if not isinstance(lanes, types.IntegerLiteral):
-        raise TypingError("the number of lanes is a literal integer")
-    return Vector(view.dtype, lanes.literal_value)
-
-
-def check_mask(mask: types.Type, lanes: int) -> None:
-    """Refuse, as a ``TypingError``, what is no choice of so many lanes."""
-    if mask != Mask(lanes):
-        raise TypingError(f"{lanes} lanes are chosen by a mask of as many, not by {mask}")
-
-
-def _suffix(vector: Vector) -> str:
-    kind = "f" if isinstance(vector.dtype, types.Float) else "i"
-    return f"v{vector.lanes}{kind}{vector.dtype.bitwidth}"
 
 
 @intrinsic(prefer_literal=True)
@@ -149,9 +83,9 @@ def load_masked(typing_context, view, lanes, index, mask):
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[2], args[0], args[2], inside=False)
-        storage, bits = storage_of(vector), ir.VectorType(_BIT, vector.lanes)
+        storage, bits = storage_of(vector), ir.VectorType(BIT, vector.lanes)
         kind = ir.FunctionType(storage, [ir.PointerType(), ir.IntType(32), bits, storage])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{_suffix(vector)}.p0")
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.load.{type_suffix(vector)}.p0")
         alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
         arguments = [builder.bitcast(address, ir.PointerType()), alignment, args[3], ir.Constant(storage, None)]
         loaded = builder.call(function, arguments)
@@ -208,14 +142,6 @@ def prefetch(typing_context, view, index):
     return types.void(view, index), emit
 
 
-def check_store(view: types.Type, value: types.Type) -> None:
-    """Refuse, as a ``TypingError``, what cannot be stored as a vector through a view."""
-    if not isinstance(value, Vector) or not isinstance(view, View) or value.dtype != view.dtype:
-        raise TypingError(f"cannot store {value} through {view}")
-    if not view.mutable:
-        raise TypingError(f"cannot store through {view}: its array is read-only")
-
-
 @intrinsic
 def store(typing_context, view, index, value):
     """Store a vector to consecutive elements of a view's contiguous axis.
@@ -252,9 +178,9 @@ def store_masked(typing_context, view, index, value, mask):
 
     def emit(context, builder, sig, args):
         address = element_address(context, builder, sig.args[0], sig.args[1], args[0], args[1], inside=False)
-        storage, bits = storage_of(value), ir.VectorType(_BIT, value.lanes)
+        storage, bits = storage_of(value), ir.VectorType(BIT, value.lanes)
         kind = ir.FunctionType(ir.VoidType(), [storage, ir.PointerType(), ir.IntType(32), bits])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{_suffix(value)}.p0")
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.masked.store.{type_suffix(value)}.p0")
         alignment = ir.IntType(32)(alignment_of(context, sig.args[0]))
         stored = builder.call(function, [args[2], builder.bitcast(address, ir.PointerType()), alignment, args[3]])
         annotate(builder.module, stored, sig.args[0])
@@ -274,7 +200,7 @@ def _splat(builder: ir.IRBuilder, value: ir.Value, storage: ir.VectorType) -> ir
 def splat(typing_context, value, lanes):
     """A vector with one number in all of a literal number of lanes."""
     dtype = types.unliteral(value)
-    if dtype not in _SCALARS or not isinstance(lanes, types.IntegerLiteral):
+    if dtype not in SCALARS or not isinstance(lanes, types.IntegerLiteral):
         raise TypingError(f"cannot splat {value} to {lanes} lanes")
     vector = Vector(dtype, lanes.literal_value)
 
@@ -358,111 +284,14 @@ def lane_sum(typing_context, value):
         raise TypingError(f"lane_sum() takes a vector, not {value}")
 
     def emit(context, builder, sig, args):
-        vector, scalar = sig.args[0], _SCALARS[sig.args[0].dtype]
+        vector, scalar = sig.args[0], SCALARS[sig.args[0].dtype]
         if isinstance(vector.dtype, types.Float):
             kind = ir.FunctionType(scalar, [scalar, storage_of(vector)])
-            name = f"llvm.vector.reduce.fadd.{_suffix(vector)}"
+            name = f"llvm.vector.reduce.fadd.{type_suffix(vector)}"
             function = cgutils.get_or_insert_function(builder.module, kind, name)
             return builder.call(function, [ir.Constant(scalar, -0.0), args[0]], fastmath=("reassoc",))
         kind = ir.FunctionType(scalar, [storage_of(vector)])
-        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.{_suffix(vector)}")
+        function = cgutils.get_or_insert_function(builder.module, kind, f"llvm.vector.reduce.add.{type_suffix(vector)}")
         return builder.call(function, args)
 
     return value.dtype(value), emit
-
-
-_OPERATORS = {
-    operator.add: ("fadd", "add"),
-    operator.sub: ("fsub", "sub"),
-    operator.mul: ("fmul", "mul"),
-    operator.truediv: ("fdiv", ""),
-}
-
-
-def _register(key: Callable[..., Any], of_floats: str, of_integers: str) -> None:
-    @infer_global(key)
-    class _Type(AbstractTemplate):
-        def generic(self, args, kws):
-            known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
-            if known and (of_integers or isinstance(args[0].dtype, types.Float)):
-                return signature(args[0], *args)
-            return None
-
-    @lower_builtin(key, Vector, Vector)
-    def _lower(context, builder, sig, args):
-        name = of_floats if isinstance(sig.args[0].dtype, types.Float) else of_integers
-        return getattr(builder, name)(*args)
-
-
-for _key, _names in _OPERATORS.items():
-    _register(_key, *_names)
-
-
-_COMPARISONS = {
-    operator.lt: "<",
-    operator.le: "<=",
-    operator.gt: ">",
-    operator.ge: ">=",
-    operator.eq: "==",
-    operator.ne: "!=",
-}
-
-
-def _register_comparison(key: Callable[..., Any], relation: str) -> None:
-    """Comparisons of vectors are masks; where a lane is NaN all are false, but for ``!=``, which is true."""
-
-    @infer_global(key)
-    class _Type(AbstractTemplate):
-        def generic(self, args, kws):
-            known = len(args) == 2 and isinstance(args[0], Vector) and args[0] == args[1]
-            return signature(Mask(args[0].lanes), *args) if known else None
-
-    @lower_builtin(key, Vector, Vector)
-    def _lower(context, builder, sig, args):
-        if not isinstance(sig.args[0].dtype, types.Float):
-            return builder.icmp_signed(relation, *args)
-        compare = builder.fcmp_unordered if relation == "!=" else builder.fcmp_ordered
-        return compare(relation, *args)
-
-
-for _key, _relation in _COMPARISONS.items():
-    _register_comparison(_key, _relation)
-
-
-@infer_global(operator.or_)
-class _TypeEither(AbstractTemplate):
-    """The lanes of either of two masks."""
-
-    def generic(self, args, kws):
-        known = len(args) == 2 and isinstance(args[0], Mask) and args[0] == args[1]
-        return signature(args[0], *args) if known else None
-
-
-@lower_builtin(operator.or_, Mask, Mask)
-def _lower_either(context, builder, sig, args):
-    return builder.or_(*args)
-
-
-@infer_global(operator.neg)
-class _TypeNegation(AbstractTemplate):
-    def generic(self, args, kws):
-        return signature(args[0], *args) if isinstance(args[0], Vector) else None
-
-
-@lower_builtin(operator.neg, Vector)
-def _lower_negation(context, builder, sig, args):
-    return builder.fneg(args[0]) if isinstance(sig.args[0].dtype, types.Float) else builder.neg(args[0])
-
-
-@infer_global(abs)
-class _TypeMagnitude(AbstractTemplate):
-    def generic(self, args, kws):
-        known = len(args) == 1 and isinstance(args[0], Vector) and isinstance(args[0].dtype, types.Float)
-        return signature(args[0], *args) if known else None
-
-
-@lower_builtin(abs, Vector)
-def _lower_magnitude(context, builder, sig, args):
-    storage = storage_of(sig.args[0])
-    kind = ir.FunctionType(storage, [storage])
-    return builder.call(cgutils.get_or_insert_function(builder.module, kind, f"llvm.fabs.{_suffix(sig.args[0])}"), args)

@@ -17,7 +17,7 @@ from numba.core.errors import TypingError
 from numba.extending import intrinsic
 
 from polytune.runtime.memory import View, alignment_of, annotate, element_address
-from polytune.runtime.vectors import Vector, check_mask, check_store, storage_of, vector_of
+from polytune.runtime.vector_types import Vector, check_mask, check_store, storage_of, vector_of
 
 __all__ = ["NEAR", "load_apart", "load_apart_masked", "store_apart", "store_apart_masked"]
 

@@ -12,7 +12,7 @@ from enum import IntEnum, auto
 
 from polytune.records import dataclass
 
-__all__ = ["Account", "Kind", "RegionAccount"]
+__all__ = ["LINE_BYTES", "Account", "Kind", "RegionAccount"]
 
 
 class Kind(IntEnum):
@@ -42,7 +42,9 @@ class Kind(IntEnum):
     ROWS = auto()  # vector operations of loops that store several elements of an array
 
 
-_LINE = 64
+LINE_BYTES = 64
+"""The bytes of a line of the caches."""
+
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
 AccountedAccess = tuple[int, int, tuple[int, ...], str]
 
@@ -230,13 +232,13 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(max(1.0, elements / min(max(near, 1.0), _LINE / size)))
+                found.append(max(1.0, elements / min(max(near, 1.0), LINE_BYTES / size)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]
         for place, cache in enumerate(self.caches):
             level = next(
-                (outer for outer in range(depth + 1) if sum(each[outer] for each in lines) * _LINE <= cache), depth
+                (outer for outer in range(depth + 1) if sum(each[outer] for each in lines) * LINE_BYTES <= cache), depth
             )
             if not level:
                 continue

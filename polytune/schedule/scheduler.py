@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import islpy as isl
@@ -95,28 +95,25 @@ def compute_schedule(
         near: instances ``{ s -> t }`` that do not depend on one another, and are to be close to one another all the
             same; None for no more than depend on one another.
     """
-
     domain = domain_of(scop) if instances is None else instances
 
     def among(relation: isl.UnionMap) -> isl.UnionMap:
         return relation if instances is None else relation.intersect_domain(domain).intersect_range(domain)
 
     def schedule() -> isl.Schedule | None:
-        forced = among(simplified(dependences.forced if reorder_live_ranges else dependences.everything, scop))
         everything = among(simplified(dependences.everything, scop))
-        if _is_too_large(forced, everything, strategy):
-            return None
-        constraints = isl.ScheduleConstraints.on_domain(domain).set_context(scop.context)
-        updates = isl.UnionMap.empty(scop.context.get_space()) if sums else among(dependences.reductions)
-        constraints = constraints.set_validity(forced).set_coincidence(forced.union(updates))
-        constraints = constraints.set_proximity(everything if near is None else everything.union(near))
-        if reorder_live_ranges and not dependences.tagged_order.is_empty():
-            constraints = constraints.set_conditional_validity(dependences.tagged_flow, dependences.tagged_order)
-        return unskewed(constraints.compute_schedule())
+        problem = _Problem(
+            domain,
+            among(simplified(dependences.forced, scop)) if reorder_live_ranges else everything,
+            everything,
+            isl.UnionMap.empty(scop.context.get_space()) if sums else among(dependences.reductions),
+            (dependences.tagged_flow, dependences.tagged_order) if reorder_live_ranges else None,
+            everything if near is None else everything.union(near),
+        )
+        found = _solved(problem, scop, strategy)
+        return None if found is None else unskewed(found)
 
-    context = scop.context.get_ctx()
-    with _settings(context, strategy):
-        return within_budget(context, OPERATIONS, schedule)
+    return _within_budget(scop, strategy, schedule)
 
 
 def _clustered_schedule(scop: Scop, dependences: Dependences, strategy: Strategy) -> isl.Schedule | None:
@@ -127,25 +124,55 @@ def _clustered_schedule(scop: Scop, dependences: Dependences, strategy: Strategy
         clusters = clustered(dependences)
         if clusters is None:
             return None
-        forced, everything = simplified(clusters.forced, scop), simplified(clusters.everything, scop)
-        if _is_too_large(forced, everything, strategy):
-            return None
-        constraints = isl.ScheduleConstraints.on_domain(clusters.domain).set_context(scop.context)
-        constraints = constraints.set_validity(forced).set_coincidence(forced.union(clusters.reductions))
-        constraints = constraints.set_proximity(everything)
-        if not clusters.tagged_order.is_empty():
-            constraints = constraints.set_conditional_validity(clusters.tagged_flow, clusters.tagged_order)
-        return unskewed(clusters.expanded(constraints.compute_schedule()))
+        everything = simplified(clusters.everything, scop)
+        problem = _Problem(
+            clusters.domain,
+            simplified(clusters.forced, scop),
+            everything,
+            clusters.reductions,
+            (clusters.tagged_flow, clusters.tagged_order),
+            everything,
+        )
+        found = _solved(problem, scop, strategy)
+        return None if found is None else unskewed(clusters.expanded(found))
 
-    context = scop.context.get_ctx()
-    with _settings(context, strategy):
-        return within_budget(context, OPERATIONS, schedule)
+    return _within_budget(scop, strategy, schedule)
 
 
-def _is_too_large(forced: isl.UnionMap, everything: isl.UnionMap, strategy: Strategy) -> bool:
+@dataclass(frozen=True)
+class _Problem:
+    """A scheduling problem.
+
+    Attributes:
+        domain: the instances.
+        forced: dependences that go forward in every schedule.
+        everything: all dependences.
+        updates: pairs of instances that no loop in parallel may separate besides.
+        live_ranges: the flow in live ranges that may be reordered, and the order between them; None where all false
+            dependences are forced.
+        near: pairs of instances that are to be close to one another.
+    """
+
+    domain: isl.UnionSet
+    forced: isl.UnionMap
+    everything: isl.UnionMap
+    updates: isl.UnionMap
+    live_ranges: tuple[isl.UnionMap, isl.UnionMap] | None
+    near: isl.UnionMap
+
+
+def _solved(problem: _Problem, scop: Scop, strategy: Strategy) -> isl.Schedule | None:
+    """The schedule that isl finds for a problem; None where the problem is too large."""
     # Whatever is fused is one linear program; else there is one for each strongly connected component.
     most = MOST_CONSTRAINTS // 2 if strategy.fuse else MOST_CONSTRAINTS
-    return _number_of_constraints(forced) + _number_of_constraints(everything) > most
+    if _number_of_constraints(problem.forced) + _number_of_constraints(problem.everything) > most:
+        return None
+    constraints = isl.ScheduleConstraints.on_domain(problem.domain).set_context(scop.context)
+    constraints = constraints.set_validity(problem.forced).set_coincidence(problem.forced.union(problem.updates))
+    constraints = constraints.set_proximity(problem.near)
+    if problem.live_ranges is not None and not problem.live_ranges[1].is_empty():
+        constraints = constraints.set_conditional_validity(*problem.live_ranges)
+    return constraints.compute_schedule()
 
 
 def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
@@ -166,6 +193,13 @@ def simplified(relation: isl.UnionMap, scop: Scop) -> isl.UnionMap:
 
 def _number_of_constraints(relation: isl.UnionMap) -> int:
     return sum(piece.n_constraint() for part in maps_of(relation) for piece in part.get_basic_maps())
+
+
+def _within_budget(scop: Scop, strategy: Strategy, schedule: Callable[[], isl.Schedule | None]) -> isl.Schedule | None:
+    """A schedule that is computed with the settings of a strategy; None where that exceeds the budget."""
+    context = scop.context.get_ctx()
+    with _settings(context, strategy):
+        return within_budget(context, OPERATIONS, schedule)
 
 
 @contextmanager

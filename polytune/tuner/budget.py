@@ -51,6 +51,8 @@ class Budget:
             beside them, when another compilation begins there; the default's is left out.
         reserves: whether a trial is made only where there is room for what it may lose.  Then the share and the seconds
             are not overstepped but by a trial that loses more than could be expected.
+        weighs: whether tuning is started, and goes on beyond what history says is promising, only once it can be
+            expected to pay, by what it has gained and cost in other cases.
     """
 
     share: float = 0.15
@@ -61,6 +63,7 @@ class Budget:
     compiling: float = 1.0
     disturbing: float = 0.2
     reserves: bool = False
+    weighs: bool = True
 
     def __post_init__(self) -> None:
         if not 0 <= self.share <= 1:
@@ -75,12 +78,14 @@ class Budget:
     @classmethod
     def unlimited(cls) -> Budget:
         """Trials whatever they cost, until the search has converged: for programs that do nothing but tune."""
-        return cls(share=1.0, trials=sys.maxsize, excess=math.inf, compiling=math.inf, disturbing=math.inf)
+        return cls(
+            share=1.0, trials=sys.maxsize, excess=math.inf, compiling=math.inf, disturbing=math.inf, weighs=False
+        )
 
     @classmethod
     def of_calls(cls, calls: int) -> Budget:
         """A budget of so many trials at the most, whatever they cost."""
-        return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf, disturbing=math.inf)
+        return cls(share=1.0, limit=calls, excess=math.inf, compiling=math.inf, disturbing=math.inf, weighs=False)
 
     @classmethod
     def of_seconds(cls, seconds: float) -> Budget:
@@ -93,6 +98,7 @@ class Budget:
             compiling=math.inf,
             disturbing=math.inf,
             reserves=True,
+            weighs=False,
         )
 
     @classmethod
@@ -106,7 +112,15 @@ class Budget:
         if not 0 <= excess < float("inf"):
             raise SpaceError(f"what tuning may cost is a share from zero up, 0.05 for 5 %, not {excess}")
         share = excess / (1 + excess)
-        return cls(share=share, trials=0, excess=math.inf, compiling=math.inf, disturbing=math.inf, reserves=True)
+        return cls(
+            share=share,
+            trials=0,
+            excess=math.inf,
+            compiling=math.inf,
+            disturbing=math.inf,
+            reserves=True,
+            weighs=False,
+        )
 
     @classmethod
     def of(cls, text: Budget | int | str | None) -> Budget:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from polytune.tuner.disturbance import SHORT_CALL
 from polytune.tuner.online_state import OnlineState
 from polytune.tuner.spaces.configuration import Configuration
 
@@ -20,21 +21,29 @@ class Choosing(OnlineState):
 
     def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
         search = self._search
+        self._stand_in = None
         if self._opening is not None:
             first = self._opening_call(self._opening, is_ready)
             if first is not None:
                 return first
         best = search.best
         self._resting = None
+        if self._searched and self._ledger.calls >= self._whole_space_after:
+            self._leave_pruned(self._searched)
+            search = self._search
+            best = search.best
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
                 return best[0] if best is not None else self._trial
         elif best is not None and self._objection() is not None:
             return self._rest(best)
-        elif best is not None and self._is_to_show_the_slowdown():
-            return self._pause(best[0])
+        elif best is not None and self._is_best_run_while_disturbed(best[1]):
+            return self._pause(self._best_while_disturbed(best[0]))
         configuration = self._proposal(is_ready)
+        if search.converged and self._pruned is not None:
+            self._end_pruned("all of it has been searched", is_wrong=False)
+            return search.best[0] if search.best is not None else configuration
         if search.converged:
             self._settle()
             return self._settled or configuration
@@ -52,8 +61,8 @@ class Choosing(OnlineState):
                 return configuration
             if self._must_wait(configuration, is_ready):
                 return self._rest(best)
-            if self._is_to_show_the_slowdown():
-                return self._pause(best[0])
+            if self._is_best_run_while_disturbed(best[1]):
+                return self._pause(self._best_while_disturbed(best[0]))
         self._refused_for_now = ""
         self._trial, self._choices_since_trial = configuration, 0
         return configuration
@@ -69,20 +78,34 @@ class Choosing(OnlineState):
             self._opening = self._awaited = None
             return None
         self._awaited = first
-        return opening
+        return self._instead_of(opening)
 
-    def _is_to_show_the_slowdown(self) -> bool:
+    def _is_best_run_while_disturbed(self, seconds: float) -> bool:
         """Return whether the best configuration is run, as something slows calls down, and nobody knows by how much:
-        every other call, and while there is a race, which can wait, or a budget that has no room for surprises."""
+        every other call, and while there is a race, which can wait, or a budget that has no room for surprises.  Of
+        short calls too little can be told to try anything meanwhile.
+
+        Args:
+            seconds: what the best takes.
+        """
         disturbance = self._disturbance
         return disturbance.is_on and (
-            self._budget.reserves or self._search.is_racing or disturbance.slowdown is None or self._is_after_trial
+            self._budget.reserves
+            or self._search.is_racing
+            or seconds < SHORT_CALL
+            or disturbance.slowdown is None
+            or self._is_after_trial
         )
+
+    def _best_while_disturbed(self, best: Configuration) -> Configuration:
+        """Return the best, which shows after a trial by how much calls are slowed down; else, where that is faster, the
+        same with fewer threads."""
+        return best if self._is_after_trial else self._instead_of(best)
 
     def _rest(self, best: tuple[Configuration, float]) -> Configuration:
         """Run the best in the next calls, too."""
         self._rest_for(best)
-        return self._pause(best[0])
+        return self._pause(self._resting or best[0])
 
     def _rest_for(self, best: tuple[Configuration, float]) -> None:
         """Ask again only after some calls: what may not be tried now may not be tried right after it either, and to ask
@@ -90,9 +113,14 @@ class Choosing(OnlineState):
         calls = _REST_SECONDS / best[1] if best[1] > 0 else _LONGEST_REST
         if calls < 1:
             return  # to ask takes no time beside a call
+        self._resting = self._rests_for = best[0]
         if not self._disturbance.is_on:
             calls = max(_REST, calls)
-        self._resting, self._calls_of_rest = best[0], int(min(calls, _LONGEST_REST))
+        else:
+            self._resting = self._instead_of(best[0])
+            if not self._fewer_threads.is_decided:
+                calls = 1
+        self._calls_of_rest = int(min(calls, _LONGEST_REST))
         self._rests_disturbed = self._disturbance.is_on
 
     def _pause(self, best: Configuration) -> Configuration:
@@ -116,11 +144,12 @@ class Choosing(OnlineState):
         return configuration
 
     def _next_of_postponed(self) -> Configuration | None:
-        """Return, of what was set aside, what is compiled, or else what takes the shortest time to be compiled."""
-        postponed = self._search.postponed
-        if len(postponed) < 2 or self._awaited in postponed:
+        """Return, of what was set aside, what is compiled, or else what is expected to cost least, compiling it
+        included."""
+        postponed, best = self._search.postponed, self._search.best
+        if len(postponed) < 2 or self._awaited in postponed or best is None:
             return self._awaited if self._awaited in postponed else next(iter(postponed), None)
-        return min(postponed, key=lambda each: self._prospects.disturbance(each, self._ledger))
+        return min(postponed, key=lambda each: self._prospects.cost_to_come(each, best, self._ledger))
 
     def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
         """Return whether a configuration is not ready to be run; where it may be, compiling it begins."""
@@ -169,4 +198,5 @@ class Choosing(OnlineState):
         )
 
     def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
-        return self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
+        found = self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
+        return found if found is not None or self._search.is_racing else self._waits_for_history()

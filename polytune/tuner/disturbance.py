@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
+from statistics import median
 
-__all__ = ["Disturbance", "DriftDetector"]
+from polytune.tuner.spaces.configuration import Configuration
+
+__all__ = ["SHORT_CALL", "Disturbance", "DriftDetector", "FewerThreads"]
 
 _SAMPLES = 7
 _FEWEST_SAMPLES = 3
@@ -46,6 +50,61 @@ class Disturbance:
             return None
         ratio = sorted(self._ratios)[(len(self._ratios) - 1) // 2]
         return max(1.0, ratio) if ratio <= _MOST else None
+
+
+SHORT_CALL = 1e-3
+"""Seconds: below a time slice of the system, a thread that has lost its core is waited for longer than calls take."""
+
+
+class FewerThreads:
+    """The choice between a configuration and the same with fewer threads, while something else keeps a core busy.
+
+    A call that wants all cores waits for the one that is busy; one that leaves that core alone may be over sooner.
+    Both are run a few times, then what takes the shorter time by the median of its last calls.  Calls of 1 ms and more
+    are left as they are: the system's scheduler shares cores out among these.
+
+    Args:
+        fewer: a configuration with fewer threads in place of another; None where there is none.
+    """
+
+    def __init__(self, fewer: Callable[[Configuration], Configuration | None]):
+        self._fewer_than = fewer
+        self._usual: Configuration | None = None
+        self._fewer: Configuration | None = None
+        self._times: tuple[deque[float], deque[float]] = deque(maxlen=_SAMPLES), deque(maxlen=_SAMPLES)
+
+    @property
+    def is_decided(self) -> bool:
+        """Return whether both have been run often enough, or there is nothing to decide."""
+        usual, fewer = self._times
+        return self._fewer is None or (
+            len(usual) >= _FEWEST_SAMPLES and (median(usual) >= SHORT_CALL or len(fewer) >= _FEWEST_SAMPLES)
+        )
+
+    def instead_of(self, configuration: Configuration) -> Configuration:
+        """Return what the next call runs in the place of a configuration: that itself, or the one with fewer
+        threads."""
+        if configuration != self._usual:
+            self._usual, self._fewer = configuration, self._fewer_than(configuration)
+            for each in self._times:
+                each.clear()
+        usual, fewer = self._times
+        if self._fewer is None or len(usual) < _FEWEST_SAMPLES or median(usual) >= SHORT_CALL:
+            return configuration
+        if len(fewer) < _FEWEST_SAMPLES or median(fewer) < median(usual):
+            return self._fewer
+        return configuration
+
+    def note(self, configuration: Configuration, seconds: float) -> None:
+        """Take in a call while a core is busy.
+
+        Args:
+            configuration: what the call ran.
+            seconds: what it took.
+        """
+        for known, times in zip((self._usual, self._fewer), self._times, strict=True):
+            if configuration == known:
+                times.append(seconds)
 
 
 _WINDOW = 16

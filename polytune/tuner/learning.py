@@ -43,6 +43,7 @@ class Learning(OnlineState):
             if best is None or now[0] != best[0] or configuration == self._default or is_racing > search.is_racing:
                 self._compare_default(now)
             ledger.compare(None if is_best else usual, now[1])
+        self._judge_history()
 
     def _take_steady(self, configuration: Configuration, seconds: float) -> bool:
         """Take in a call of what runs whoever asks; False where it has to be learned from."""
@@ -63,8 +64,8 @@ class Learning(OnlineState):
         and once something begins or ends to disturb calls."""
         self._calls_of_rest -= 1
         best = self._search.best
-        if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._resting:
-            self._resting = None
+        if disturbed != self._rests_disturbed or self._calls_of_rest <= 0 or best is None or best[0] != self._rests_for:
+            self._resting = self._stand_in = None
 
     def _compare_default(self, best: tuple[Configuration, float]) -> None:
         """Note how many times longer than the best the default takes, as both have been measured now."""
@@ -79,6 +80,9 @@ class Learning(OnlineState):
         longer for now; of the best, just that."""
         search, ledger, disturbance = self._search, self._ledger, self._disturbance
         best, is_trial = search.best, configuration == self._trial
+        self._fewer_threads.note(configuration, seconds)
+        if self._settled is not None:
+            self._instead_of(self._settled)
         if best is None or self._settled is not None or goes_on:
             self._set_aside(configuration, seconds, goes_on=goes_on)
             return
@@ -97,7 +101,7 @@ class Learning(OnlineState):
     def _note_in_log(self, configuration: Configuration, seconds: float, *, is_opening: bool) -> None:
         """Enter a call in the log, if it runs something other than the best."""
         best = self._search.best
-        is_best = best is not None and configuration == best[0]
+        is_best = best is not None and configuration in (best[0], self._stand_in)
         self._is_after_trial = not is_best
         if is_opening:
             if not self._log:
@@ -107,13 +111,19 @@ class Learning(OnlineState):
 
     def _why(self, configuration: Configuration) -> str:
         """Return why something other than the best is run."""
-        search, prospects = self._search, self._prospects
+        search, prospects, pruned = self._search, self._prospects, self._pruned
+        if search.best is None and pruned is not None and configuration in pruned.candidates:
+            return f"good elsewhere, by {pruned.sources}"
         if search.best is None:
             return "the first choice"
         if search.is_racing:
             return "against the default, which may be faster" if search.is_defending else "in a race for the best"
         if configuration in search.measurements:
             return "measured again, as it may be the best"
+        if pruned is not None and configuration in pruned.candidates:
+            return f"good elsewhere, by {pruned.sources}"
+        if pruned is not None and not pruned.contains(configuration):
+            return "to see whether what was good elsewhere is good here"
         if prospects.kind(configuration) in prospects.measured:
             return "other numbers"
         return "code that has not been run before"

@@ -39,6 +39,7 @@ class Statistics:
         paused: why nothing is tried for now, though the tuner has not settled; None where something may be.
         preparing: what is to be tried as soon as it is ready; None where nothing is waited for.
         reopened: how often it has started again because the machine had changed.
+        history: what the search owes to measurements of other sizes and on other machines, for people.
     """
 
     calls: int
@@ -57,6 +58,7 @@ class Statistics:
     paused: str | None = None
     preparing: Configuration | None = None
     disturbed_calls: int = 0
+    history: str = ""
 
 
 @dataclass

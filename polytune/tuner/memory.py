@@ -34,6 +34,9 @@ class RememberedMeasurement(Protocol):
     def shape(self) -> str: ...
 
     @property
+    def machine(self) -> str: ...
+
+    @property
     def configuration(self) -> Mapping[str, Any]: ...
 
     @property
@@ -55,12 +58,13 @@ class RememberedMeasurement(Protocol):
 class Memory(Protocol):
     """Keeps measurements and the state of searches.  Its methods do not raise because of a disk."""
 
-    def all(self, kernel: str, shape: str | None, machine: str) -> Sequence[RememberedMeasurement]:
-        """Every record under the key; of all shapes where none is given.
+    def all(self, kernel: str, shape: str | None, machine: str | None) -> Sequence[RememberedMeasurement]:
+        """Every record under the key; of all shapes, and of all machines, where none is given.
 
         Args:
-            kernel, machine: as in a `Key`.
+            kernel: as in a `Key`.
             shape: as in a `Key`; None for all shapes.
+            machine: as in a `Key`; None for all machines.
         """
 
     def record(

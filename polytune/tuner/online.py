@@ -17,6 +17,9 @@ from polytune.tuner.choosing import Choosing
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner, Order, Reject
 from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.subspace import SIMPLEX
+from polytune.tuner.historical.experience import experiences, outlook
+from polytune.tuner.historical.transfer import PrunedSpace
+from polytune.tuner.historical.verdict import outside, with_probes
 from polytune.tuner.learning import Learning
 from polytune.tuner.ledger import Statistics
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
@@ -73,8 +76,12 @@ class OnlineTuner(Choosing, Learning):
             it, what the tuner has seen decides: whatever has run needs no compiler, and so does what differs from it in
             numbers alone; other configurations may take as long as any has taken so far, twice that to be safe.
         compilation: how many seconds it may take to compile a configuration, where `preparation` does not know.
+        prediction: how many seconds a configuration is expected to take, None where nobody knows: of those that have to
+            be compiled, the most promising is compiled first.
         opening: what calls run while the first configuration is compiled beside them, which `choose` is told by
             `is_ready`; they teach nothing.  Without it the first call waits.
+        fewer_threads: the same with fewer threads in place of a configuration, None where there is nothing such: while
+            calls are disturbed, short ones run that where it takes less time.
         seed: the search is a function of it and of the measurements.
         clock: what `run` times calls with, in seconds.
 
@@ -100,15 +107,22 @@ class OnlineTuner(Choosing, Learning):
         risk: Callable[[Configuration], float] | None = None,
         preparation: Callable[[Configuration], float | None] | None = None,
         compilation: Callable[[Configuration], float] | None = None,
+        prediction: Callable[[Configuration], float | None] | None = None,
         opening: Configuration | None = None,
+        fewer_threads: Callable[[Configuration], Configuration | None] = lambda _: None,
         seed: int = 0,
         clock: Callable[[], float] = time.perf_counter,
     ):
         if store is not None and key is None:
             raise SpaceError("a store needs a key=(kernel, shape, machine) to keep the measurements under")
 
-        def search(starts: Sequence[Configuration]) -> HierarchicalTuner:
+        default = space.default()
+
+        def search(starts: Sequence[Configuration], pruned: PrunedSpace | None = None) -> HierarchicalTuner:
             rng = np.random.default_rng(seed)
+            if pruned is not None:
+                others = [each for each in (*starts, *outside(pruned, space)) if prospects.is_near(each)]
+                starts = with_probes(pruned, others, default)
             return HierarchicalTuner(
                 space,
                 rng=rng,
@@ -119,23 +133,27 @@ class OnlineTuner(Choosing, Learning):
                 searchers=searchers,
                 repeats=repeats,
                 numeric=self._numeric_method,
+                pruned=pruned,
             )
 
-        prospects = Prospects(space, risk, preparation, compilation)
+        prospects = Prospects(space, risk, preparation, compilation, prediction)
         title = "a tuner" if key is None else f"{key[0].partition(' ')[0]}({key[1]})"
-        super().__init__(space, Budget.of(budget), prospects, search, opening, title)
+        super().__init__(space, Budget.of(budget), prospects, search, opening, fewer_threads, title)
         self._clock = clock
         self._lock = threading.Lock()
         self._hints = tuple(starts)
         self.key: Key | None = None if key is None else Key(*key)
-        if store is not None and key is not None:
-            self._persistence = Persistence(store, Key(*key), self._snapshot, self._take_over, code)
-            self._search, self._ledger, converged = self._persistence.load(space, search, starts)
-            if converged and self._search.best is not None:
+        if store is not None and self.key is not None:
+            self._persistence = Persistence(store, self.key, self._snapshot, self._take_over, code)
+            found = self._persistence.load(space, search, starts, refused or {})
+            self._search, self._ledger, self._pruned = found.search, found.ledger, found.pruned
+            self._outlook = outlook(experiences(store, self.key.machine), self.key)
+            if found.converged and self._search.best is not None:
                 self._settled, self._reference = self._search.best
         else:
             self._search = search(starts)
         self._prospects.measured.update(map(self._prospects.kind, self._search.measurements))
+        self._judge_history()
 
     def _numeric_method(self) -> str:
         """Return how numeric parameters are searched: by the best method where calls take so long that its proposals do
@@ -157,7 +175,7 @@ class OnlineTuner(Choosing, Learning):
         """
         settled = self._settled
         if settled is not None:
-            return settled
+            return self._stand_in or settled
         with self._lock:
             if self._resting is not None:
                 return self._resting
@@ -201,15 +219,20 @@ class OnlineTuner(Choosing, Learning):
             is_default = configuration == self._default
             if is_default:
                 self._default = configuration  # the object that comes next time as well: comparing it takes no time
-            is_opening = self._opening is not None and configuration == self._opening
+            is_stand_in = self._stand_in is not None and configuration == self._stand_in
+            is_opening = self._opening is not None and (is_stand_in or configuration == self._opening)
             unavoidable = compile_seconds if is_default or is_opening else 0.0
             compile_seconds -= unavoidable
             ledger = self._ledger
             self._note_in_log(configuration, seconds, is_opening=is_opening)
             if is_opening:  # in the place of waiting for the first choice, and beside its compiler
                 ledger.disturbed_calls += 1
-            elif disturbed:
+                self._fewer_threads.note(configuration, seconds)
+            elif disturbed or is_stand_in:
                 self._take_disturbed(configuration, seconds, compile_seconds, goes_on=goes_on)
+                if not disturbed:
+                    self._stand_in = None
+                    self._disturbance.end()
             elif self._settled is None or configuration != self._settled:
                 self._disturbance.end()
                 self._learn(configuration, seconds, compile_seconds)
@@ -271,6 +294,7 @@ class OnlineTuner(Choosing, Learning):
                 self._end_trial(0.0, compile_seconds, is_first=is_first)
             if configuration == self._settled:
                 self._settled = None
+            self._judge_history()
             self._changed(configuration)
 
     def abandon(self, configuration: Mapping[str, Value]) -> None:
@@ -313,6 +337,7 @@ class OnlineTuner(Choosing, Learning):
                 failed={c: search.failures[c] for c in configurations if c in search.failures},
                 ledger=deepcopy(self._ledger),
                 converged=self.converged,
+                pruned=self._pruned,
             )
 
     # ---- what is known
@@ -332,7 +357,7 @@ class OnlineTuner(Choosing, Learning):
     def budget(self, budget: Budget | int | str | None) -> None:
         read = Budget.of(budget)
         with self._lock:
-            self._budget, self._resting = read, None
+            self._budget, self._resting, self._stand_in = read, None, None
 
     @property
     def hints(self) -> Sequence[Configuration]:
@@ -365,8 +390,9 @@ class OnlineTuner(Choosing, Learning):
     @property
     def steady(self) -> Configuration | None:
         """The configuration that the next call runs, whoever asks: the one that the tuner has settled on, or the best
-        one known, while nothing else may be tried; None where that has to be asked."""
-        return self._settled or self._resting
+        one known, while nothing else may be tried, or either with fewer threads while a core is busy; None where that
+        has to be asked."""
+        return self._stand_in or self._settled or self._resting
 
     @property
     def converged(self) -> bool:
@@ -398,6 +424,7 @@ class OnlineTuner(Choosing, Learning):
                 paused=self._why_paused(),
                 preparing=None if self.converged else self._awaited,
                 disturbed_calls=ledger.disturbed_calls,
+                history=self._from_history,
             )
 
     def _why_paused(self) -> str | None:

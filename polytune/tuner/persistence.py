@@ -3,24 +3,27 @@
 from __future__ import annotations
 
 import atexit
-import math
 import os
-import re
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
+from polytune.tuner.historical.experience import note_experience
+from polytune.tuner.historical.sources import FARTHEST, distance, sources_of
+from polytune.tuner.historical.transfer import PrunedSpace, pruned_space
 from polytune.tuner.ledger import Ledger
 from polytune.tuner.memory import Key, Memory, RememberedMeasurement
+from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
 
 _SECONDS_BETWEEN_WRITES = 5.0
 _REMEMBERED_STARTS = 8
 _STATE_VERSION = 7
+_STATE_VERSION_PRUNED = 8  # of a search of a part of the space, which earlier versions of polytune cannot go on with
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,7 @@ class Snapshot:
         failed: the reasons of those that did not.
         ledger: the account.
         converged: whether the tuner has settled.
+        pruned: the part of the space that is searched; None where it is the whole space.
     """
 
     state: dict[str, Any]
@@ -40,6 +44,28 @@ class Snapshot:
     failed: dict[Configuration, str]
     ledger: Ledger
     converged: bool
+    pruned: PrunedSpace | None = None
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """The beginning of a search.
+
+    Attributes:
+        search: as it was left, or a new one.
+        ledger: its account.
+        converged: whether it had converged.
+        pruned: the part of the space that it searches; None where it is the whole space.
+    """
+
+    search: HierarchicalTuner
+    ledger: Ledger
+    converged: bool
+    pruned: PrunedSpace | None
+
+
+NewSearch = Callable[[Sequence[Configuration], PrunedSpace | None], HierarchicalTuner]
+"""Makes a search that begins with some configurations, of a part of the space or of all of it."""
 
 
 class Persistence:
@@ -50,7 +76,8 @@ class Persistence:
     where the space has changed since, the records of what is still a configuration of it.  What was measured with other
     code is no measurement: the best of it is where the search starts.  Each time something is
     written, what other processes have measured meanwhile is taken over too.  Where nothing is known under the key,
-    the search starts from what was best for the nearest size.
+    the search begins in the part of the space that measurements of other sizes and on other machines lead to, or, where
+    there are few of them, from what was best for the nearest size.
 
     Args:
         store: where to.
@@ -80,15 +107,17 @@ class Persistence:
     def load(
         self,
         space: Space,
-        new_search: Callable[[Sequence[Configuration]], HierarchicalTuner],
+        new_search: NewSearch,
         starts: Sequence[Configuration],
-    ) -> tuple[HierarchicalTuner, Ledger, bool]:
-        """The search as it was left, the account, and whether it had converged.
+        refused: Mapping[str, Mapping[Value, str]],
+    ) -> Beginning:
+        """The search as it was left, or a new one.
 
         Args:
             space: every choice there is.
-            new_search: makes a search that begins with some configurations.
+            new_search: makes a search.
             starts: what to begin with where nothing is remembered, and else after that.
+            refused: by parameter, values that are never chosen, with the reason.
         """
         self._space = space
         records = self._records()
@@ -97,11 +126,16 @@ class Persistence:
         if resumed is None:
             ran = [(r.median_seconds, c) for c, r in records if r.status == "ok" and r.median_seconds is not None]
             best_first: Sequence[Configuration] = [c for _, c in sorted(ran, key=lambda entry: entry[0])]
-            if not best_first:
+            pruned = None if best_first else self._pruned(space, refused)
+            if not best_first and pruned is None:
                 best_first = starts_of_similar(self._store, self._key, space)
-            resumed = new_search([*best_first[:_REMEMBERED_STARTS], *starts]), Ledger(), False
-        take_over(resumed[0], self._of_this_code(records))
+            search = new_search([*best_first[:_REMEMBERED_STARTS], *starts], pruned)
+            resumed = Beginning(search, Ledger(), False, pruned)
+        take_over(resumed.search, self._of_this_code(records))
         return resumed
+
+    def _pruned(self, space: Space, refused: Mapping[str, Mapping[Value, str]]) -> PrunedSpace | None:
+        return pruned_space(space, sources_of(self._store, self._key, space), refused)
 
     def _of_this_code(
         self, records: Sequence[tuple[Configuration, RememberedMeasurement]]
@@ -113,18 +147,19 @@ class Persistence:
         records = [record for record in self._store.all(*self._key) if self._space.contains(record.configuration)]
         return [(self._space.configuration(**record.configuration), record) for record in records]
 
-    def _resume(
-        self, saved: dict[str, Any] | None, new_search: Callable[[Sequence[Configuration]], HierarchicalTuner]
-    ) -> tuple[HierarchicalTuner, Ledger, bool] | None:
+    def _resume(self, saved: dict[str, Any] | None, new_search: NewSearch) -> Beginning | None:
         """The state as saved; None if there is none, or it is of another space, other code or another version of
         polytune."""
-        wanted = {"version": _STATE_VERSION, "space": self._space.fingerprint, "code": self._code}
+        wanted = {"space": self._space.fingerprint, "code": self._code}
         if saved is None or any(saved.get(name) != value for name, value in wanted.items()):
             return None
-        search = new_search(())
+        if saved.get("version") != (_STATE_VERSION if saved.get("pruned") is None else _STATE_VERSION_PRUNED):
+            return None
         try:
+            pruned = None if saved.get("pruned") is None else PrunedSpace.from_json(saved["pruned"])
+            search = new_search((), pruned)
             search.restore(saved["search"])
-            return search, Ledger.from_json(saved["ledger"]), bool(saved["converged"])
+            return Beginning(search, Ledger.from_json(saved["ledger"]), bool(saved["converged"]), pruned)
         except (LookupError, TypeError, ValueError, AttributeError):
             return None  # not as we write it: the records alone are enough to go on
 
@@ -151,14 +186,16 @@ class Persistence:
         for configuration, reason in snapshot.failed.items():
             self._store.record(*self._key, configuration, None, "failed", reason=reason, code=self._code)
         state = {
-            "version": _STATE_VERSION,
+            "version": _STATE_VERSION if snapshot.pruned is None else _STATE_VERSION_PRUNED,
             "space": self._space.fingerprint,
             "code": self._code,
+            "pruned": None if snapshot.pruned is None else snapshot.pruned.to_json(),
             "search": snapshot.state,
             "ledger": snapshot.ledger.to_json(),
             "converged": snapshot.converged,
         }
         self._store.save_search(*self._key, state)
+        note_experience(self._store, self._key, snapshot.ledger)
         self._learn(self._of_this_code(self._records()))
 
 
@@ -220,24 +257,7 @@ class _StateWriter:
 _WRITER = _StateWriter()
 
 
-_SIZE = re.compile(r"(\w+)=(-?\d+)")
 _MOST_STARTS = 3
-_FARTHEST = math.log(64)  # beyond, what was best says little
-
-
-def distance(first: str, second: str) -> float:
-    """Return how far two classes of inputs are apart: the Euclidean distance of the logarithms of their sizes.
-
-    Args:
-        first, second: texts with sizes in the form ``name=number``, as kernels are remembered under.
-
-    Returns:
-        Infinity where anything but the numbers differs.
-    """
-    if _SIZE.sub(r"\1=", first) != _SIZE.sub(r"\1=", second):
-        return math.inf
-    sizes = [[abs(int(number)) for _, number in _SIZE.findall(text)] for text in (first, second)]
-    return math.dist(*([math.log1p(size) for size in listed] for listed in sizes))
 
 
 def starts_of_similar(store: Memory, key: Key, space: Space) -> Sequence[Configuration]:
@@ -253,7 +273,7 @@ def starts_of_similar(store: Memory, key: Key, space: Space) -> Sequence[Configu
         if record.status == "ok" and record.median_seconds is not None and space.contains(record.configuration):
             found.setdefault(record.shape, []).append(record)
     nearest = min(found, key=lambda shape: distance(shape, key.shape), default=None)
-    if nearest is None or distance(nearest, key.shape) > _FARTHEST:
+    if nearest is None or distance(nearest, key.shape) > FARTHEST:
         return ()
     ranked = sorted(found[nearest], key=lambda record: record.median_seconds or 0.0)
     return [space.configuration(**record.configuration) for record in ranked[:_MOST_STARTS]]

@@ -20,9 +20,11 @@ Kind = tuple[Value | None, ...]
 _LONGER_COMPILATION = 2.0  # times the longest so far
 _SHORTEST_COMPILATION = 0.5  # seconds; what has been shorter so far was loaded rather than compiled
 _LOADING = 0.05  # seconds, of machine code that is there
+_FEWEST_CALLS = 300  # that are expected to come, of a program that has made fewer
 _DISTURBANCE = 0.5  # of a compilation beside the program: by how much longer its calls are meanwhile
 _CALLS_BETWEEN_QUESTIONS = 32
 _FIRST_LOSS = 2.0  # calls, of other numbers, while few have been tried: half the threads, a row for a tile
+_NEAR = 3.0  # times the first choice
 _ROUND_DOUBT = 1.5  # times what a round of a race loses as far as is known
 
 
@@ -31,7 +33,7 @@ class Prospects:
 
     Args:
         space: what is tuned.
-        risk, preparation, compilation: as for `OnlineTuner`.
+        risk, preparation, compilation, prediction: as for `OnlineTuner`.
 
     Attributes:
         run: the kinds that have been run in this process: they need no compiler any more.
@@ -44,11 +46,13 @@ class Prospects:
         risk: Callable[[Configuration], float] | None,
         preparation: Callable[[Configuration], float | None] | None,
         compilation: Callable[[Configuration], float] | None,
+        prediction: Callable[[Configuration], float | None] | None = None,
     ):
         self._nominal = [parameter.name for parameter in space.parameters if isinstance(parameter, Nominal)]
         self._risk = risk
         self._preparation = preparation
         self._compilation = compilation
+        self._prediction = prediction
         self._asked: tuple[Configuration | None, int, float | None] = None, 0, None
         self.run: set[Kind] = set()
         self.measured: set[Kind] = set()
@@ -56,6 +60,10 @@ class Prospects:
     def kind(self, configuration: Configuration) -> Kind:
         """Return what a configuration shares with all those that need no other code."""
         return tuple(configuration.get(name) for name in self._nominal)
+
+    def is_near(self, configuration: Configuration) -> bool:
+        """Return whether a configuration is not expected to take far longer than the first choice."""
+        return self._risk is None or self._risk(configuration) <= _NEAR
 
     def needs_compiler(self, configuration: Configuration, ledger: Ledger) -> bool:
         """Return whether a configuration has to be compiled before it can be run, or may have to be."""
@@ -91,6 +99,24 @@ class Prospects:
         if self._compilation is None:
             return _DISTURBANCE * self.preparation(configuration, ledger)[0]
         return _DISTURBANCE * self._compilation(configuration)
+
+    def cost_to_come(self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger) -> float:
+        """Return what a configuration is expected to cost, in seconds: to compile it beside the calls, and as many
+        calls of it as there have been.
+
+        What nothing is predicted of is taken to be as fast as the best.
+
+        Args:
+            configuration: what may be tried.
+            best: the best one known, with its run time in seconds.
+            ledger: the calls so far.
+        """
+        expected = best[1]
+        if self._prediction is not None:
+            own, known = self._prediction(configuration), self._prediction(best[0])
+            if own is not None and known:
+                expected *= own / known
+        return max(_FEWEST_CALLS, ledger.calls) * expected + self.disturbance(configuration, ledger)
 
     def loss(
         self,

@@ -110,7 +110,7 @@ def test_wins_and_scores(recorded, tuner):
     for row in report["rows"]:
         assert row["best_rival"] == "kernel_tuner:oracle"
         assert row["best_rival_mean_slowdown"] == 1.0
-        assert row["wins"] is row["wins_against_single_best"] is False
+        assert row["wins"] is row["wins_against_single_best"] is row["ties"] is False
         assert row["means"].keys() == {"genetic", "random", "kernel_tuner:oracle", "kernel_tuner:contrary"}
     assert report["scores"]["kernel_tuner:oracle"] == {10: 1.0, 30: 1.0}
     assert report["scores"]["random"] == {10: 0.0, 30: 0.0}
@@ -121,6 +121,10 @@ def test_wins_and_scores(recorded, tuner):
     easy = against_kernel_tuner.study(*arguments, "genetic", ["contrary"], {30: 4})
     assert easy["rows"][0]["wins"] is easy["rows"][0]["wins_against_single_best"] is True
     assert next(iter(easy["reached"].values())) is True
+    tie = against_kernel_tuner.study(*arguments, "full", ["oracle"], {400: 4})
+    (row,) = tie["rows"]
+    assert row["ties"] is row["ties_with_single_best"] is True and row["wins"] is False
+    assert tie["reached"]["400 evaluations: 0 of 1 spaces won and 1 tied"] is True
 
 
 def test_screening_ends_all_but_the_best(recorded, tuner, monkeypatch):
@@ -191,6 +195,14 @@ def test_sample_sizes(recorded):
     assert overall["spaces_ahead"] == int(comparison["effect"] > 0.5)
     claim = report["reached"]["genetic ahead of random with 200 samples"]
     assert claim == (comparison["significant"] and comparison["effect"] > 0.5)
+
+
+def test_sample_sizes_are_drawn(recorded, tmp_path):
+    runs, searches = {10: 4, 20: 3}, ["random", "genetic"]
+    report = sample_sizes.study([recorded], Collection(None, 0, 1), runs, searches, tmp_path / "figures")
+    files = {Path(each["figure"]).name for each in report["figures"]}
+    assert {"speedup-bowl.png", "optimum-bowl.png", "effect-bowl.png", "aggregate.png", "spaces.png"} <= files
+    assert all(Path(each["figure"]).read_bytes().startswith(b"\x89PNG") for each in report["figures"])
 
 
 def test_laplacian_report(recorded):

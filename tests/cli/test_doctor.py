@@ -113,6 +113,15 @@ def test_size_of_the_cache_is_told(tmp_path, monkeypatch):
     assert findings.find_disk_cache().detail == f"{tmp_path}, 3.0 MiB"
 
 
+def test_the_history_that_the_environment_names_is_looked_at(tmp_path, monkeypatch):
+    assert findings.find_history().detail == "history.sqlite in the disk cache"
+    monkeypatch.setenv("POLYTUNE_HISTORY", f"sqlite:///{tmp_path}/shared.db")
+    assert findings.find_history().detail == f"{tmp_path}/shared.db, 0 measured configurations"
+    monkeypatch.setenv("POLYTUNE_HISTORY", "mysql://host/name")
+    found = findings.find_history()
+    assert found.state is State.BROKEN and "is no history" in found.detail and "POLYTUNE_HISTORY" in found.remedy
+
+
 def test_missing_packages_for_devices_say_how_to_install_them(monkeypatch):
     def version(name):
         raise importlib.metadata.PackageNotFoundError(name)

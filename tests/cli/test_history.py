@@ -201,3 +201,29 @@ def test_files_that_are_something_else_add_nothing(run, store, tmp_path, monkeyp
 def test_a_file_that_is_not_there_is_named(run, store, tmp_path):
     ran = run("history", "import", str(tmp_path / "nothing.jsonl"))
     assert ran.code == 1 and "nothing.jsonl cannot be read: No such file" in ran.err
+
+
+def test_histories_are_given_by_address(run, store, tmp_path):
+    file = tmp_path / "other.db"
+    ran = run("history", "export", f"sqlite:///{file}")
+    assert ran.code == 0 and ran.out.strip() == f"sqlite:///{file}: 5 measured configurations written"
+    other = HistoryStore(f"sqlite:///{file}")
+    other.record("blur 0123", "n=30", "other machine", {"version": "source"}, 9e-3)
+    other.close()
+    ran = run("history", "import", f"sqlite:///{file}")
+    assert ran.code == 0 and "1 measured configuration added; of 5 something as new is known" in ran.out
+    assert len(store.all()) == 6
+    ran = run("history", "import", "sqlite:////nowhere/at.all")
+    assert ran.code == 1 and "there is no such file" in ran.err
+    ran = run("history", "import", "mysql://someone:secret@host/name")
+    assert ran.code == 1 and "is no history: write sqlite:///FILE" in ran.err and "secret" not in ran.err
+
+
+def test_the_history_that_the_environment_names_is_listed(run, tmp_path, monkeypatch):
+    place = f"sqlite:///{tmp_path / 'shared.db'}"
+    HistoryStore(place).record("blur 0123", "n=10", "some machine", {"version": "source"}, 2e-3)
+    monkeypatch.setenv("POLYTUNE_HISTORY", place)
+    assert "blur" in run("history").out
+    monkeypatch.setenv("POLYTUNE_HISTORY", "ftp://host/name")
+    ran = run("history")
+    assert ran.code == 1 and "is no history" in ran.err

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import numpy as np
 import pytest
 
 from polytune.cli.recording import choose, grid_of
@@ -130,3 +131,22 @@ def test_a_huge_space_can_only_be_sampled():
     assert len(list(choose(huge, 5))) == 5
     with pytest.raises(SpaceError, match="take a --sample"):
         next(choose(huge, None))
+
+
+def test_counters_are_recorded_and_the_search_profile_goes_by_them(run, kernels_file, tmp_path):
+    file, model = tmp_path / "scale.jsonl", tmp_path / "model.json"
+    assert record(run, kernels_file, file, "--exhaustive").code == 0
+    recorded = load(file)
+    assert (recorded.counters["source__instances.sum"] == 12).all()
+    assert len(set(recorded.counters["Global size"])) == 2
+    assert all(np.isfinite(values).all() for values in recorded.counters.values())
+    versions = [recorded.space.configuration(row)["version"] for row in range(len(recorded))]
+    assert len(set(recorded.codes)) == len(set(versions))
+    kept = run(
+        "simulate", file, "--search", "profile", "--budget", "5", "--repeat", "3", "--save-model", model, "--json"
+    )
+    assert kept.code == 0, kept.err
+    used = run(
+        "simulate", file, "--search", "profile", "--budget", "5", "--repeat", "3", "--trained-on", model, "--json"
+    )
+    assert used.json["results"] == kept.json["results"]

@@ -161,8 +161,8 @@ def test_a_killed_worker_is_a_sentence_and_costs_no_run(run, space, tmp_path, mo
         (("--output", "r.txt"), "neither .json nor .csv"),
         (("--resume",), "--resume goes on with the file that --output names"),
         (("--repeat", "0"), "--repeat"),
-        (("--cores", "4352"), "--search profile and --cores N"),
-        (("--search", "profile"), "--search profile and --cores N"),
+        (("--cores", "4352"), "belong to --search profile"),
+        (("--save-model", "m.json"), "belong to --search profile"),
     ],
 )
 def test_bad_usage(run, space, options, message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -40,6 +41,18 @@ def test_table_has_the_default_once(run, kernels_file):
     assert lines[0].split() == ["configuration", "ms", "speedup"]
     assert [line.split()[-1] for line in lines if "(the default)" in line] == ["1.00"]
     assert "calls in" in lines[-1]
+
+
+def test_the_course_of_tuning_is_drawn(run, kernels_file, tmp_path):
+    pytest.importorskip("matplotlib")
+    options = "--size", "n=700", "--calls", "6", "--plot", str(tmp_path / "figures")
+    ran = run("tune", f"{kernels_file}:shift", *options, "--json")
+    assert ran.code == 0, ran.err
+    names = [Path(file).name for file in ran.json["figures"]]
+    assert names == ["trace-shift.png", "timeline-shift.png"]
+    assert all(Path(file).stat().st_size > 1000 for file in ran.json["figures"])
+    ran = run("tune", f"{kernels_file}:shift", *options, "--record", str(tmp_path / "r.jsonl"), "--sample", "3")
+    assert ran.code == 2 and "--plot draws how a kernel is tuned" in ran.err
 
 
 def test_unknown_size_is_refused(run, kernels_file):

@@ -104,3 +104,49 @@ def test_a_version_that_is_slow_to_compile_is_not_the_first_one_for_little_work(
 
 def test_there_is_a_rate_for_everything_that_is_counted():
     assert set(RATES) == set(Kind) and all(rate > 0 for rate in RATES.values())
+
+
+def relaxed(a, b, steps):
+    for _ in range(steps):
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                b[i, j] = a[i - 1, j] + a[i + 1, j] + a[i, j - 1] + a[i, j + 1]
+        for i in range(1, a.shape[0] - 1):
+            for j in range(1, a.shape[1] - 1):
+                a[i, j] = b[i, j]
+
+
+def behind(a):
+    for i in range(a.shape[0]):
+        for j in range(1, a.shape[1]):
+            a[i, j] = 0.5 * a[i, j - 1]
+
+
+def ahead(a):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1] - 1):
+            a[i, j] = 0.5 * a[i, j + 1]
+
+
+def written_before_it_is_read(a, b):
+    for i in range(a.shape[0]):
+        for j in range(a.shape[1] - 1):
+            a[i, j] = 0.5 * b[i, j]
+            b[i, j] = a[i, j + 1] - 1.0
+
+
+def waits(function, *arguments) -> dict[str, float]:
+    """Of each version, how many operations wait for one of the iteration before."""
+    generated, parameters = generated_of(function, *arguments)
+    return {
+        each.name: account_of(generated, each.name, *parameters).counts[Kind.WAITS]
+        for each in generated.module.VERSIONS
+    }
+
+
+def test_what_is_read_ahead_of_what_is_written_waits_for_nothing():
+    square = np.ones((60, 60))
+    assert not any(waits(relaxed, square, square.copy(), 4).values()), "though tiles of all steps write what they read"
+    assert waits(ahead, square)["source"] == 0
+    assert waits(behind, square)["source"] > 0
+    assert waits(written_before_it_is_read, square, square.copy())["source"] > 0

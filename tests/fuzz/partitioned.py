@@ -98,8 +98,27 @@ def random_configuration(
         found[f"platform_{partition}"] = place
         drawn = _on_processor(choose) if place == CPU else _on_device(choose)
         found.update({f"{name}_{partition}": value for name, value in drawn.items() if f"{name}_{partition}" in names})
+    found.update(_apart(sorted(names), split, places, choose))
     for tile in (name for name in names if name.startswith("tile_")):
         found[tile] = choose.choice((1, 2, 3, 5, 33))
+    return found
+
+
+def _apart(names: Sequence[str], split: int, places: Sequence[str], choose: random.Random) -> dict[str, Any]:
+    """The regions of some configurations divided each in its way, where there are several."""
+    if "regions" not in names or choose.random() < 0.5:
+        return {}
+    found: dict[str, Any] = {"regions": "apart"}
+    for name in names:
+        if name.startswith("region_"):
+            number = name.removeprefix("region_")
+            found[name] = how = choose.choice(("shared", "own", "own", CPU))
+            if how == "own":
+                found |= {
+                    f"ratio_{member}_{number}": choose.choice((0.0, 1.0, choose.random())) for member in range(split)
+                }
+                on_cpu = [partition for partition, place in enumerate(places) if place == CPU]
+                found |= {f"threads_{partition}_{number}": choose.choice((1, 2, 3)) for partition in on_cpu}
     return found
 
 

@@ -11,7 +11,8 @@ import pytest
 
 from polytune.pipeline import Stages
 from polytune.runtime.arguments import signature_of
-from tests.fuzz.interpreted import DeadlockError, Interpreter, RaceError
+from tests.fuzz.interpreted import Interpreter, RaceError
+from tests.fuzz.interpreted_team import DeadlockError
 
 
 def two_steps(n, A, B):

@@ -196,7 +196,7 @@ def test_a_damaged_file_is_moved_aside_and_begun_anew(tmp_path, damage, is_open)
     if is_open:
         store.record(*KEY, {"tile": 0}, 1.0)
         store.summary()
-        store._database.execute("pragma wal_checkpoint(truncate)")
+        store._history.database.execute("pragma wal_checkpoint(truncate)")
     damage(store.path)
     again = HistoryStore(tmp_path)
     with pytest.warns(CacheWarning, match=r"is damaged .* moved to history\.sqlite\.damaged-"):

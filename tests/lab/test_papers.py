@@ -10,7 +10,7 @@ import pytest
 
 from polytune.errors import RecordingError
 from polytune.lab.__main__ import main
-from polytune.lab.papers.item import Effort, Outcome, Table
+from polytune.lab.papers.item import Effort, Reproduction, Table
 from polytune.lab.papers.page import page
 from polytune.lab.papers.report import ITEMS, find_recordings, write_report
 
@@ -104,7 +104,7 @@ def test_traces_of_the_examples(tmp_path):
 
 def test_text_is_no_markup():
     (item,) = [item for item in ITEMS if item.name == "historical-portions"]
-    text = page([(item, Outcome("a < b & c", [Table("<b>", ["<i>"], [["<u>"]])]))], "<script>")
+    text = page([(item, Reproduction("a < b & c", [Table("<b>", ["<i>"], [["<u>"]])]))], "<script>")
     assert not any(mark in text for mark in ("<script>", "<b>", "<i>", "<u>"))
     assert "a &lt; b &amp; c" in text
 

@@ -11,7 +11,7 @@ import pytest
 
 import polytune
 from polytune.errors import MissingLibraryError, PolytuneError
-from polytune.report.facts import Source, Subject, TunedCase, subjects_of
+from polytune.report.facts import SourceLines, Subject, TunedCase, subjects_of
 from polytune.report.page import all_sections
 from polytune.report.roofs import roofs
 from polytune.signature import Signature
@@ -140,7 +140,7 @@ def test_many_parameters_leave_out_those_that_were_the_same(tmp_path):
         configuration = tuner.choose()
         tuner.report(configuration, 1e-3 * (1 + (configuration["version"] == "b")) + 1e-6 * configuration["tile"])
     case = TunedCase("n = 1", (1,), 1, space, tuner.best, tuner.statistics(), tuple(tuner.ranking()), (), ())
-    subject = Subject("kernel", False, "", Signature(()), Source("", 1, ()), None, (case,))
+    subject = Subject("kernel", False, "", Signature(()), SourceLines("", 1, ()), None, (case,))
     made = next(section for section in all_sections() if section.name == "landscape").render(subject)
     assert made is not None and "platform was cpu wherever it matters." in made
     assert "an axis for each of version, tile;" in (Page(made).all("svg")[0]["aria-label"] or "")

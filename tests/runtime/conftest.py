@@ -1,6 +1,8 @@
-"""What the tests of the cache share."""
+"""Fixtures of the tests of running kernels."""
 
 import pytest
+
+from polytune.runtime.settled import NOT_MADE, SettledCalls
 
 SOURCE = '''\
 """Adds one to every element, in parallel: a module as code generation writes it, but small."""
@@ -39,3 +41,18 @@ def double(x):
 def source() -> str:
     """The text of a generated module."""
     return SOURCE
+
+
+@pytest.fixture
+def made(monkeypatch) -> list[bool]:
+    """Of each call whether it went the short way."""
+    found: list[bool] = []
+    make = SettledCalls.make
+
+    def noted(self, arguments):
+        returned = make(self, arguments)
+        found.append(returned is not NOT_MADE)
+        return returned
+
+    monkeypatch.setattr(SettledCalls, "make", noted)
+    return found

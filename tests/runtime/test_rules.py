@@ -15,7 +15,15 @@ from polytune.runtime import rules_calibration
 from polytune.runtime.devices import backends
 from polytune.runtime.learned import explain_refused
 from polytune.runtime.machine import machine
-from polytune.runtime.rules import PUBLISHED, RULES, Thresholds, counts_of, outer_refusals, refusals
+from polytune.runtime.rules import (
+    PUBLISHED,
+    RULES,
+    Thresholds,
+    counts_of,
+    counts_of_regions,
+    outer_refusals,
+    refusals,
+)
 from polytune.runtime.rules_calibration import from_measurements, thresholds_of
 from polytune.tuner import HierarchicalTuner, Is, Nominal, Ratio, Space
 from tests.runtime.partitioned.fake_device import FakeDevice
@@ -49,11 +57,28 @@ def copy(x, y):
         y[i] = x[i]
 
 
-def counts(kernel, *arguments):
+@polytune.kernel
+def two_products(T, A, B, D, C):
+    for i in range(T.shape[0]):
+        for j in range(T.shape[1]):
+            T[i, j] = 0.0
+            for k in range(A.shape[1]):
+                T[i, j] += A[i, k] * B[k, j]
+    for i in range(D.shape[0]):
+        for j in range(D.shape[1]):
+            for k in range(T.shape[1]):
+                D[i, j] += T[i, k] * C[k, j]
+
+
+def generated_for_devices(kernel, arguments):
     # Modules have counts where there are devices to choose from.
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(importlib.import_module("polytune.kernel"), "devices", lambda: (object(),))
-        generated = kernel.generated(*arguments)
+        return kernel.generated(*arguments)
+
+
+def counts(kernel, *arguments):
+    generated = generated_for_devices(kernel, arguments)
     return counts_of(generated.module, generated.prepare(arguments).parameters)
 
 
@@ -105,6 +130,60 @@ def test_shared_memory_without_reuse_is_rejected_and_the_devices_stay():
 def test_devices_are_judged_one_by_one():
     refused = refusals(SPACE, LARGE, {"cuda:0": PUBLISHED, "opencl:0": Thresholds(rho=1e12, alpha=2)})
     assert refused.keys() == {"platform_0", "platform_1"} and refused["platform_0"].keys() == {"opencl:0"}
+
+
+def test_each_region_has_counts_of_its_own():
+    arguments = (np.zeros((20, 30)), np.zeros((20, 5)), np.zeros((5, 30)), np.zeros((20, 7)), np.zeros((30, 7)))
+    generated = generated_for_devices(two_products, arguments)
+    parameters = generated.prepare(arguments).parameters
+    found = counts_of_regions(generated.module, parameters)
+    whole = counts_of(generated.module, parameters)
+    assert len(found) >= 2
+    assert sum(each["compute"] for each in found.values()) == whole["compute"]
+    assert sum(each["memory"] for each in found.values()) == whole["memory"]
+    assert {20 * 30 * 5, 20 * 7 * 30} <= {each["compute"] - 0 for each in found.values()} | {
+        each["compute"] - 20 * 30 for each in found.values()
+    }
+    one = generated_for_devices(gemm, matrices(9))
+    assert counts_of_regions(one.module, one.prepare(tuple(matrices(9))).parameters) == {}
+
+
+REGIONS = Space(
+    [
+        *SPACE.parameters,
+        Nominal("regions", ("alike", "apart"), when=Is("version", "partitioned")),
+        Nominal("region_0", ("shared", "own", "cpu"), when=Is("regions", "apart")),
+        Nominal("region_2", ("shared", "own", "cpu"), when=Is("regions", "apart")),
+    ]
+)
+MUCH, LITTLE = {"compute": 10**9, "memory": 10**6}, {"compute": 10**8, "memory": 10**6}
+
+
+def test_a_region_that_is_worth_no_device_stays_on_the_processor():
+    refused = refusals(REGIONS, LARGE, ALL, regions={0: MUCH, 2: LITTLE})
+    assert refused.keys() == {"region_2", "regions"}
+    assert refused["region_2"].keys() == {"shared", "own"} and refused["regions"].keys() == {"alike"}
+    assert refused["region_2"]["own"].startswith("region 2: Min-Compute: 1e+08 statement instances are too few")
+    search, asked = HierarchicalTuner(REGIONS, rng=np.random.default_rng(0), refused=refused, repeats=1), []
+    while not search.converged:
+        asked.append(search.ask())
+        search.tell(asked[-1], 1.0)
+    shared = [each for each in asked if each["version"] == "partitioned"]
+    assert shared and all(each["region_2"] == "cpu" for each in shared)
+
+
+def test_regions_that_are_each_too_small_leave_no_device():
+    together = {"compute": 2 * 10**8, "memory": 10**6, "reuse": 9}
+    assert refusals(REGIONS, together, ALL) == {}
+    refused = refusals(REGIONS, together, ALL, regions={0: LITTLE, 2: LITTLE})
+    assert refused["version"].keys() == {"partitioned"}
+    assert refused["version"]["partitioned"].endswith("(in each of 2 regions)")
+
+
+def test_nothing_is_concluded_of_a_region_that_was_not_counted():
+    assert refusals(REGIONS, LARGE, ALL, regions={0: {}, 2: MUCH}) == {}
+    one = {"cuda:0": PUBLISHED, "opencl:0": Thresholds(rho=1.0, alpha=2)}
+    assert refusals(REGIONS, LARGE, one, regions={0: MUCH, 2: LITTLE}) == {}  # one device may be worth it
 
 
 def test_nothing_is_concluded_from_what_is_not_known():

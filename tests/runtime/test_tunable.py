@@ -17,6 +17,8 @@ import polytune
 from polytune.errors import ArgumentError, HistoryError, PolytuneError
 from polytune.history import HistoryStore
 from polytune.runtime import tuning_mode
+from polytune.runtime.background.compiler import background
+from polytune.runtime.threads import current_threads
 from polytune.runtime.tuning_runs import Copies, ProgressLine
 from polytune.tuner import Configuration
 
@@ -332,3 +334,37 @@ def test_the_same_seed_tries_the_same(tmp_path):
         return made
 
     assert tried(3) == tried(3)
+
+
+def test_calls_leave_a_core_to_the_compiler_where_that_is_faster(kernel, monkeypatch):
+    """Settled calls, too, and by the short way; the time of a call is the test's own."""
+    if current_threads() < 2:
+        pytest.skip("one thread is what there is")
+    A, B = arrays()
+    tuner = kernel.tuner(A, B)
+    kernel(A, B)
+    generated = kernel.generated(A, B)
+    two = next(each for each in generated.first_choices.starts if each.get("threads", 1) >= 2)
+    less = generated.first_choices.fewer_threads(two)
+    assert less is not None and less["threads"] == two["threads"] - 1
+    assert generated.first_choices.fewer_threads(tuner.space.configuration(**{**two, "threads": 1})) is None
+    tuner._settled, tuner._reference, tuner._trial = two, 2e-5, None
+    monkeypatch.setattr(background, "disturbs_since", lambda activity: True)
+    reported = []
+    report = tuner.report
+
+    def reporting(configuration, seconds, **rest):
+        reported.append(configuration)
+        report(configuration, 2e-5 if configuration == less else 4e-5, **rest)
+
+    monkeypatch.setattr(tuner, "report", reporting)
+    wanted = B.copy()
+    for _ in range(20):
+        kernel(A, B)
+        smoothed(A, wanted)
+    np.testing.assert_allclose(B, wanted, rtol=1e-13)
+    assert reported[0] == two and reported[8:] == [less] * 12
+    monkeypatch.undo()
+    kernel(A, B)
+    kernel(A, B)
+    assert tuner.steady is two

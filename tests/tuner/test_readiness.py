@@ -224,6 +224,32 @@ def test_versions_are_compiled_one_after_the_other_the_quickest_first():
     assert compilers.begun.index("c") < compilers.begun.index("d")
 
 
+def compiled(prediction) -> list[str]:
+    """In which order versions are compiled that take from 1 to 3 s."""
+    space = Space([Nominal("version", ("a", "b", "c", "d", "e"))])
+    seconds = {"a": 9.0, "b": 1.0, "c": 3.0, "d": 2.0, "e": 1.5}
+    tuner = OnlineTuner(space, compilation=lambda each: seconds[each["version"]], prediction=prediction)
+    compilers = Compilers()
+    compilers.ready = {"a"}
+    for number in range(4000):
+        configuration = tuner.choose(compilers)
+        is_disturbed = bool(set(compilers.begun) - compilers.ready)
+        tuner.report(configuration, 0.1, disturbed=is_disturbed)
+        if number % 100 == 99:
+            compilers.ready |= set(compilers.begun)
+    return compilers.begun
+
+
+def test_the_most_promising_version_is_compiled_first():
+    """Of times of 0.1 s, 300 calls that one expects to come weigh more than any of the compilers."""
+    promise = {"a": 1.0, "b": 1.5, "c": 0.2, "d": 0.5, "e": None}
+    # What is asked for before anything is set aside comes first in any case.
+    order = compiled(lambda configuration: promise[configuration["version"]])
+    assert sorted(order) == ["b", "c", "d", "e"]
+    behind = [each for each in order if each != order[0]]
+    assert behind == [each for each in ("c", "d", "e", "b") if each != order[0]]
+
+
 def test_compiling_beside_begins_when_calls_have_taken_a_multiple():
     """Where a compilation is taken to make calls 0.5 s longer, and a fifth of their time may be lost to compilers."""
     tuner, compilers = OnlineTuner(SPACE, compilation=lambda configuration: 1.0), Compilers()

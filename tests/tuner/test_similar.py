@@ -8,7 +8,8 @@ import pytest
 
 from polytune.history import HistoryStore
 from polytune.tuner import Key, OnlineTuner, persistence
-from polytune.tuner.persistence import distance, starts_of_similar
+from polytune.tuner.historical.sources import distance
+from polytune.tuner.persistence import starts_of_similar
 from tests.tuner.landscape import SPACE, cost
 
 GOOD = SPACE.configuration(version="tiled", tile_0=128, tile_1=16, unroll=2)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import difflib
 import itertools
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -74,11 +74,12 @@ def history(
         list[str] | None,
         typer.Argument(
             metavar="[KERNEL | export FILE | import FILE... | merge FILE...]",
-            help="Only this kernel, with all its configurations; or what to do with files of JSON lines.",
+            help="Only this kernel, with all its configurations; or what to do with files of JSON lines, "
+            "SQLite files and addresses of histories.",
         ),
     ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="With merge: the file to write.")
+        str | None, typer.Option("--output", "-o", metavar="FILE", help="With merge: the file to write.")
     ] = None,
     forget: Annotated[bool, typer.Option("--forget", help="Delete what is listed.")] = False,
     yes: Annotated[bool, typer.Option("--yes", help="With --forget: do not ask.")] = False,
@@ -87,8 +88,8 @@ def history(
 ) -> None:
     """Print what was measured in earlier runs: for each kernel and shape how many configurations, and the best time.
 
-    export FILE writes it to a file; import FILE... adds what such files hold and this machine does not know, or knows
-    less newly; merge FILE... -o FILE makes one of several.
+    export FILE writes it to a file; import FILE... adds what such files hold and this history does not know, or knows
+    less newly; merge FILE... -o FILE makes one of several. A FILE may be an address, as postgresql://host/name.
     """
     if yes and not forget:
         raise typer.BadParameter("--yes goes with --forget")
@@ -96,7 +97,7 @@ def history(
     if kernel in ACTIONS:
         if forget:
             raise typer.BadParameter(f"--forget does not go with {kernel}")
-        exchange(kernel, [Path(each) for each in more], output, as_json=as_json)
+        exchange(kernel, more, output, as_json=as_json)
         return
     if more or output is not None:
         raise typer.BadParameter(
@@ -109,13 +110,13 @@ def history(
     if forget:
         count = _forget(store, entries, kernel, confirmed=yes)
         if as_json:
-            print_json({"path": str(store.path), "forgotten": count})
+            print_json({"path": str(store.place), "forgotten": count})
         else:
-            results.print(Text(f"{store.path}: {_counted(count)} forgotten"), soft_wrap=True)
+            results.print(Text(f"{store.place}: {_counted(count)} forgotten"), soft_wrap=True)
     elif as_json:
-        print_json({"path": str(store.path), "entries": [entry.to_json() for entry in entries]})
+        print_json({"path": str(store.place), "entries": [entry.to_json() for entry in entries]})
     elif not entries:
-        results.print(Text(f"{store.path}: nothing has been measured yet"), soft_wrap=True)
+        results.print(Text(f"{store.place}: nothing has been measured yet"), soft_wrap=True)
     elif kernel is None:
         print_table(_overview(entries))
     else:
@@ -145,7 +146,7 @@ def _forget(store: HistoryStore, entries: Sequence[HistoryEntry], kernel: str | 
     count = sum(len(entry.measurements) for entry in entries)
     what = _counted(count)
     if not confirmed:
-        typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.path}?", abort=True, err=True)
+        typer.confirm(f"Forget {what} of {kernel or 'all kernels'} in {store.place}?", abort=True, err=True)
     if kernel is None:
         return store.clear()
     return sum(store.clear(name) for name in dict.fromkeys(entry.kernel for entry in entries))
@@ -218,7 +219,7 @@ def _date(seconds: float) -> str:
 ACTIONS = ("export", "import", "merge")
 
 
-def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json: bool) -> None:
+def exchange(action: str, files: Sequence[str], output: str | None, *, as_json: bool) -> None:
     """Do one of the ``ACTIONS``, and say what was done.
 
     Args:
@@ -240,22 +241,31 @@ def exchange(action: str, files: Sequence[Path], output: Path | None, *, as_json
     store = default_store()
     if action == "export":
         count = write_measurements(files[0], store.all())
-        said = f"{files[0]}: {_counted(count)} written"
+        said = f"{_shown(files[0])}: {_counted(count)} written"
     elif action == "import":
         found = merged(each for file in files for each in read_measurements(file))
-        count = sum(store.add(each) for each in found)
+        count = store.add_all(found)
         known = "" if count == len(found) else f"; of {len(found) - count} something as new is known"
-        said = f"{store.path}: {_counted(count)} added{known}"
+        said = f"{store.place}: {_counted(count)} added{known}"
     else:
         assert output is not None
         count = write_measurements(output, merged(each for file in files for each in read_measurements(file)))
-        said = f"{output}: {_counted(count)} written"
+        said = f"{_shown(output)}: {_counted(count)} written"
     if as_json:
         print_json(
-            {"action": action, "path": str(output or (store.path if action == "import" else files[0])), "count": count}
+            {
+                "action": action,
+                "path": _shown(output or (store.place if action == "import" else files[0])),
+                "count": count,
+            }
         )
     else:
         results.print(Text(said), soft_wrap=True)
+
+
+def _shown(place: str) -> str:
+    """A file or an address, without a password."""
+    return re.sub("(://[^/@:]*):[^@]*@", r"\1:***@", place)
 
 
 def _counted(count: int) -> str:

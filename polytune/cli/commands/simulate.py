@@ -58,13 +58,17 @@ def simulate(
     unit: Unit = None,
     description: Description = None,
     cores: Annotated[
-        int | None, typer.Option(min=1, metavar="N", help="For the search profile: the device's CUDA cores.")
+        int | None, typer.Option(min=1, metavar="N", help="For the search profile on a GPU: its CUDA cores.")
     ] = None,
     counters: Annotated[
         Counters, typer.Option(help="For the search profile: where other configurations' counters come from.")
     ] = Counters.EXACT,
     trained_on: Annotated[
-        str | None, typer.Option(metavar="SPACE", help="For the search profile: what the model is trained on.")
+        str | None,
+        typer.Option(metavar="SPACE", help="For the search profile: what the model is trained on, or a saved model."),
+    ] = None,
+    save_model: Annotated[
+        Path | None, typer.Option(metavar="FILE.json", help="For the search profile: keep the model.")
     ] = None,
     memory_bound: Annotated[
         bool, typer.Option("--memory-bound", help="For the search profile: memory is the kernel's bound.")
@@ -94,8 +98,9 @@ def simulate(
 
     searches = search or ([] if strategies else ["portfolio", "random"])
     searches += [written for written in STRATEGIES.values() if strategies and written not in searches]
-    if (cores is None) == any(each.partition(":")[0] == "profile" for each in searches):
-        raise typer.BadParameter("--search profile and --cores N, the device's CUDA cores, belong together")
+    profiles = any(each.partition(":")[0] == "profile" for each in searches)
+    if not profiles and (cores is not None or trained_on is not None or save_model is not None):
+        raise typer.BadParameter("--cores, --trained-on and --save-model belong to --search profile")
     from polytune.lab import load
     from polytune.lab.results import Setting
     from polytune.lab.simulation import SimulationPlan, make_runs, remeasured_option
@@ -105,14 +110,17 @@ def simulate(
     options = remeasured_option(remeasure)
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
-        if cores is not None:
-            from polytune.lab.profiling import CounterSource, profile_settings
+        if profiles:
+            from polytune.lab.profiling import CounterSource, model_or_space, profile_settings
+            from polytune.tuner.counters.files import save_model as save
 
-            source = load(trained_on) if trained_on is not None else recorded
+            source = model_or_space(trained_on) if trained_on is not None else recorded
             prediction = CounterSource(counters.value)
             settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
             said = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
             options = f"{options}, {said}" if options else said
+            if save_model is not None:
+                save(save_model, settings["profile"]["model"])
 
     def make(tasks: list[Task]) -> Iterator[Run]:
         return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings, remeasure)

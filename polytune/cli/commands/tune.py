@@ -49,6 +49,9 @@ def tune(
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="With --record: of N configurations drawn at random.")
     ] = None,
+    plot: Annotated[
+        Path | None, typer.Option(metavar="FOLDER", help="Draw the time of each call and of all, as PNG.")
+    ] = None,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -63,6 +66,8 @@ def tune(
     searched = parse_search(search or ())
     if record is not None and (searched is not None or seed is not None):
         raise typer.BadParameter("--search and --seed say how to tune; --record measures without a search")
+    if record is not None and plot is not None:
+        raise typer.BadParameter("--plot draws how a kernel is tuned; --record does not tune it")
     if device is not None:
         choose_devices(device)
     kernel = load_kernel(target)
@@ -79,13 +84,35 @@ def tune(
     from polytune.cli.tuning import TuningLimits, tune_kernel
 
     outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), types, searched, seed)
+    figures = [] if plot is None else draw_trace(kernel.__name__, outcome, plot)
     if as_json:
-        print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict()})
+        drawn = {} if plot is None else {"figures": [str(file) for file in figures]}
+        print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict(), **drawn})
     else:
         for about, steps in outcome.experiments:
             print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
         print_table(_table(outcome))
         results.print(Text(_summary(outcome)))
+        for file in figures:
+            results.print(Text(str(file)))
+
+
+def draw_trace(name: str, outcome: TuningOutcome, folder: Path) -> list[Path]:
+    """Draw how a kernel was tuned; nothing where no call was needed, as all was known.
+
+    Args:
+        name: the kernel.
+        outcome: of tuning it.
+        folder: where to.
+
+    Returns:
+        The files.
+    """
+    from polytune.lab.traces import draw_traces, trace_of
+
+    if not any(trial.seconds is not None for trial in outcome.trials):
+        return []
+    return draw_traces({name: trace_of(outcome.trials, outcome.calls)}, folder, name)
 
 
 def choose_devices(names: str) -> None:
@@ -180,4 +207,5 @@ def _as_dict(recorded: Recorded) -> dict[str, Any]:
 def _recorded_summary(recorded: Recorded, file: Path) -> str:
     failed = f", {recorded.failed} failed now" if recorded.failed else ""
     best = "" if recorded.best is None else f"; the fastest now took {recorded.best[1] * 1e3:.3f} ms"
-    return f"{file}: {recorded.recorded} of {recorded.wanted} configurations wanted{failed}{best}"
+    without = f"\nWithout the processor's own counters: {recorded.without}." if recorded.without else ""
+    return f"{file}: {recorded.recorded} of {recorded.wanted} configurations wanted{failed}{best}{without}"

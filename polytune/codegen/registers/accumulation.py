@@ -89,40 +89,41 @@ def accumulation_of(nest: Sequence[For], contiguous: ContiguousAxis, *, reassoci
 def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bool, fits: Fits) -> Accumulation | None:
     """The accumulation that loops are if what fits is loaded as lanes."""
     *outer, columns, inner = nest
-    rows = outer[-1] if outer else None
     statements = _statements(inner.body)
     if statements is None:
         return None
     updates = [_update(statement) for statement in statements]
+    if not _accumulates(updates, inner):
+        return None
     dtype = updates[0].target.dtype
-    if dtype not in BYTES or any(update.target.dtype != dtype for update in updates):
-        return None
-    if any(mentions(subscript, inner.variable) for update in updates for subscript in update.target.subscripts):
-        return None
-    if any(_begins_anew(update.target, updates) for update in updates):
-        return None
-    if rows is not None and not all(differs(update.target, rows.variable, columns.variable) for update in updates):
-        rows = None
+    rows = outer[-1] if outer and _rows_are_apart(updates, outer[-1], columns) else None
     row = None if rows is None else rows.variable
-    in_columns = [
+    terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
+    in_columns = all(
         mentions(update.target, columns.variable)
         and is_vector(update.target, columns.variable, contiguous, dtype, is_near)
         and is_vector(update.value, columns.variable, contiguous, dtype, fits)
         for update in updates
-    ]
-    terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
-    if all(in_columns) and pays(updates, columns.variable, contiguous, dtype, row):
+    )
+    if in_columns and pays(updates, columns.variable, contiguous, dtype, row):
         # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
         separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
         own = [term if separate and term is not None and term.factor is not None else None for term in terms]
         return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own), contiguous)
-    if not reassociate or not all(coordinate(update.target, columns.variable) for update in updates):
-        return None
-    if any(term is None or not is_vector(term.value, inner.variable, contiguous, dtype, fits) for term in terms):
-        return None
-    if not pays(updates, inner.variable, contiguous, dtype, row):
-        return None
-    return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
+    in_sums = reassociate and all(
+        term is not None
+        and coordinate(update.target, columns.variable)
+        and is_vector(term.value, inner.variable, contiguous, dtype, fits)
+        for update, term in zip(updates, terms, strict=True)
+    )
+    if in_sums and pays(updates, inner.variable, contiguous, dtype, row):
+        return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
+    return None
+
+
+def _rows_are_apart(updates: Sequence[Assign], rows: For, columns: For) -> bool:
+    """Return whether what is updated in one row is updated in no other."""
+    return all(differs(update.target, rows.variable, columns.variable) for update in updates)
 
 
 def term_of(update: Assign, updates: Sequence[Assign], loops: Sequence[str]) -> AccumulatedTerm | None:
@@ -159,6 +160,17 @@ def _statements(body: Node) -> tuple[Compute, ...] | None:
     found = tuple(part for part in parts if isinstance(part, Compute))
     simple = all(len(part.operations) == 1 and isinstance(part.operations[0], Assign) for part in found)
     return found if found and simple and len(found) == len(parts) else None
+
+
+def _accumulates(updates: Sequence[Assign], inner: For) -> bool:
+    """Return whether each assignment updates, with a value of the one type, an element that is the same in all
+    iterations of a loop."""
+    targets = [update.target for update in updates]
+    if targets[0].dtype not in BYTES or any(target.dtype != targets[0].dtype for target in targets):
+        return False
+    if any(mentions(subscript, inner.variable) for target in targets for subscript in target.subscripts):
+        return False
+    return not any(_begins_anew(target, updates) for target in targets)
 
 
 def _begins_anew(target: Element, updates: Sequence[Assign]) -> bool:

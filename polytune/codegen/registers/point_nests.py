@@ -51,6 +51,11 @@ class PointNest:
         return apart_of(element, self.columns.variable, self.contiguous)
 
     @property
+    def loops(self) -> list[For]:
+        """The loops of a point, of those right inside of it."""
+        return [part for part in self.parts if isinstance(part, For)]
+
+    @property
     def is_across(self) -> bool:
         """Return whether lanes lie in rows of their own."""
         moving = (part for part in self.elements if mentions(part, self.columns.variable))
@@ -89,45 +94,60 @@ def point_nest_of(
         shared: arrays of which points may not be run side by side, as they use them one after another.
         contiguous: tells how arrays lie in memory.
     """
+    parts = _parts_of(rows, columns)
+    if parts is None:
+        return None
+    dtype = _dtype_of(parts, columns, own, shared)
+    if dtype is None:
+        return None
+    nest = PointNest(rows, columns, parts, own, dtype, contiguous)
+    return nest if _lanes_pay(nest) and _has_bounds(nest) else None
+
+
+def _parts_of(rows: For | None, columns: For) -> tuple[Compute | For, ...] | None:
+    """The statements and loops of a point; None where there is anything else, or no loop worth keeping."""
     children = children_of(columns.body)
-    parts = [part for part in children if isinstance(part, Compute | For)]
+    parts = tuple(part for part in children if isinstance(part, Compute | For))
     loops = [part for part in parts if isinstance(part, For)]
     points = {columns.variable} if rows is None else {columns.variable, rows.variable}
-    if (
-        len(parts) != len(children)
-        or not loops
-        or not all(_is_simple(loop, columns.variable, points) for loop in loops)
-    ):
+    if len(parts) != len(children) or not loops:
+        return None
+    if not all(_is_simple(loop, columns.variable, points) for loop in loops):
         return None
     few = MOST_SHORT if rows is not None and _rows_share(loops, rows.variable, columns.variable) else MOST_UNROLLED
-    if all(_iterations(loop) <= few for loop in loops):
-        return None
+    return None if all(_iterations(loop) <= few for loop in loops) else parts
+
+
+def _dtype_of(parts: Sequence[Compute | For], columns: For, own: frozenset[str], shared: frozenset[str]) -> str | None:
+    """The one type of all that the parts of a point compute; None where lanes of it cannot be computed side by side."""
     assignments = [assignment for part in parts for assignment in assignments_below(part)]
-    if None in assignments:
-        return None
     known = [assignment for assignment in assignments if assignment is not None]
-    dtype = known[0].target.dtype
-    if dtype not in BYTES:
+    if len(known) < len(assignments) or known[0].target.dtype not in BYTES:
         return None
+    dtype = known[0].target.dtype
     elements = [part for assignment in known for part in walk(assignment) if isinstance(part, Element)]
     if any(element.array in shared for element in elements):
         return None
     rules = LaneRules(columns.variable, own, dtype)
-    if not all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known):
-        return None
-    nest = PointNest(rows, columns, tuple(parts), own, dtype, contiguous)
-    # Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
-    # little beside what is computed from it.
-    chains = rows is None and all(_is_chain(loop, own) for loop in loops)
-    if nest.is_across and not chains and not all(_may_be_gathered(loop, nest) for loop in loops):
-        return None
-    around = {} if rows is None else {rows.variable: _some()}
-    bounds = [columns, *loops]
-    if any(
-        find(end, around) is None for loop in bounds for end in (loop.start, loop.stop) for find in (least, greatest)
-    ):
-        return None
-    return nest
+    fit = all(rules.is_target(assignment.target) and rules.is_vector(assignment.value) for assignment in known)
+    return dtype if fit else None
+
+
+def _lanes_pay(nest: PointNest) -> bool:
+    """Return whether lanes lie near one another, or may take longer to load.
+
+    Lanes in rows of their own take several times as long: they are for what else would be no vector at all, or is
+    little beside what is computed from it.
+    """
+    chains = nest.rows is None and all(_is_chain(loop, nest.own) for loop in nest.loops)
+    return not nest.is_across or chains or all(_may_be_gathered(loop, nest) for loop in nest.loops)
+
+
+def _has_bounds(nest: PointNest) -> bool:
+    """Return whether the least and the greatest bounds of the loops in a block of rows can be told."""
+    around = {} if nest.rows is None else {nest.rows.variable: _some()}
+    ends = [end for loop in (nest.columns, *nest.loops) for end in (loop.start, loop.stop)]
+    return all(find(end, around) is not None for end in ends for find in (least, greatest))
 
 
 def _rows_share(loops: Sequence[For], row: str, column: str) -> bool:

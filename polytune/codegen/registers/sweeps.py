@@ -83,16 +83,8 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
         contiguous: tells how arrays lie in memory.
         reassociate: whether sums may be added up in another order.
     """
-    outer, inner = (columns, rows) if columns.body == rows else (rows, columns)
-    updates = assignments_of(inner.body)
-    if updates is None or mentions(inner.start, outer.variable) or mentions(inner.stop, outer.variable):
-        return None
-    dtype = updates[0].target.dtype
-    if dtype not in BYTES:
-        return None
-    if not all(
-        is_vector(part, columns.variable, contiguous, dtype) for each in updates for part in (each.target, each.value)
-    ):
+    updates = _updates_of(columns, rows, contiguous)
+    if updates is None:
         return None
     along_rows = [update for update in updates if not mentions(update.target, columns.variable)]
     terms = [sum_along(update, along_rows, columns, rows) if update in along_rows else None for update in updates]
@@ -100,15 +92,26 @@ def sweep_of(columns: For, rows: For, contiguous: ContiguousAxis, *, reassociate
         return None
     targets = tuple(dict.fromkeys(update.target for update in updates if update not in along_rows))
     sums = tuple(target for target in targets if not mentions(target, rows.variable))
-    if not sums or not all(
-        differs(target, rows.variable, columns.variable) for target in targets if target not in sums
-    ):
+    others = [target for target in targets if target not in sums]
+    if not sums or not all(differs(target, rows.variable, columns.variable) for target in others):
+        return None
+    return Sweep(columns, rows, updates, updates[0].target.dtype, sums, tuple(terms))
+
+
+def _updates_of(columns: For, rows: For, contiguous: ContiguousAxis) -> tuple[Assign, ...] | None:
+    """The assignments in two loops, if all of them are vectors of one type along the columns, and each array that is
+    assigned is used at one place alone."""
+    outer, inner = (columns, rows) if columns.body == rows else (rows, columns)
+    updates = assignments_of(inner.body)
+    if updates is None or mentions(inner.start, outer.variable) or mentions(inner.stop, outer.variable):
+        return None
+    dtype = updates[0].target.dtype
+    values = [value for update in updates for value in (update.target, update.value)]
+    if dtype not in BYTES or not all(is_vector(value, columns.variable, contiguous, dtype) for value in values):
         return None
     places = {update.target.array: update.target for update in updates}
     named = [part for update in updates for part in walk(update) if isinstance(part, Element)]
-    if any(part != places.get(part.array, part) for part in named):
-        return None
-    return Sweep(columns, rows, updates, dtype, sums, tuple(terms))
+    return None if any(part != places.get(part.array, part) for part in named) else updates
 
 
 def sum_along(update: Assign, updates: Sequence[Assign], columns: For, rows: For) -> AccumulatedTerm | None:

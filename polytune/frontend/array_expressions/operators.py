@@ -14,21 +14,7 @@ from polytune.frontend.array_expressions.elementwise import (
 from polytune.frontend.array_expressions.products import matrix_product
 from polytune.frontend.array_expressions.values import Operand
 from polytune.frontend.frame import Frame
-
-_ARITHMETIC: dict[type[ast.operator], str] = {
-    ast.Add: "+",
-    ast.Sub: "-",
-    ast.Mult: "*",
-    ast.Div: "/",
-    ast.FloorDiv: "//",
-    ast.Mod: "%",
-    ast.Pow: "**",
-    ast.BitAnd: "&",
-    ast.BitOr: "|",
-    ast.BitXor: "^",
-    ast.LShift: "<<",
-    ast.RShift: ">>",
-}
+from polytune.frontend.operators import SYMBOLS
 
 
 def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand, right: Operand) -> Operand:
@@ -43,7 +29,7 @@ def operation(frame: Frame, node: ast.AST, operator: ast.operator, left: Operand
     Raises:
         UnsupportedSourceError: the operator is not compiled for arrays of these types.
     """
-    symbol = _ARITHMETIC.get(type(operator))
+    symbol = SYMBOLS.get(type(operator))
     if symbol is not None:
         return arithmetic(frame, node, symbol, left, right)
     return matrix_product(frame, node, left, right)

@@ -1,45 +1,21 @@
-"""Parameters that need not be searched, told from measurements elsewhere (section 4), and what that keeps and loses."""
+"""The part of a recorded space that a pruning chosen elsewhere leaves, and what that keeps and loses (section 4)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
 from polytune.errors import SearchError
-from polytune.lab.historical.information import BINS, mutual_information
-from polytune.lab.historical.portions import THRESHOLD, check_share, expected_steps, well_performing
+from polytune.lab.historical.portions import THRESHOLD, expected_steps, well_performing
 from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
 from polytune.tuner import FiniteSpace
+from polytune.tuner.historical import pruning
+from polytune.tuner.historical.information import BINS
+from polytune.tuner.historical.pruning import CUTOFF, LEVELS, METHODS, Pruning
 
 __all__ = ["CUTOFF", "LEVELS", "METHODS", "Pruning", "Retention", "kept_rows", "prune", "pruned", "retention"]
-
-METHODS = ("naive", "aggressive", "conservative")
-LEVELS = ("best", "median")
-CUTOFF = 0.05
-"""The share of the largest mutual information below which a parameter may be pruned.
-
-The paper has 0.2; with a tenth of the rows in each class of times, 0.05 keeps the parameters whose best value differs
-between devices.
-"""
-
-
-@dataclass(frozen=True)
-class Pruning:
-    """A decision not to search some parameters.
-
-    Attributes:
-        method: one of `METHODS`.
-        fixed: the parameters pruned, in that order, with the values that they keep.
-        parameters: how many there are with more than one value, those pruned included.
-    """
-
-    method: str
-    fixed: Mapping[str, Any]
-    parameters: int
 
 
 @dataclass(frozen=True)
@@ -76,60 +52,18 @@ def prune(
     level: str | None = None,
     bins: int = BINS,
 ) -> Pruning:
-    """Choose the parameters that need not be searched elsewhere.
-
-    Parameters are looked at in the order of their mutual information with the time, the least first.  ``"naive"``
-    prunes those below the cutoff; ``"aggressive"`` prunes until the best of what is left falls below the threshold;
-    ``"conservative"`` prunes those below the cutoff which may be pruned without that.
+    """Choose the parameters that need not be searched elsewhere, by `polytune.tuner.historical.pruning.prune`.
 
     Args:
         recorded: what was measured: a whole space, or a sample.
-        method: one of `METHODS`.
-        cutoff: a share of the largest mutual information, above 0 and at most 1.
-        threshold: a share of the performance of the best configuration, above 0 and at most 1.
-        level: the value that a pruned parameter keeps: ``"best"``, that of the fastest configuration left, or
-            ``"median"``, as in the paper, that in the middle of the rows left.  None is ``"median"`` for the aggressive
-            method, which would otherwise prune everything, and ``"best"`` for the others.
-        bins: as for `mutual_information`.
+        method, cutoff, threshold, level, bins: as there.
 
     Raises:
         SearchError: there is no such method or level, or a number is out of its bounds.
     """
-    level = level or ("median" if method == "aggressive" else "best")
-    if method not in METHODS or level not in LEVELS:
-        raise SearchError(
-            f"spaces are pruned by the methods {', '.join(METHODS)}, to the levels {', '.join(LEVELS)}; there is no "
-            f"{(method if method not in METHODS else level)!r}"
-        )
-    check_share("cutoff", cutoff)
-    check_share("threshold", threshold)
-    information = mutual_information(recorded, bins)
-    rows = recorded.space.rows
-    free = [name for column, name in enumerate(recorded.space.names) if (rows[:, column] != rows[0, column]).any()]
-    limit = cutoff * max(information.values(), default=0.0)
-    inside = np.ones(len(recorded), bool)
-    fixed: dict[str, Any] = {}
-    for name in sorted(free, key=information.__getitem__):
-        if method != "aggressive" and information[name] >= limit:
-            break
-        column = recorded.space.names.index(name)
-        kept = _level(recorded, column, inside, level)
-        left = inside & (rows[:, column] == kept)
-        if method != "naive" and _performance(recorded, left) < threshold:
-            if method == "aggressive":
-                break
-            continue
-        inside = left
-        fixed[name] = recorded.space.levels[column][kept]
-    return Pruning(method, fixed, len(free))
-
-
-def _level(recorded: RecordedSpace, column: int, inside: np.ndarray, level: str) -> int:
-    present = np.flatnonzero(inside)
-    if level == "best":
-        return int(recorded.space.rows[present[np.argmin(recorded.seconds[present])], column])
-    values = np.sort(recorded.space.rows[present, column])
-    return int(values[(len(values) - 1) // 2])
+    return pruning.prune(
+        recorded.space, recorded.seconds, method, cutoff=cutoff, threshold=threshold, level=level, bins=bins
+    )
 
 
 def _performance(recorded: RecordedSpace, rows: np.ndarray) -> float:

@@ -6,7 +6,7 @@ import math
 import statistics
 from pathlib import Path
 
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.results import quartiles
 from polytune.lab.run import Task, make_run, run_search
 from polytune.lab.strategies import STRATEGIES
@@ -32,7 +32,7 @@ _PUBLISHED = {
 """By strategy the published minimum, mean and maximum of the slowdown, and the mean number of points."""
 
 
-def _analysis(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _analysis(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     if recordings.laplacian is None:
         return None
     run, search = run_search(recordings.laplacian, Task("dlmt", _POINTS, 0), effort.seed)
@@ -45,12 +45,12 @@ def _analysis(recordings: Recordings, effort: Effort, folder: Path) -> Outcome |
         title = f"Step {number}, {step.points} points, {step.candidates} candidates: {step.reason}"
         tables.append(Table(title, ["term", "Df", "Sum Sq", "F value", "Pr(>F)", ""], rows))
     fixed = ", ".join(step.fixed for step in search.steps if step.fixed)
-    return Outcome(
+    return Reproduction(
         f"factors fixed in the order {fixed}; slowdown {run.slowdown:.4f} at {run.evaluations} points", tables
     )
 
 
-def _strategies(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _strategies(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     if recordings.laplacian is None:
         return None
     repeats = max(effort.repeats // 10, 2)
@@ -76,7 +76,7 @@ def _strategies(recordings: Recordings, effort: Effort, folder: Path) -> Outcome
     columns = ["strategy", "search", "min", "1st quartile", "median", "3rd quartile", "max", "mean", "points"]
     columns += ["paper: min / mean / max", "paper: points"]
     ours = f"DLMT {means['DLMT']:.3f} and DLM {means['DLM']:.3f} with {_POINTS} points, RS {means['RS']:.2f} with 120"
-    return Outcome(f"{ours} ({repeats} runs)", [Table("Twelve strategies on the Laplacian kernel", columns, rows)])
+    return Reproduction(f"{ours} ({repeats} runs)", [Table("Twelve strategies on the Laplacian kernel", columns, rows)])
 
 
 def _number(value: float) -> str:

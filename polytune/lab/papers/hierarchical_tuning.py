@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 from polytune.lab.figures import draw_results
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import Task, make_run
 from polytune.lab.statistics import calls_to_pay
@@ -24,7 +24,7 @@ _SEARCHES = (
 )
 
 
-def _traces(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _traces(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     rows: list[list[str]] = []
     figures: dict[str, Path] = {}
     paid: dict[str, list[float]] = {search: [] for search in _SEARCHES}
@@ -48,7 +48,7 @@ def _traces(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | N
     columns = ["kernel", "search", "slowdown of the best", "mean slowdown of a call", "calls until tuning has paid"]
     ours = f"the online tuner has paid after {max(paid['online']):.0f} calls at most, beside the median configuration"
     title = f"{_CALLS} calls on recorded spaces of polytune's own kernels"
-    return Outcome(ours, [Table(title, columns, rows)], figures)
+    return Reproduction(ours, [Table(title, columns, rows)], figures)
 
 
 ITEMS = (

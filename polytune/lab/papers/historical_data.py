@@ -18,7 +18,7 @@ from polytune.lab.historical import (
     steps_to_find,
 )
 from polytune.lab.historical.figures import draw_family
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 
 __all__ = ["ITEMS"]
 
@@ -29,7 +29,7 @@ def _families(recordings: Recordings) -> list[Family]:
     return [family for family in families(recordings.spaces) if len(family.members) > 1]
 
 
-def _portions(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _portions(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     found = _families(recordings)
     if not found:
         return None
@@ -45,10 +45,10 @@ def _portions(recordings: Recordings, effort: Effort, folder: Path) -> Outcome |
         rows.append([family.kernel, "average", "", f"{mean:.5f} ± {deviation:.5f}", ""])
     columns = ["kernel", "device", "configurations", "portion", "steps for 90 %"]
     ours = f"between devices the portions of a kernel differ by factors of {min(ratios):.1f} to {max(ratios):.1f}"
-    return Outcome(ours, [Table("Configurations that reach 90 % of the best performance", columns, rows)])
+    return Reproduction(ours, [Table("Configurations that reach 90 % of the best performance", columns, rows)])
 
 
-def _information(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _information(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     found = _families(recordings)
     if not found:
         return None
@@ -63,10 +63,10 @@ def _information(recordings: Recordings, effort: Effort, folder: Path) -> Outcom
             for parameter in next(iter(information.values()))
         ]
         tables.append(Table(f"{family.kernel}: mutual information in bits", ["parameter", *information], rows))
-    return Outcome(f"box plots of {len(found)} kernels over their devices", tables, figures)
+    return Reproduction(f"box plots of {len(found)} kernels over their devices", tables, figures)
 
 
-def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     rows, conservative = [], []
     for family in _families(recordings):
         for source, recorded in family.members.items():
@@ -101,10 +101,10 @@ def _prunings(recordings: Recordings, effort: Effort, folder: Path) -> Outcome |
             f"; the largest reduction of these is {largest[1]:.1f}, of {largest[2]} from {largest[3]} to {largest[4]}"
         )
     columns = ["kernel", "from", "to", "method", "settings", "SSR", "PP", "PR"]
-    return Outcome(ours, [Table("Pruned by what one device says, held against another", columns, rows)])
+    return Reproduction(ours, [Table("Pruned by what one device says, held against another", columns, rows)])
 
 
-def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     rows, figures = [], {}
     gains: dict[str, list[float]] = {"random": [], "annealing": []}
     for family in _families(recordings):
@@ -130,7 +130,7 @@ def _convergence(recordings: Recordings, effort: Effort, folder: Path) -> Outcom
     ours = "pruning helps " + ", ".join(f"{search} in {share:.0%}" for search, share in shares.items())
     ours += f" of the pairs of devices; the largest gain is {max(gains['random']):.1f} times fewer random steps"
     columns = ["kernel", "from", "to", "search", "full space", "pruned space", "gain"]
-    return Outcome(ours, [Table(f"Mean steps of {effort.repeats} runs to 90 %", columns, rows)], figures)
+    return Reproduction(ours, [Table(f"Mean steps of {effort.repeats} runs to 90 %", columns, rows)], figures)
 
 
 ITEMS = (

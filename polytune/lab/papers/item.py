@@ -10,7 +10,7 @@ from typing import Any
 from polytune.lab.recording import RecordedSpace
 from polytune.records import dataclass
 
-__all__ = ["Effort", "Item", "Outcome", "Recordings", "Table"]
+__all__ = ["Effort", "Item", "Recordings", "Reproduction", "Table"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class Reproduction:
     """The counterpart of an item.
 
     Attributes:
@@ -67,7 +67,7 @@ class Outcome:
     figures: Mapping[str, Path] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
-        """The outcome as a dictionary."""
+        """The reproduction as a dictionary."""
         return {
             "ours": self.ours,
             "tables": [vars(table) for table in self.tables],
@@ -75,8 +75,8 @@ class Outcome:
         }
 
     @classmethod
-    def from_json(cls, document: Mapping[str, Any]) -> Outcome:
-        """The outcome that `to_json` wrote."""
+    def from_json(cls, document: Mapping[str, Any]) -> Reproduction:
+        """The reproduction that `to_json` wrote."""
         tables = [Table(**table) for table in document["tables"]]
         return cls(document["ours"], tables, {title: Path(path) for title, path in document["figures"].items()})
 
@@ -102,4 +102,4 @@ class Item:
     what: str
     theirs: str
     command: str
-    make: Callable[[Recordings, Effort, Path], Outcome | None]
+    make: Callable[[Recordings, Effort, Path], Reproduction | None]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
-from polytune.lab.papers.item import Item, Outcome, Table
+from polytune.lab.papers.item import Item, Reproduction, Table
 
 __all__ = ["page"]
 
@@ -21,7 +21,7 @@ dt { font-weight: bold; } code { background: #f3f3f3; }
 """
 
 
-def page(found: Sequence[tuple[Item, Outcome | None]], about: str) -> str:
+def page(found: Sequence[tuple[Item, Reproduction | None]], about: str) -> str:
     """The page as text.
 
     Args:
@@ -35,34 +35,34 @@ def page(found: Sequence[tuple[Item, Outcome | None]], about: str) -> str:
     ]
     for paper, items in groupby(found, key=lambda pair: pair[0].paper):
         parts.append(f"<h2>{escape(paper)}</h2>")
-        parts += [_section(item, outcome) for item, outcome in items]
+        parts += [_section(item, reproduction) for item, reproduction in items]
     return "\n".join([*parts, "</body></html>\n"])
 
 
-def _overview(found: Sequence[tuple[Item, Outcome | None]]) -> str:
-    rows = [[item.paper, item.where, item.theirs, _ours(outcome)] for item, outcome in found]
+def _overview(found: Sequence[tuple[Item, Reproduction | None]]) -> str:
+    rows = [[item.paper, item.where, item.theirs, _ours(reproduction)] for item, reproduction in found]
     return _table(Table("All of them", ["paper", "where", "the paper's", "ours"], rows))
 
 
-def _ours(outcome: Outcome | None) -> str:
-    return "left out: a recording that it needs is not at hand" if outcome is None else outcome.ours
+def _ours(reproduction: Reproduction | None) -> str:
+    return "left out: a recording that it needs is not at hand" if reproduction is None else reproduction.ours
 
 
-def _section(item: Item, outcome: Outcome | None) -> str:
-    told = {"What": item.what, "The paper's": item.theirs, "Ours": _ours(outcome)}
+def _section(item: Item, reproduction: Reproduction | None) -> str:
+    told = {"What": item.what, "The paper's": item.theirs, "Ours": _ours(reproduction)}
     listed = "".join(f"<dt>{escape(name)}</dt><dd>{escape(text)}</dd>" for name, text in told.items())
     head = f"<h3 id='{escape(item.name)}'>{escape(item.where)}</h3><dl>{listed}"
     head += f"<dt>Command</dt><dd><code>{escape(item.command)}</code></dd></dl>"
-    if outcome is None:
+    if reproduction is None:
         return head
     figures = []
-    for title, path in outcome.figures.items():
+    for title, path in reproduction.figures.items():
         data = base64.b64encode(path.read_bytes()).decode()
         figures.append(
             f"<figure><img alt='{escape(title)}' src='data:image/png;base64,{data}'>"
             f"<figcaption>{escape(title)}</figcaption></figure>"
         )
-    return "\n".join([head, *map(_table, outcome.tables), *figures])
+    return "\n".join([head, *map(_table, reproduction.tables), *figures])
 
 
 def _table(table: Table) -> str:

@@ -6,7 +6,7 @@ import statistics
 from pathlib import Path
 
 from polytune.errors import PolytuneError
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.profiling import CounterSource, profile_settings
 from polytune.lab.recording import RecordedSpace
 from polytune.lab.run import Settings, Task, make_run
@@ -17,7 +17,7 @@ _CORES = 4352  # of the GeForce RTX 2080 Ti of KTT's data
 _WITHIN = 1.1
 
 
-def _steps(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _steps(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     rows: list[list[str]] = []
     gains: list[float] = []
     left_out: list[str] = []
@@ -39,7 +39,7 @@ def _steps(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | No
     tables = [Table(f"Mean steps of {effort.repeats} runs to within 1.1 of the best", columns, rows)]
     if left_out:
         tables.append(Table("Left out", ["recording and reason"], [[reason] for reason in left_out]))
-    return Outcome(ours, tables)
+    return Reproduction(ours, tables)
 
 
 def _mean_steps(recorded: RecordedSpace, search: str, effort: Effort, settings: Settings | None = None) -> float:

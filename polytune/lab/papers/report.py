@@ -20,7 +20,7 @@ from polytune.lab.papers import (
     performance_counters,
     sample_sizes,
 )
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction
 from polytune.lab.papers.page import page
 from polytune.lab.recording import RecordedSpace
 
@@ -131,20 +131,20 @@ def write_report(
     say("reading recordings")
     recordings = find_recordings(data)
     made_of = {**asdict(effort), "recordings": _identity(recordings)}
-    found: list[tuple[Item, Outcome | None]] = []
+    found: list[tuple[Item, Reproduction | None]] = []
     for number, item in enumerate(wanted, start=1):
         file = output / f"{item.name}.json"
         kept = _kept(file, made_of)
         if kept is None:
             say(f"{number} of {len(wanted)}: {item.name}")
-            outcome = item.make(recordings, effort, output / item.name)
-            document = {"made_of": made_of, "outcome": None if outcome is None else outcome.to_json()}
+            reproduction = item.make(recordings, effort, output / item.name)
+            document = {"made_of": made_of, "outcome": None if reproduction is None else reproduction.to_json()}
             replace_text(file, json.dumps(document))
             kept = document
         else:
             say(f"{number} of {len(wanted)}: {item.name}, made before")
-        outcome = None if kept["outcome"] is None else Outcome.from_json(kept["outcome"])
-        found.append((item, outcome))
+        reproduction = None if kept["outcome"] is None else Reproduction.from_json(kept["outcome"])
+        found.append((item, reproduction))
         laplacian = "with" if recordings.laplacian else "without"
         about = (
             f"{len(recordings.spaces)} recorded spaces, {len(recordings.profiled)} with counters, {laplacian} that of "
@@ -169,7 +169,7 @@ def _kept(file: Path, made_of: dict[str, Any]) -> dict[str, Any] | None:
             return None
         outcome = document["outcome"]
         if outcome is not None:
-            figures = Outcome.from_json(outcome).figures
+            figures = Reproduction.from_json(outcome).figures
             if not all(path.is_file() for path in figures.values()):
                 return None
         return document

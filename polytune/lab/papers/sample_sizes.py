@@ -6,7 +6,7 @@ from pathlib import Path
 
 from polytune.lab.figures import draw_comparisons
 from polytune.lab.merging import named_apart
-from polytune.lab.papers.item import Effort, Item, Outcome, Recordings, Table
+from polytune.lab.papers.item import Effort, Item, Recordings, Reproduction, Table
 from polytune.lab.results import Results, Setting
 from polytune.lab.run import Task, make_run
 from polytune.lab.simulation import remeasured_option
@@ -19,7 +19,7 @@ _ALL_SAMPLES = 20_000
 _MEASURED = 10
 
 
-def _study(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | None:
+def _study(recordings: Recordings, effort: Effort, folder: Path) -> Reproduction | None:
     # The study has 800 runs with 25 samples down to 50 with 400; these are shares of them.
     sizes = (25, 50, 100) if effort.repeats < 100 else (25, 50, 100, 200, 400)
     spaces = [*recordings.spaces[:2], *recordings.examples[:2]]
@@ -60,7 +60,7 @@ def _study(recordings: Recordings, effort: Effort, folder: Path) -> Outcome | No
     columns = ["space", "samples", "search", "runs", "% of optimum", "speedup", "CLES", "p, Holm's"]
     figures = draw_comparisons(comparisons, folder)
     table = Table(f"Beside random search, the best measured {_MEASURED} times anew", columns, rows)
-    return Outcome(ours, [table], figures)
+    return Reproduction(ours, [table], figures)
 
 
 ITEMS = (

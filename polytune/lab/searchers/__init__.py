@@ -1,4 +1,4 @@
-"""The searches that recordings can be searched with: the tuner's, and those that need what only a recording has.
+"""The searches that recordings can be searched with: the tuner's, and those that only recordings have a use for.
 
 The latter are files of this package, one a search, which is called as the search is.
 """

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError, SpaceError
-from polytune.lab.application import Application
-from polytune.tuner import Budget, FiniteSearcher, FiniteSpace, Method, OnlineTuner
+from polytune.lab.application import Application, node_methods
+from polytune.tuner import Budget, FiniteSearcher, FiniteSpace, OnlineTuner
 from polytune.tuner.searcher import cost_from_json, cost_to_json
 
 __all__ = ["Online"]
@@ -42,10 +42,7 @@ class Online(FiniteSearcher):
         decay: float | None = None,
     ):
         super().__init__(space, rng, budget=budget)
-        bandit = {name: value for name, value in (("epsilon", epsilon), ("decay", decay)) if value is not None}
-        self._methods = {"nominal": Method(nominal, **bandit)}
-        if numeric is not None:
-            self._methods["numeric"] = Method(numeric)
+        self._methods = node_methods(nominal, numeric, epsilon, decay)
         self._begin(self._random_row(), int(rng.integers(1 << 31)))
 
     def _begin(self, start: int, seed: int) -> None:

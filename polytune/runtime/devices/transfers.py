@@ -44,7 +44,7 @@ class Rectangle:
 
 
 @dataclass(frozen=True)
-class _Axis:
+class _StridedAxis:
     """``count`` steps of so many bytes on either side."""
 
     count: int
@@ -133,15 +133,15 @@ def rectangles(shape: Sequence[int], itemsize: int, box: Box, largest_pitch: int
     host_strides, device_strides = _packed_strides(counts, itemsize), _packed_strides(shape, itemsize)
     start = sum(axis[0] * stride for axis, stride in zip(box, device_strides, strict=True))
     axes = [
-        _Axis(count, host, stride * step)
+        _StridedAxis(count, host, stride * step)
         for count, host, stride, (_, _, step) in zip(counts, host_strides, device_strides, box, strict=True)
     ]
-    axes = _merged([*axes, _Axis(itemsize, 1, 1)])
+    axes = _merged([*axes, _StridedAxis(itemsize, 1, 1)])
     width = axes.pop().count
-    rows = _Axis(1, width, width)
+    rows = _StridedAxis(1, width, width)
     if axes and max(axes[-1].host, axes[-1].device) <= largest_pitch:
         rows = axes.pop()
-    slices = _Axis(1, rows.host * rows.count, rows.device * rows.count)
+    slices = _StridedAxis(1, rows.host * rows.count, rows.device * rows.count)
     # With steps, the next group on the device may begin between two rows of this one; on the packed side it never does.
     if axes and axes[-1].device % rows.device == 0:
         slices = axes.pop()
@@ -159,7 +159,7 @@ def rectangles(shape: Sequence[int], itemsize: int, box: Box, largest_pitch: int
         )
 
 
-def _merged(axes: list[_Axis]) -> list[_Axis]:
+def _merged(axes: list[_StridedAxis]) -> list[_StridedAxis]:
     """Fewer axes that walk the same bytes in the same order; the innermost, of bytes, stays the last."""
     merged = [axes[-1]]
     for axis in reversed(axes[:-1]):
@@ -167,7 +167,7 @@ def _merged(axes: list[_Axis]) -> list[_Axis]:
         if axis.count == 1:
             continue
         if axis.host == inner.host * inner.count and axis.device == inner.device * inner.count:
-            merged[0] = _Axis(axis.count * inner.count, inner.host, inner.device)
+            merged[0] = _StridedAxis(axis.count * inner.count, inner.host, inner.device)
         else:
             merged.insert(0, axis)
     return merged

@@ -30,7 +30,7 @@ from polytune.runtime.native.operations import (
     magnitude,
     power,
 )
-from polytune.runtime.vectors import Mask, Vector
+from polytune.runtime.vector_types import Mask, Vector
 
 __all__ = ["Expressions"]
 

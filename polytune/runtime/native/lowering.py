@@ -22,7 +22,7 @@ from polytune.runtime.native.expressions import Expressions
 from polytune.runtime.native.kinds import WORD, NativeValue, NotNativeError, cast, llvm_kind
 from polytune.runtime.native.operations import CASTS
 from polytune.runtime.native.source import parsed
-from polytune.runtime.vectors import Mask, Vector, storage_of
+from polytune.runtime.vector_types import Mask, Vector, storage_of
 
 __all__ = ["lower"]
 

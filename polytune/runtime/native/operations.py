@@ -16,7 +16,7 @@ from numba.extending import _Intrinsic as Intrinsic
 from polytune.runtime.memory import keep_alive, view
 from polytune.runtime.native import complex_numbers
 from polytune.runtime.native.kinds import NativeValue, NotNativeError, cast, llvm_kind, storage_kind
-from polytune.runtime.vectors import Vector, storage_of
+from polytune.runtime.vector_types import Vector, storage_of
 
 __all__ = [
     "CASTS",

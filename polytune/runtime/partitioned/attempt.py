@@ -220,7 +220,7 @@ class Attempt:
         self._has_begun = True
         start = time.perf_counter()
         copies = {partial.array: partial.copy for partial in work.partials}
-        call.run_part(part, integers(work.around, work.piece.limits), self._threads(partition), copies)
+        call.run_part(part, integers(work.around, work.piece.limits), self._threads(partition, work.number), copies)
         self._processor[partition] = self._processor.get(partition, 0.0) + time.perf_counter() - start
         if not self._is_undone:
             self._owed.remove(work)
@@ -314,19 +314,21 @@ class Attempt:
         self._undo.restore()
         call, parts = self._call, self._partitioned.parts
         for work in self._owed:
-            threads = self._threads(work.piece.partition)
+            threads = self._threads(work.piece.partition, work.number)
             call.run_part(parts[work.number], integers(work.around, work.piece.limits), threads, {})
         for number, around in itertools.islice(self._partitioned.steps(*call.parameters), self._after_owed, None):
             part = parts[number]
             limits = part.ranges(*call.parameters, *around)[: part.shared]
-            call.run_part(part, integers(around, limits), self._threads(0), {})
+            call.run_part(part, integers(around, limits), self._threads(0, number), {})
         for name, residence in call.residences.items():
             if residence.at_home:
                 residence.send_back(name)
 
-    def _threads(self, partition: int) -> int:
-        """Return how many threads a partition has on the processor; 0 where the configuration says nothing."""
-        return int(self._call.plan.configuration.get(f"threads_{partition}", 0))
+    def _threads(self, partition: int, region: int) -> int:
+        """Return how many threads a region's part of a partition has on the processor; 0 where the configuration says
+        nothing."""
+        chosen = self._call.plan.configuration
+        return int(chosen.get(f"threads_{partition}_{region}", chosen.get(f"threads_{partition}", 0)))
 
     def _on(self, device: Device) -> _OnDevice:
         found = self._devices.get(device.identity)

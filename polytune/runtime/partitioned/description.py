@@ -66,10 +66,14 @@ class Part:
         shared: how many members have limits; the first ``splits`` are among them.
         reductions: per member that may be split, the arrays with the operators (``+ * min max``) by which both sides
             update them; empty where there are none at all.
+        sums: the arrays with the operators that any part updates by what it has added up in copies of its own, over all
+            that the region as a whole updates.
         ranges: of parameters and loops around it, the range (start, stop) of every member of the band.
         reads: of the same and the limits of a part, boxes that hold all it reads.
         writes: likewise exactly what it may write.
         device: the code for devices, None where the region is not parallel.
+        compute: of parameters, the statement instances of all its executions together; None where that is not known.
+        memory: likewise the elements accessed, added up over the accesses.
     """
 
     run: Any
@@ -82,6 +86,9 @@ class Part:
     writes: Callable[..., list[Transfer]]
     device: DeviceCode | None = None
     reductions: tuple[tuple[tuple[str, str], ...], ...] = ()
+    sums: tuple[tuple[str, str], ...] = ()
+    compute: Callable[..., int] | None = None
+    memory: Callable[..., int] | None = None
 
 
 @dataclass(frozen=True)
@@ -102,6 +109,13 @@ class Partitioned:
     def splits(self) -> int:
         """Return how many members can be split in some region that devices can run."""
         return max((part.splits for part in self.parts if part.device is not None), default=0)
+
+    @property
+    def regions(self) -> tuple[int, ...]:
+        """The numbers of the regions that devices can run, where there are several: each may be divided in a way of
+        its own."""
+        found = tuple(number for number, part in enumerate(self.parts) if part.device is not None)
+        return found if len(found) > 1 else ()
 
     @property
     def codes(self) -> tuple[DeviceCode, ...]:

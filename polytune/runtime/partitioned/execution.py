@@ -78,7 +78,8 @@ class Execution:
                 raise DeviceUnavailableError(f"{device.identity} ({device.description}) has stopped answering")
         kernels = {}
         for number, part in enumerate(self.partitioned.parts):
-            for partition, platform in chosen.items() if part.device is not None else ():
+            on_devices = part.device is not None and configuration.get(f"region_{number}") != CPU
+            for partition, platform in chosen.items() if on_devices else ():
                 assert part.device is not None
                 shape = shape_of(part.device, configuration, partition)
                 kernels[number, partition] = self._kernels.kernel(devices[platform], part.device, shape), shape

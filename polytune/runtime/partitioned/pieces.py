@@ -10,10 +10,29 @@ from polytune.records import dataclass
 from polytune.runtime.devices.device import Box
 from polytune.runtime.partitioned.description import Part, Transfer
 
-__all__ = ["CPU", "Boxes", "Limits", "Piece", "Transfers", "integers", "pieces", "platforms"]
+__all__ = [
+    "ALIKE",
+    "APART",
+    "CPU",
+    "OWN",
+    "SHARED",
+    "Boxes",
+    "Limits",
+    "Piece",
+    "Transfers",
+    "integers",
+    "pieces",
+    "platforms",
+]
 
 CPU = "cpu"
 """The platform that is the processor."""
+
+ALIKE, APART = "alike", "apart"
+"""Whether all regions are divided in the same way, or each in one of these:"""
+
+SHARED, OWN = "shared", "own"
+"""Among the partitions, at the ratios of all regions or at its own; or all of it is the processor's (`CPU`)."""
 
 Limits = tuple[tuple[int, int], ...]
 """Per shared member of a band, the range of a part."""
@@ -46,32 +65,36 @@ def platforms(configuration: Mapping[str, Any]) -> dict[int, str]:
     return {number: configuration[f"platform_{number}"] for number in range(2 ** configuration["split"])}
 
 
-def pieces(part: Part, ranges: Limits, configuration: Mapping[str, Any]) -> list[Piece]:
+def pieces(part: Part, ranges: Limits, configuration: Mapping[str, Any], region: int = 0) -> list[Piece]:
     """The parts of a region, those without any points left out.
 
     The partition whose number has the binary digits b0 b1 ... is on side b_d of the split of member d, the lower one if
     b_d is 0.  A region with fewer members to split than the configuration splits takes the partitions whose further
-    digits are 0; one that no device can run is the processor's.
+    digits are 0; one that no device can run is the processor's, and so is one of which the configuration says that.
 
     Args:
         part: the region.
         ranges: (start, stop) of every member of its band.
         configuration: a member of the space, of the version that is shared.
+        region: the region's number.
     """
     chosen, split = platforms(configuration), configuration["split"]
-    depth = min(split, part.splits) if part.device is not None else 0
+    how = configuration.get(f"region_{region}", SHARED)
+    is_shared = part.device is not None and how != CPU
+    depth = min(split, part.splits) if is_shared else 0
     shared = ranges[: part.shared]
     cuts = []
     for member in range(depth):
         start, stop = shared[member]
-        middle = start + round(configuration[f"ratio_{member}"] * (stop - start))
+        ratio = configuration[f"ratio_{member}_{region}" if how == OWN else f"ratio_{member}"]
+        middle = start + round(ratio * (stop - start))
         cuts.append(((start, middle), (middle, stop)))
     found = []
     for sides in product((0, 1), repeat=depth):
         limits = tuple(cuts[member][side] for member, side in enumerate(sides)) + shared[depth:]
         if all(start < stop for start, stop in limits):
             partition = sum(side << (split - 1 - member) for member, side in enumerate(sides))
-            platform = chosen[partition] if part.device is not None else CPU
+            platform = chosen[partition] if is_shared else CPU
             reductions = tuple(
                 reduction
                 for member, side in enumerate(sides)

@@ -12,6 +12,11 @@
 ``unroll_copy_<i>``    U_S     whether the loops that fill shared memory are unrolled
 ``points_x_<i>``               points of a thread along x, and ``points_y_<i>`` along y
 ``depth_<i>``                  points of a tile along a sequential member
+``regions``                    whether several regions are divided ``alike``, or each in its way, ``apart``; and then
+``region_<k>``                 whether region k is ``shared`` as the others, at ratios and threads of its ``own``, or
+                               all of it the processor's (``cpu``)
+``ratio_<d>_<k>``              where member d of region k is split, if that is its own
+``threads_<i>_<k>``            threads of partition i on the processor in region k, if that is its own
 =====================  ======  ========================================================================================
 
 What does not fit into a device, by its limits of threads and of shared memory, is not part of the space.
@@ -26,7 +31,7 @@ from polytune.runtime.devices.device import DeviceLimits
 from polytune.runtime.partitioned.choices import CHOICES, traits_of
 from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.fitting import constraints_of, first_shape
-from polytune.runtime.partitioned.pieces import CPU
+from polytune.runtime.partitioned.pieces import ALIKE, APART, CPU, OWN, SHARED
 from polytune.runtime.threads import current_threads
 from polytune.tuner import Constraint, Integer, Is, Nominal, Ordinal, Ratio, Space
 
@@ -62,14 +67,39 @@ def with_devices(space: Space, partitioned: Partitioned, limits: Mapping[str, De
         deep_enough = Is("split", *range(member + 1, splits + 1))
         parameters.append(Ratio(f"ratio_{member}", 0.0, 1.0, when=deep_enough))
     partitions, cores = 2**splits, current_threads()
+    if partitioned.regions:
+        parameters.append(Nominal("regions", (ALIKE, APART), when=chosen))
     for number in range(partitions):
         exists = Is("split", *(split for split in range(splits + 1) if 2**split > number))
         first = platforms[0] if number == 0 else CPU
         parameters.append(Nominal(f"platform_{number}", (CPU, *platforms), default=first, when=exists))
         parameters.append(Integer(f"threads_{number}", 1, cores, default=cores, when=Is(f"platform_{number}", CPU)))
         parameters += _partition(number, partitioned, limits)
+    for region in partitioned.regions:
+        parameters += _region(region, splits, cores)
     fitting = [constraint for number in range(partitions) for constraint in constraints_of(number, codes, limits)]
     return Space(parameters, (*space.constraints, *_uses_a_device(partitions), *fitting))
+
+
+def _region(number: int, splits: int, cores: int) -> list[Nominal | Ordinal | Integer | Ratio]:
+    """The parameters of a region that is not divided as the others are.
+
+    Args:
+        number: the region's.
+        splits: how many members may be split.
+        cores: how many threads there may be.
+    """
+    is_own = Is(f"region_{number}", OWN)
+    found: list[Nominal | Ordinal | Integer | Ratio] = [
+        Nominal(f"region_{number}", (SHARED, OWN, CPU), when=Is("regions", APART))
+    ]
+    for member in range(splits):
+        deep_enough = Is("split", *range(member + 1, splits + 1))
+        found.append(Ratio(f"ratio_{member}_{number}", 0.0, 1.0, when=is_own & deep_enough))
+    for partition in range(2**splits):
+        there = is_own & Is(f"platform_{partition}", CPU)
+        found.append(Integer(f"threads_{partition}_{number}", 1, cores, default=cores, when=there))
+    return found
 
 
 def on_device(partitioned: Partitioned, platform: str, limits: DeviceLimits) -> Space:

@@ -86,7 +86,7 @@ def works_of(call: SharedCall, transfers: Transfers, part: Part, number: int, ar
 def _works(call: SharedCall, transfers: Transfers, part: Part, number: int, around: tuple[int, ...]) -> list[Work]:
     ranges = part.ranges(*call.parameters, *around)
     works = []
-    for piece in pieces(part, ranges, call.plan.configuration):
+    for piece in pieces(part, ranges, call.plan.configuration, number):
         reads, writes = transfers.of(number, (*call.parameters, *integers(around, piece.limits)))
         partials = _partials(call, piece, writes) if piece.reductions else ()
         if partials:

@@ -10,7 +10,8 @@ from typing import Any
 import islpy as isl
 
 from polytune.frontend.budget import within_budget
-from polytune.frontend.scop import ArrayRole, Scop
+from polytune.frontend.expression import Element, walk
+from polytune.frontend.scop import Access, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.schedule.analysis.array_dependences import (
     OPERATIONS,
@@ -123,16 +124,37 @@ def compute_dependences(
         known: what is known of the kernel without relaxation, which is used for the arrays to which that makes no
             difference; nothing where it is None.
     """
+    found = _of_arrays(scop, relax_reductions, exact, of_elements, known)
+    order_between = _orders_of_live_ranges(scop, found, relax_reductions, of_elements, known)
+    privatisable = [found[name] for name in order_between]
+    return Dependences(
+        scop,
+        {name: each.flow for name, each in found.items()},
+        {name: each.order for name, each in found.items()},
+        {name: each.order for name, each in found.items()} | order_between,
+        _simplified((each.tagged_flow for each in privatisable if each.tagged_flow is not None), scop),
+        _simplified((each.tagged_order for each in privatisable if each.tagged_order is not None), scop),
+        _simplified((each.reductions for each in found.values()), scop),
+        frozenset(order_between),
+        {name: each.precision for name, each in found.items()},
+        relax_reductions,
+        found,
+    )
+
+
+def _of_arrays(
+    scop: Scop, relax_reductions: bool, exact: bool, of_elements: bool, known: Dependences | None
+) -> dict[str, ArrayDependences]:
+    """The dependences of each array that is written, those that are known already not computed again."""
     reducing = {
         reference
         for statement in scop.statements
         if statement.reduction is not None
         for reference in (statement.reduction.read, statement.reduction.write)
     }
-    accesses = [access for statement in scop.statements for access in statement.accesses]
     found: dict[str, ArrayDependences] = {}
     for array in scop.arrays:
-        touching = [access for access in accesses if access.array == array.name]
+        touching = _accesses_of(array.name, scop)
         if known is not None and not any(access.reference in reducing for access in touching):
             if array.name in known.of_arrays:
                 found[array.name] = known.of_arrays[array.name]
@@ -140,44 +162,37 @@ def compute_dependences(
             found[array.name] = array_dependences(
                 touching, scop, relax_reductions, exact=exact, of_elements=of_elements
             )
-    result_scalars = _scalars_of_result(scop)
-    tagged = {
-        name: (each.tagged_flow, each.tagged_order)
-        for name, each in found.items()
-        if each.tagged_flow is not None
-        and each.tagged_order is not None
-        and scop.array(name).role in (ArrayRole.LOCAL, ArrayRole.SCALAR)
-        and not scop.array(name).zeroed
-        and name not in result_scalars
-    }
-    all_order = {name: each.order for name, each in found.items()}
+    return found
+
+
+def _orders_of_live_ranges(
+    scop: Scop,
+    found: Mapping[str, ArrayDependences],
+    relax_reductions: bool,
+    of_elements: bool,
+    known: Dependences | None,
+) -> dict[str, isl.UnionMap]:
+    """The privatisable arrays, those whose live ranges may be reordered, with the order between these."""
+    in_result = _scalars_of_result(scop)
     times = scop.schedule.get_map()
-    for name in tuple(tagged):
-        touching = [access for access in accesses if access.array == name]
-        if known is not None and found[name] is known.of_arrays.get(name):
-            if name in known.privatisable:
-                all_order[name] = known.all_order[name]
-            else:
-                del tagged[name]
+    orders: dict[str, isl.UnionMap] = {}
+    for name, each in found.items():
+        array = scop.array(name)
+        is_own = array.role in (ArrayRole.LOCAL, ArrayRole.SCALAR) and not array.zeroed and name not in in_result
+        if not is_own or each.tagged_flow is None or each.tagged_order is None:
             continue
-        between = live_range_order(touching, scop, relax_reductions, times, of_elements=of_elements)
-        if between is None:
-            del tagged[name]
-        else:
-            all_order[name] = between
-    return Dependences(
-        scop,
-        {name: each.flow for name, each in found.items()},
-        {name: each.order for name, each in found.items()},
-        all_order,
-        _simplified((flow for flow, _ in tagged.values()), scop),
-        _simplified((order for _, order in tagged.values()), scop),
-        _simplified((each.reductions for each in found.values()), scop),
-        frozenset(tagged),
-        {name: each.precision for name, each in found.items()},
-        relax_reductions,
-        found,
-    )
+        if known is not None and each is known.of_arrays.get(name):
+            if name in known.privatisable:
+                orders[name] = known.all_order[name]
+            continue
+        between = live_range_order(_accesses_of(name, scop), scop, relax_reductions, times, of_elements=of_elements)
+        if between is not None:
+            orders[name] = between
+    return orders
+
+
+def _accesses_of(array: str, scop: Scop) -> list[Access]:
+    return [access for statement in scop.statements for access in statement.accesses if access.array == array]
 
 
 def _simplified(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
@@ -188,8 +203,6 @@ def _simplified(relations: Iterable[isl.UnionMap], scop: Scop) -> isl.UnionMap:
 
 
 def _scalars_of_result(scop: Scop) -> set[str]:
-    from polytune.frontend.expression import Element, walk
-
     if scop.result is None:
         return set()
     return {node.array for node in walk(scop.result) if isinstance(node, Element)}

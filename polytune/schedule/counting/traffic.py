@@ -5,6 +5,7 @@ Both are what the roofline model asks for (Williams, Waterman and Patterson, "Ro
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 
@@ -31,10 +32,25 @@ from polytune.schedule.counting.cardinality import cardinality
 from polytune.schedule.counting.counts import Counts
 from polytune.schedule.unions import union_of
 
-__all__ = ["least_bytes", "operations_of", "passes", "reads_old_values"]
+__all__ = ["OPERATION_KINDS", "least_bytes", "operations_by_kind", "operations_of", "passes", "reads_old_values"]
 
 OPERATIONS = 1_000_000
 """isl's budget for whether an array is read before it is written."""
+
+OPERATION_KINDS = ("additions", "multiplications", "divisions", "minima", "choices", "functions", "others")
+"""Sums and differences; products; quotients and remainders; minima and maxima; choices between two values; calls of
+functions; operations on bits."""
+
+_KIND_OF_OPERATOR = {
+    "+": "additions",
+    "-": "additions",
+    "*": "multiplications",
+    "/": "divisions",
+    "//": "divisions",
+    "%": "divisions",
+    "min": "minima",
+    "max": "minima",
+}
 
 
 def operations_of(scop: Scop, parameters: dict[str, int]) -> int | None:
@@ -51,22 +67,38 @@ def operations_of(scop: Scop, parameters: dict[str, int]) -> int | None:
     Returns:
         None where it depends on data, as in a loop inside of a statement, or isl does not find out.
     """
-    total = 0
+    kinds = operations_by_kind(scop, parameters)
+    return None if kinds is None else sum(kinds.values())
+
+
+def operations_by_kind(scop: Scop, parameters: dict[str, int]) -> dict[str, int] | None:
+    """Return how many of each kind of arithmetic operation a call does, as `operations_of` counts them.
+
+    Args:
+        scop: the kernel.
+        parameters: the values of its parameters.
+
+    Returns:
+        By ``OPERATION_KINDS``; None where it depends on data, or isl does not find out.
+    """
+    total = dict.fromkeys(OPERATION_KINDS, 0)
     for statement in scop.statements:
         each = [_operations(operation) for operation in statement.operations]
         if any(count is None for count in each):
             return None
-        once = sum(count for count in each if count is not None)
-        if not once:
+        once = sum((count for count in each if count is not None), Counter())
+        if not once.total():
             continue
         instances = cardinality([statement.domain], scop.context)
         if instances is None:
             return None
-        total += once * int(instances.evaluate(**parameters))
+        times = int(instances.evaluate(**parameters))
+        for kind, count in once.items():
+            total[kind] += count * times
     return total
 
 
-def _operations(operation: Operation) -> int | None:
+def _operations(operation: Operation) -> Counter[str] | None:
     """The arithmetic of one execution; None where that depends on data."""
     match operation:
         case Assign(_, value):
@@ -74,17 +106,33 @@ def _operations(operation: Operation) -> int | None:
         case Branch(condition, then, otherwise):
             parts = [_operations(each) for each in (*then, *otherwise)]
             known = [part for part in parts if part is not None]
-            return None if len(known) < len(parts) else _arithmetic(condition) + sum(known)
+            return None if len(known) < len(parts) else sum(known, _arithmetic(condition))
         case Checked(body=body):
             parts = [_operations(each) for each in body]
             known = [part for part in parts if part is not None]
-            return None if len(known) < len(parts) else sum(known)
+            return None if len(known) < len(parts) else sum(known, Counter())
         case _:
             return None
 
 
-def _arithmetic(expression: Expression) -> int:
-    return sum(_steps(node) for node in _counted(expression))
+def _arithmetic(expression: Expression) -> Counter[str]:
+    found: Counter[str] = Counter()
+    for node in _counted(expression):
+        found[_kind(node)] += _steps(node)
+    return found
+
+
+def _kind(node: Expression) -> str:
+    """The kind of operation that a node is, one of ``OPERATION_KINDS``."""
+    match node:
+        case Power():
+            return "multiplications"
+        case Binary(operator=operator):
+            return _KIND_OF_OPERATOR.get(operator, "others")
+        case Select():
+            return "choices"
+        case _:
+            return "functions"
 
 
 def _steps(node: Expression) -> int:

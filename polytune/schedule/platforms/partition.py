@@ -6,7 +6,7 @@ the band, whose filters bound the member by a parameter, once per member that is
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import product
 
 import islpy as isl
@@ -21,21 +21,32 @@ from polytune.schedule.regions import MARK, Plan, Region, RegionKind
 from polytune.schedule.tree import below_mark
 from polytune.schedule.unions import union_of
 
-MOST_SPLITS = 2
-"""How many members are split at most: four parts."""
+MOST_SPLITS = 3
+"""How many members are split at most: eight parts."""
 
 
-def choose_plan(candidates: Sequence[Candidate]) -> Attempted[Plan]:
+def device_rank(candidate: Candidate) -> int | None:
+    """The rank of a candidate among those that devices may follow; None where no device may."""
+    return candidate.order.for_devices
+
+
+def choose_plan(
+    candidates: Sequence[Candidate], rank_of: Callable[[Candidate], int | None] = device_rank
+) -> Attempted[Plan]:
     """The plan that suits devices best; none where no schedule that isl does not give up on has a coincident band.
 
     Devices want many independent points at a time, started seldom: of the heaviest regions, those with the fewest
     loops around, then those with the most coincident members; of equals, the order of the best rank, which has the
     least fusion, and so the simplest regions.
+
+    Args:
+        candidates: the schedules.
+        rank_of: the rank of a candidate; None where it may not be followed.
     """
     best: tuple[tuple[int, ...], Plan] | None = None
     given_up: list[str] = []
     for candidate in candidates:
-        rank = candidate.order.for_devices
+        rank = rank_of(candidate)
         if rank is None:
             continue
         plan = plan_parallel(candidate, (PARTITIONED,))
@@ -73,8 +84,8 @@ class Split:
 
 
 def splits_of(plan: Plan, region: Region) -> tuple[Split, ...]:
-    """The members of a region's band that may be split, two at most: coincident ones, then one that is not only because
-    of reductions, unless sums have to keep their order."""
+    """The members of a region's band that may be split, three at most: coincident ones, then one that is not coincident
+    only because of reductions, unless sums have to keep their order."""
     if region.kind is not RegionKind.PARALLEL:
         return ()
     found = [Split(member) for member in range(min(region.shared, MOST_SPLITS))]

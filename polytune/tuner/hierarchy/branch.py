@@ -93,6 +93,7 @@ class FiniteArms(EpsilonGreedy):
         arms: the arms.
         rng: where random choices come from.
         first_visits: how many arms the search may visit.
+        chosen: the values of the nodes above.
         settings: as for `EpsilonGreedy`.
     """
 
@@ -102,6 +103,7 @@ class FiniteArms(EpsilonGreedy):
         arms: Sequence[Mapping[str, Value]],
         rng: np.random.Generator,
         first_visits: int,
+        chosen: Mapping[str, Value],
         **settings: Any,
     ):
         super().__init__(len(arms), rng, first_visits=first_visits, **settings)
@@ -112,6 +114,7 @@ class FiniteArms(EpsilonGreedy):
         self._visits_left = min(first_visits, len(arms))
         own = np.random.default_rng(int(rng.integers(1 << 62)))
         self._finite: FiniteSearcher = make_search(method, table, own, budget=self._visits_left)
+        self._finite.surround(chosen)
 
     def _choose(self) -> int:
         while self._visits_left and not self._finite.converged:

@@ -23,6 +23,7 @@ from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
+from polytune.tuner.historical.transfer import PrunedSpace
 from polytune.tuner.models.analysis import DesignStep
 from polytune.tuner.searcher import generator_to_json, is_measurement
 from polytune.tuner.spaces.condition import Value
@@ -85,6 +86,7 @@ class HierarchicalTuner:
         may_be_exact: whether costs may be the same each time; if they are, one measurement makes a configuration
             believed.
         numeric: says, whenever a search of numeric parameters begins, which method it has where `searchers` names none.
+        pruned: the part of the space that walks go through; the starts may be anywhere.
 
     Raises:
         SpaceError: `searchers` names something that the space does not have.
@@ -106,6 +108,7 @@ class HierarchicalTuner:
         memory: int = 1024,
         numeric: Callable[[], str] = lambda: SIMPLEX,
         may_be_exact: bool = False,
+        pruned: PrunedSpace | None = None,
     ):
         self.space = space
         self._rng = rng
@@ -113,13 +116,17 @@ class HierarchicalTuner:
         self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
         self._repeats = repeats
         self._default = space.default()
-        self._walk = Walk(space, rng, self._refused, order, starts, searchers, promise, memory, numeric)
+        not_walked = self._refused if pruned is None else _together(self._refused, pruned.left_out)
+        fixed = () if pruned is None else pruned.fixed
+        self._walk = Walk(space, rng, not_walked, order, starts, searchers, promise, memory, numeric, fixed)
         self._standings = Standings(repeats, space.default(), self._walk.first_arm, may_be_exact=may_be_exact)
         self._starts = list(dict.fromkeys((*starts, space.default())))
         self._infeasible: dict[Configuration, str] = {}
         self._failures: dict[Configuration, str] = {}
         self._pending: _Proposal | None = None
         self._postponed: list[Configuration] = []
+        self._kept = frozenset(() if pruned is None else pruned.candidates)
+        self._waiting: list[Configuration] = []  # starts of this kind, until what was set aside of their arms is ready
         self._second_looks: list[Configuration] | None = None  # None: not needed yet
         self._remaining = Remaining(space, rng)
 
@@ -154,6 +161,8 @@ class HierarchicalTuner:
             start = self._starts.pop(0)
             if not any(self._walk.is_same_arm(start, configuration) for configuration in self._postponed):
                 return _Proposal(start)
+            if start in self._kept:
+                self._waiting.append(start)
         path = self._walk.path()
         if path is not None:
             standings.reopen()
@@ -222,6 +231,26 @@ class HierarchicalTuner:
         self._standings.tell(configuration, float(seconds))
         if pending is not None and is_pending and (pending.again or self._is_settled(configuration)):
             self._conclude(pending)
+
+    def learn(self, configuration: Mapping[str, Value], seconds: float | None, reason: str = "") -> None:
+        """Take in what is known of a configuration, asked for or not, and have the searches know it as well.
+
+        Args:
+            configuration: a member of the space.
+            seconds: its cost; None where it cannot be run.
+            reason: why it cannot.
+
+        Raises:
+            MeasurementError: as for `tell`.
+        """
+        configuration = as_configuration(configuration)
+        is_pending = self._pending is not None and self._pending.configuration == configuration
+        if seconds is None:
+            self.fail(configuration, reason)
+        else:
+            self.tell(configuration, seconds)
+        if not is_pending:
+            self._walk.take_in(configuration, math.inf if seconds is None else float(seconds))
 
     def _see_to_membership(self, configuration: Configuration, what: str) -> None:
         if configuration in self.measurements or configuration in self._infeasible:
@@ -303,7 +332,9 @@ class HierarchicalTuner:
         """Ask next for something that was set aside."""
         self._postponed.remove(configuration)
         self._walk.release(configuration)
-        self._starts.insert(0, configuration)
+        alike = [start for start in self._waiting if self._walk.is_same_arm(start, configuration)]
+        self._waiting = [start for start in self._waiting if start not in alike]
+        self._starts = [configuration, *alike, *self._starts]
 
     # ---- what is known
 
@@ -393,7 +424,7 @@ class HierarchicalTuner:
             "space": self.space.fingerprint,
             "searchers": self._walk.methods.state(),
             "walk": self._walk.state(),
-            "starts": [dict(start) for start in self._starts],
+            "starts": [dict(start) for start in (*self._waiting, *self._starts)],
             "postponed": [dict(configuration) for configuration in self._postponed],
             "standings": self._standings.state(),
             "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
@@ -436,3 +467,10 @@ class HierarchicalTuner:
             self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
         self._remaining = Remaining(self.space, self._rng)
+
+
+def _together(
+    first: Mapping[str, Mapping[Value, str]], second: Mapping[str, Mapping[Value, str]]
+) -> dict[str, dict[Value, str]]:
+    """The values that either of two refuses, with their reasons."""
+    return {name: {**second.get(name, {}), **first.get(name, {})} for name in {**first, **second}}

@@ -73,7 +73,7 @@ class Methods:
 
     Raises:
         SpaceError: a node is named that the space does not have.
-        SearchError: there is no such search, it has no such setting, or needs what only a recording has.
+        SearchError: there is no such search, it has no such setting, or lacks a setting that it needs.
     """
 
     def __init__(self, search: Search | None, space: Space):
@@ -83,6 +83,8 @@ class Methods:
                 space[name]  # raises where there is none
             is_nominal = name == NOMINAL or (name != NUMERIC and space[name] not in space.numeric)
             _check(method, is_nominal=is_nominal)
+            if method.name not in (BANDIT, SIMPLEX) and (lacking := SEARCHES.kind_of(method).lacks(method.settings)):
+                raise SearchError(lacking)
 
     def of(self, names: Sequence[str], kind: str, default: str) -> Method:
         """The method of a node.
@@ -108,8 +110,7 @@ def check_search(search: Search | None) -> None:
     """See to it that a search can be made, whatever the space.
 
     Raises:
-        SearchError: it is none, has no such setting or one that is out of its bounds, or needs what only a recording
-            has.
+        SearchError: it is none, or has no such setting or one that is out of its bounds.
         MissingLibraryError: it needs a library that is not installed.
     """
     for name, method in methods_of(search).items():

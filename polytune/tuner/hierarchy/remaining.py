@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from copy import deepcopy
+from typing import Any
 
 import numpy as np
 
@@ -80,6 +82,10 @@ class Remaining:
         self._space = space
         self._rng = rng
         self._rest: Iterator[Configuration] | None = None
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Remaining:
+        """A copy that goes through what is left from its beginning, which costs time alone."""
+        return Remaining(self._space, deepcopy(self._rng, memo))
 
     def next(self, is_unknown: Callable[[Configuration], bool]) -> Configuration | None:
         """A random one; the next one in order where draws no longer find any; None where none is left."""

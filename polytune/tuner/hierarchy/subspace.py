@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -46,16 +46,26 @@ class Subspace:
         start: the configuration that gives the structural values and the point where the search starts.
         method: the search.
         rng: where its random choices come from; the simplex makes none.
+        fixed: names of parameters that are not searched: they keep the values of the start.
 
     Attributes:
         dimension: how many parameters have more than one value.
     """
 
     def __init__(
-        self, space: Space, start: Configuration, method: Method = _SIMPLEX, rng: np.random.Generator | None = None
+        self,
+        space: Space,
+        start: Configuration,
+        method: Method = _SIMPLEX,
+        rng: np.random.Generator | None = None,
+        fixed: Collection[str] = (),
     ):
         self._start = dict(start)
-        parameters = [parameter for parameter in space.active_numeric(start) if parameter.name in start]
+        parameters = [
+            parameter
+            for parameter in space.active_numeric(start)
+            if parameter.name in start and parameter.name not in fixed
+        ]
         axes = [axis_of(parameter) for parameter in parameters]
         # A parameter with a single value has an axis without extent: nothing to search.
         free = [(parameter, axis) for parameter, axis in zip(parameters, axes, strict=True) if axis.extent > 0]
@@ -80,6 +90,7 @@ class Subspace:
             budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
             own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
             self._searcher = make_search(self._method, self._table, own, budget=budget)
+            self._searcher.surround({name: value for name, value in start.items() if name not in names})
             self._patience = math.inf
             self._first = self._table.nearest(
                 [
@@ -109,6 +120,26 @@ class Subspace:
         self._fruitless += 1
         if cost < (1 - _GAIN) * self._expected:
             self._expected, self._fruitless = cost, 0
+
+    def learn(self, configuration: Configuration, cost: float) -> None:
+        """Learn the cost of a configuration that was not asked for, where the search remembers such.
+
+        Args:
+            configuration: a member of the subspace; one that the search's table has no row for teaches nothing.
+            cost: infinite where it is infeasible.
+        """
+        if self._table is None or not isinstance(self._searcher, FiniteSearcher):
+            return
+        try:
+            levels = [
+                values.index(configuration[name])
+                for name, values in zip(self._table.names, self._table.levels, strict=True)
+            ]
+        except (LookupError, ValueError):
+            return
+        row = self._table.index_of(levels)
+        if row is not None:
+            self._searcher.tell(row, cost)
 
     @property
     def steps(self) -> Sequence[DesignStep]:

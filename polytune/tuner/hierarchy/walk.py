@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,9 @@ class Walk:
     simplex, before the branches are asked again: fewer tell little of what it has to offer.
 
     Args:
-        space, rng, refused, order, starts, searchers, promise, memory, numeric: as for
-            `HierarchicalTuner`.
+        space, rng, order, starts, searchers, promise, memory, numeric: as for `HierarchicalTuner`.
+        refused: by parameter, values that no walk takes, with the reason.
+        fixed: names of numeric parameters that are not searched.
     """
 
     def __init__(
@@ -69,6 +70,7 @@ class Walk:
         promise: float,
         memory: int,
         numeric: Callable[[], str] = lambda: SIMPLEX,
+        fixed: Collection[str] = (),
     ):
         self._space = space
         self._nodes = space.graph().structural
@@ -76,6 +78,7 @@ class Walk:
         self._arms = Arms(space, rng, refused, order, starts)
         self.methods = Methods(searchers, space)
         self._numeric = numeric
+        self._fixed = fixed
         self._promise = promise
         self._memory = memory
         # The owners of the numeric searches, by the arms that lead to them; the least recently used first.
@@ -106,7 +109,8 @@ class Walk:
         if start is None:
             return None
         numeric = [parameter.name for parameter in self._space.active_numeric(start)]
-        return Subspace(self._space, start, self.methods.of(numeric, NUMERIC, self._numeric()), self._rng)
+        method = self.methods.of(numeric, NUMERIC, self._numeric())
+        return Subspace(self._space, start, method, self._rng, self._fixed)
 
     def _branch(self, node: Node, chosen: Arm, arms: Sequence[Arm], depth: int) -> NodeSearch:
         first_visits = max(_FIRST_VISITS >> 2 * depth, _FEWEST_FIRST_VISITS)
@@ -118,7 +122,7 @@ class Walk:
             first_visits = method.settings["first_visits"]
             search = EpsilonGreedy(len(arms), self._rng, **method.settings)
         else:
-            search = FiniteArms(method, arms, self._rng, first_visits, promise=promise)
+            search = FiniteArms(method, arms, self._rng, first_visits, chosen, promise=promise)
         return NodeSearch(chosen, arms, search, first_visits)
 
     # ---- walking
@@ -235,6 +239,24 @@ class Walk:
             place.tell(arm, cost)
             place = place.children.get(arm)
 
+    def take_in(self, configuration: Configuration, cost: float) -> None:
+        """Learn as `learn` does, and have the numeric search know it in which the configuration lies.
+
+        Args:
+            configuration: what was measured.
+            cost: infinite where it is infeasible.
+        """
+        place = self._root
+        while isinstance(place, NodeSearch):
+            arm = place.arm_of(configuration)
+            if arm is None:
+                return
+            if cost < math.inf:
+                place.tell(arm, cost)
+            place = place.children.get(arm)
+        if isinstance(place, Subspace):
+            place.learn(configuration, cost)
+
     def search_around(self, configuration: Configuration, cost: float) -> None:
         """Start a numeric search from a configuration that no walk has proposed, and that is the best."""
         self._last, self._left = None, 0
@@ -345,7 +367,7 @@ class Walk:
             return None
         if "arms" not in state:
             method = self.methods.restored(state["method"])
-            subspace = Subspace(self._space, Configuration(state["start"]), method, self._rng)
+            subspace = Subspace(self._space, Configuration(state["start"]), method, self._rng, self._fixed)
             subspace.restore(state)
             return subspace
         node = next(node for node in self._nodes if list(node.names) == list(state["arms"][0]))

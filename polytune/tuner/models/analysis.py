@@ -99,6 +99,9 @@ def analysis_of_variance(matrix: np.ndarray, response: np.ndarray, terms: Sequen
 
     Returns:
         A row for each column but the constant, in their order, and the residuals.
+
+    Raises:
+        MissingLibraryError: SciPy is not installed.
     """
     stats = library("scipy.stats", "the analysis of variance")
     basis, _ = np.linalg.qr(matrix)

@@ -69,13 +69,19 @@ def fit(
         factors: per term the factors, by number, that it is about.
         elimination: a p-value; 1 keeps all terms that are not wholly meaningless.
         transform: whether the costs are transformed; otherwise the power is 1.
+
+    Returns:
+        The model.  The costs are divided by their geometric mean before they are transformed.
+
+    Raises:
+        MissingLibraryError: statsmodels or SciPy is not installed.
     """
     models = library("statsmodels.regression.linear_model", _USER)
     scaled = costs / np.exp(np.log(costs).mean())
     kept = independent_columns(matrix)
     tried = tuple(kept)
     power = box_cox_power(matrix[:, kept], scaled) if transform else 1.0
-    transformed = library("scipy.special", _USER).boxcox(scaled, power)
+    transformed = box_cox(scaled, power)
     if np.ptp(transformed) < _EQUAL:
         transformed = np.zeros(len(costs))  # lest rounding errors be explained
     with np.errstate(divide="ignore", invalid="ignore"):  # a perfect fit: no residuals to compare with
@@ -109,6 +115,9 @@ def fit_quantile(matrix: np.ndarray, costs: np.ndarray, quantile: float) -> np.n
 
     Returns:
         (terms,) the coefficients; 0 for terms that the measurements cannot tell from earlier ones.
+
+    Raises:
+        MissingLibraryError: statsmodels is not installed.
     """
     models = library("statsmodels.regression.quantile_regression", _USER)
     kept = independent_columns(matrix)
@@ -128,12 +137,35 @@ def _significance(result: Any, concerned: list[bool]) -> float:
     return 1.0 if np.isnan(value) else value
 
 
+def box_cox(costs: np.ndarray, power: float) -> np.ndarray:
+    """The transform of Box and Cox: (costs^power - 1) / power, or the logarithm where the power is 0.
+
+    Args:
+        costs: (n,) positive.
+        power: as `box_cox_power` finds it.
+
+    Returns:
+        (n,) float64, in the order of the costs.
+
+    Raises:
+        MissingLibraryError: SciPy is not installed.
+    """
+    transformed: np.ndarray = library("scipy.special", _USER).boxcox(costs, power)
+    return transformed
+
+
 def box_cox_power(matrix: np.ndarray, costs: np.ndarray) -> float:
     """The power, from -2 to 2, under which the residuals of the regression are most likely normal.
 
     Args:
         matrix: (n, terms) design matrix.
         costs: (n,) positive, of geometric mean 1.
+
+    Returns:
+        The power; 0, the logarithm, where there are no more costs than terms, as every power fits these perfectly.
+
+    Raises:
+        MissingLibraryError: SciPy is not installed.
     """
     if matrix.shape[0] <= matrix.shape[1]:
         return 0.0  # every power fits perfectly

@@ -123,7 +123,14 @@ def _coded(column: np.ndarray, present: np.ndarray) -> np.ndarray:
 
 
 def independent_columns(matrix: np.ndarray) -> list[int]:
-    """The columns that are not, up to rounding, combinations of columns before them (Gram and Schmidt)."""
+    """The columns that are not, up to rounding, combinations of columns before them (Gram and Schmidt).
+
+    Args:
+        matrix: (n, columns) float64.
+
+    Returns:
+        Their numbers, ascending.
+    """
     basis: list[np.ndarray] = []
     kept = []
     for number, column in enumerate(matrix.T):

@@ -67,6 +67,21 @@ class FiniteSearcher(ABC):
     def _restore_rule(self, state: dict[str, Any]) -> None:  # noqa: B027
         """Take over what `_rule_state` returned."""
 
+    @classmethod
+    def lacks(cls, settings: Mapping[str, Any]) -> str:
+        """Return what settings lack that the method cannot do without, as a sentence; empty where nothing.
+
+        Args:
+            settings: as they are written.
+        """
+        return ""
+
+    def surround(self, values: Mapping[str, Any]) -> None:  # noqa: B027
+        """Take in the values of parameters that are not in the space, before the first row is asked for.
+
+        Most methods have no use for them; one whose model knows whole configurations has.
+        """
+
     # ---- the protocol
 
     def ask(self) -> int:

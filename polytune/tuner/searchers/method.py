@@ -12,14 +12,14 @@ from polytune.errors import SearchError
 from polytune.records import dataclass
 from polytune.tuner.searchers.finite_searcher import FiniteSearcher
 
-__all__ = ["Method", "Setting", "checked", "settings_of"]
+__all__ = ["Method", "MethodSetting", "checked", "settings_of"]
 
 _WORDS: Mapping[str, Any] = {"true": True, "false": False, "none": None}
 _KINDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a word", type(None): "none"}
 
 
 @dataclass(frozen=True)
-class Setting:
+class MethodSetting:
     """One setting of a method.
 
     Attributes:
@@ -107,7 +107,7 @@ class Method:
         return Method(self.kind or self.name, **{**settings, **self.settings})
 
 
-def settings_of(kind: Callable[..., Any]) -> list[Setting]:
+def settings_of(kind: Callable[..., Any]) -> list[MethodSetting]:
     """The settings of a method: the keyword-only parameters of its class, without the budget."""
     constructor = kind.__init__ if inspect.isclass(kind) else kind
     try:
@@ -115,7 +115,7 @@ def settings_of(kind: Callable[..., Any]) -> list[Setting]:
     except (NameError, TypeError):  # of other packages, which may import types for checkers alone
         hints = {}
     return [
-        Setting(parameter.name, _types(hints.get(parameter.name)), parameter.default)
+        MethodSetting(parameter.name, _types(hints.get(parameter.name)), parameter.default)
         for parameter in inspect.signature(kind).parameters.values()
         if parameter.kind is parameter.KEYWORD_ONLY and parameter.name != "budget"
     ]
@@ -136,7 +136,7 @@ def checked(name: str, kind: Callable[..., Any], settings: Mapping[str, Any]) ->
     return {setting: _converted(name, known, setting, value) for setting, value in settings.items()}
 
 
-def _converted(name: str, known: Mapping[str, Setting], setting: str, value: Any) -> Any:
+def _converted(name: str, known: Mapping[str, MethodSetting], setting: str, value: Any) -> Any:
     if setting not in known:
         mine = ", ".join(known)
         raise SearchError(f"the search {name!r} has no setting {setting!r}; it has {mine or 'none'}")

@@ -59,6 +59,9 @@ class Configuration(Mapping[str, Value]):
     def _repr_html_(self) -> str:
         return notebook.table(list(self._values), [list(self._values.values())])
 
+    def __deepcopy__(self, memo: object) -> Configuration:
+        return self
+
     def __reduce__(self) -> tuple[Any, ...]:
         return Configuration, (dict(self._values),)
 

@@ -130,6 +130,9 @@ class FiniteSpace:
             values.append(tuple(wanted))
         return cls(tuple(names), tuple(values), tuple(ordered), rows)
 
+    def __deepcopy__(self, memo: object) -> FiniteSpace:
+        return self
+
     def __len__(self) -> int:
         """The number of configurations."""
         return len(self.rows)

@@ -79,6 +79,9 @@ class Space:
                 "defaults that satisfy it"
             )
 
+    def __deepcopy__(self, memo: object) -> Space:
+        return self
+
     def __repr__(self) -> str:
         names = ", ".join(parameter.name for parameter in self.parameters)
         return f"<Space of {names}>"

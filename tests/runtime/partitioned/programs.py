@@ -211,10 +211,17 @@ class Program:
             np.testing.assert_array_equal(self.arrays[name], array, err_msg=name)
 
 
-def configuration(*platforms: str, ratios: tuple[float, ...] = (0.5, 0.5)) -> dict[str, Any]:
-    """A configuration of 1, 2 or 4 partitions on given platforms."""
+def configuration(
+    *platforms: str,
+    ratios: tuple[float, ...] = (0.5, 0.5),
+    regions: Sequence[tuple[str, tuple[float, ...]]] = (),
+) -> dict[str, Any]:
+    """A configuration of 1, 2 or 4 partitions on given platforms, with regions that are divided in their own ways."""
     split = len(platforms).bit_length() - 1
     found: dict[str, Any] = {"version": "partitioned", "split": split}
     found |= {f"ratio_{member}": ratios[member] for member in range(split)}
     found |= {f"platform_{number}": platform for number, platform in enumerate(platforms)}
+    for number, (how, cuts) in enumerate(regions):
+        found |= {"regions": "apart", f"region_{number}": how}
+        found |= {f"ratio_{member}_{number}": cuts[member] for member in range(split) if how == "own"}
     return found | {f"block_{number}": 32 for number in range(len(platforms))}

@@ -33,11 +33,13 @@ strided = st.builds(
 regions = st.one_of(strided, st.builds(Plane, st.sampled_from("ABC")), st.builds(Sum, st.sampled_from("ABC")))
 platforms = st.sampled_from([CPU, *DEVICES])
 ratios = st.sampled_from([0.0, 0.3, 0.5, 1.0])
+ways = st.lists(st.tuples(st.sampled_from(["shared", "own", CPU]), st.tuples(ratios, ratios)), max_size=3)
 configurations = st.builds(
-    lambda split, chosen, cuts: configuration(*chosen[: 2**split], ratios=cuts),
+    lambda split, chosen, cuts, ways: configuration(*chosen[: 2**split], ratios=cuts, regions=ways),
     st.integers(0, 2),
     st.lists(platforms, min_size=4, max_size=4),
     st.tuples(ratios, ratios),
+    ways,
 )
 errors = st.sampled_from([DeviceError, DeviceMemoryError, LaunchError, DeviceLostError])
 
@@ -185,3 +187,16 @@ def test_device_memory_is_used_again():
     allocated = shared.device.operations.count("allocate")
     shared.call(configuration("cuda:0"))
     assert shared.device.operations.count("allocate") == allocated
+
+
+def test_regions_are_divided_each_in_its_way():
+    """One on the device, one on the processor, one at a ratio of its own: the transfers say which."""
+    program = [FORWARD, EVEN, ODD]
+    shared = Program(program, ("cuda:0",))
+    expected = shared.expected(shared.arrays)
+    chosen = configuration(CPU, "cuda:0", ratios=(0.5,), regions=[("own", (0.0,)), (CPU, ()), ("shared", ())])
+    report = shared.call(chosen)
+    shared.check(expected)
+    assert report.failure is None and {share.platform for share in report.shares} == {CPU, "cuda:0"}
+    launched = len([each for each in shared.device.operations if each == "launch"])
+    assert launched == 2  # of the first region all of it, of the second nothing, of the third a half

@@ -210,7 +210,7 @@ def test_any_search_takes_numbers_of_any_range(method):
 @pytest.mark.parametrize(
     ("searchers", "message"),
     [
-        ({"nominal": "profile"}, "there is no search 'profile'"),
+        ({"nominal": "profile"}, "needs model=, the recorded or predicted counters"),
         ({"numeric": "gentic"}, "did you mean 'genetic'"),
         (["random"], r"^\['random'\] is no search: .* by node, as \{'nominal': 'genetic'\}$"),
     ],

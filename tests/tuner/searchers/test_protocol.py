@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from polytune.errors import MeasurementError, MissingLibraryError, SearchError
 from polytune.tuner import Constraint, Integer, Is, Nominal, Space
+from polytune.tuner.counters.models import RecordedCounters
+from polytune.tuner.counters.names import EXPECTED
 from polytune.tuner.searchers import SEARCHES, make_search, search_class
 from polytune.tuner.spaces.finite import FiniteSpace
 from tests.tuner.random_spaces import spaces
@@ -38,7 +40,16 @@ def rugged(index):
     return math.inf if number % 5 == 0 else 1 + number % 1000
 
 
+def counted(space):
+    """A model of counters for the search that needs one: some work of a configuration, without meaning."""
+    configurations = [space.configuration(row) for row in range(len(space))]
+    profiles = [{EXPECTED.format("work"): float(zlib.crc32(repr(c).encode()) % 100)} for c in configurations]
+    return RecordedCounters(configurations, profiles)
+
+
 def make(name, space=SPACE, seed=0, **options):
+    if name == "profile":
+        options.setdefault("model", counted(space))
     try:
         return make_search(name, space, np.random.default_rng(seed), **options)
     except MissingLibraryError as error:

@@ -1,0 +1,1 @@
+"""The kernels of the gallery, one a module, each with the constant ``BENCHMARK``."""

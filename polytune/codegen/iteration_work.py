@@ -1,0 +1,366 @@
+"""The work of one iteration of the loops around some nodes, and how compilers can be expected to order it.
+
+What is told of an access says how it goes along the loops; what is told of an iteration, whether several of them can be
+computed at a time, and how long each waits for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import field, replace
+from typing import Any
+
+import numpy as np
+
+from polytune.codegen.affine_range import difference
+from polytune.codegen.loops import (
+    Block,
+    Compute,
+    For,
+    Let,
+    Node,
+    Prefetch,
+    RegionCode,
+    Store,
+    walk_nodes,
+)
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression
+from polytune.frontend.expression import (
+    Assign,
+    Binary,
+    Branch,
+    Call,
+    Compare,
+    Constant,
+    Element,
+    Expression,
+    Iterator,
+    LibraryCall,
+    Loop,
+    Operation,
+    Power,
+    Select,
+    Unary,
+    While,
+    walk,
+)
+from polytune.records import dataclass
+
+_DIVISIONS = ("/", "//", "%")
+_SIMPLE_CALLS = ("real", "imag", "conjugate", "complex", "rounded", "floor", "ceil", "trunc")
+_MOST_UNROLLED = 32
+
+
+@dataclass(frozen=True)
+class LoopPlace:
+    """The place of a node: the names that each loop around it is known by, the outermost first, and the region."""
+
+    loops: tuple[frozenset[str], ...] = ()
+    region: RegionCode | None = None
+    innermost: For | None = None
+    position: int = -1
+
+    def inside(self, loop: For | None) -> LoopPlace:
+        """The place inside of a loop of the code, or, without one, of a loop of a statement."""
+        if loop is None:
+            return LoopPlace((*self.loops, frozenset()), self.region)
+        place = LoopPlace((*self.loops, frozenset((loop.variable,))), self.region, self.innermost, self.position)
+        if self.innermost is not None and _is_unrolled(loop):
+            return place
+        if _is_innermost(loop):
+            return replace(place, innermost=loop, position=len(self.loops))
+        return replace(place, innermost=None, position=-1)
+
+    def positions(self, node: Expression) -> tuple[int, ...]:
+        """Return which of the loops a subscript varies with."""
+        used = {leaf.name for leaf in walk(node) if isinstance(leaf, Iterator)}
+        return tuple(k for k, names in enumerate(self.loops) if names & used)
+
+
+_AccessPattern = tuple[int, int, tuple[int, ...], str]
+
+
+@dataclass
+class IterationWork:
+    """The work of an iteration: operations, divisions, calls, conditions on data, and accesses.
+
+    An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
+    depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
+    along which elements lie next to one another are one.
+    """
+
+    operations: float = 0.0
+    divisions: float = 0.0
+    calls: float = 0.0
+    branches: float = 0.0
+    vectors: float = 0.0
+    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class IterationReader:
+    """Reads what iterations of a kernel do.
+
+    Attributes:
+        strict: whether the order of sums is the source's.
+        layouts: of each array, "C" or "F", whether elements of a row or of a column lie next to one another.
+    """
+
+    strict: bool
+    layouts: Mapping[str, str]
+
+    def work_of_nodes(self, nodes: Sequence[Node], place: LoopPlace) -> IterationWork:
+        """The work of nodes without loops, in an iteration of the loops around them."""
+        it = IterationWork()
+        for node in nodes:
+            self._enter_node(it, node, place)
+        return it
+
+    def work_of_operations(self, operations: Sequence[Operation], place: LoopPlace) -> IterationWork:
+        """The work of operations of a statement, without that of the loops inside of it."""
+        it = IterationWork()
+        for operation in operations:
+            self._enter_operation(it, operation, place)
+        return it
+
+    def _enter_node(self, it: IterationWork, node: Node, place: LoopPlace) -> None:
+        match node:
+            case Compute(operations=operations):
+                for operation in operations:
+                    self._enter_operation(it, operation, place)
+            case Let(_, value):
+                self._enter_expression(it, value, place)
+            case Store(element, value):
+                self._enter_expression(it, value, place)
+                self._enter_access(it, element, place, is_vector=node.is_vector)
+            case Prefetch():
+                it.vectors += 0.5
+
+    def _enter_operation(self, it: IterationWork, operation: Operation, place: LoopPlace, share: float = 1.0) -> None:
+        match operation:
+            case Assign(target, value):
+                self._enter_expression(it, value, place, share)
+                self._enter_access(it, target, place)
+            case Branch(condition, then, otherwise):
+                it.branches += share
+                self._enter_expression(it, condition, place, share)
+                for part in (*then, *otherwise):
+                    self._enter_operation(it, part, place, share / 2)
+            case While(condition):
+                self._enter_expression(it, condition, place, share)
+            case LibraryCall():
+                it.calls += 100 * share
+            case Loop():
+                it.operations += share
+            case _:
+                for child in getattr(operation, "body", ()):
+                    self._enter_operation(it, child, place, share)
+
+    def _enter_expression(
+        self, it: IterationWork, node: VectorExpression, place: LoopPlace, share: float = 1.0
+    ) -> None:
+        """Enter what computing a value takes; subscripts are left out, which compilers compute from one iteration to
+        the next."""
+        match node:
+            case Element():
+                self._enter_access(it, node, place)
+                return
+            case Lanes(element):
+                self._enter_access(it, element, place, is_vector=True)
+                return
+            case Binary(operator, left, right):
+                if operator in _DIVISIONS:
+                    it.divisions += share
+                elif operator == "**":
+                    it.calls += share
+                elif node.dtype == VECTOR:
+                    it.vectors += share
+                else:
+                    it.operations += share
+                self._enter_expression(it, left, place, share)
+                self._enter_expression(it, right, place, share)
+                return
+            case Power(exponent=exponent):
+                it.operations += share * max(1, abs(exponent).bit_length())
+            case Call(function):
+                if function == "sqrt":
+                    it.divisions += share
+                elif function in _SIMPLE_CALLS or function.startswith("is"):
+                    it.operations += share
+                else:
+                    it.calls += share
+            case Unary() | Compare():
+                it.operations += share
+            case Select():
+                it.operations += share
+        for child in _operands(node):
+            self._enter_expression(it, child, place, share)
+
+    def _enter_access(self, it: IterationWork, element: Element, place: LoopPlace, is_vector: bool = False) -> None:
+        region = place.region
+        if is_vector:
+            it.vectors += 1
+        if not element.subscripts or (region is not None and element.array in region.local):
+            return
+        varying = tuple(sorted({k for subscript in element.subscripts for k in place.positions(subscript)}))
+        along = -1
+        near = element.subscripts[0 if self._layout(element) == "F" else -1]
+        of_near = place.positions(near)
+        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        if any(isinstance(part, Element) for subscript in element.subscripts for part in walk(subscript)):
+            along = -2  # depends on data
+            varying = tuple(range(len(place.loops)))
+        elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
+            along = of_near[-1]
+        access = np.dtype(element.dtype).itemsize, along, varying, element.array
+        it.accesses[access, tuple(each for each in element.subscripts if each is not near)] = access
+
+    def _layout(self, element: Element) -> str:
+        return self.layouts.get(element.array, "C")
+
+    def is_vectorised(self, nodes: Sequence[Node], place: LoopPlace) -> int:
+        """Return whether the compiler can be expected to take several iterations of the innermost loop at a time: 0 for
+        no, 1 for yes, and 2 where it has to find out first that elements of an array that are stored are apart."""
+        loop = place.innermost
+        if loop is None or place.region is None:
+            return 0
+        operations = [each for node in nodes if isinstance(node, Compute) for each in node.operations]
+        if len(operations) == 0 or any(not isinstance(each, Assign) for each in operations):
+            return 0
+        if any(not isinstance(node, Block | Compute | For) for node in walk_nodes(loop.body)):
+            return 0
+        position = place.position
+        for each in operations:
+            assert isinstance(each, Assign)
+            if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
+                return 0
+            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
+            if position in varying:
+                near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
+                if _step(near, place.loops[position]) != 1:
+                    return 0
+        if self.chained(nodes, place):
+            return 0
+        stored = [each.target.array for each in operations if isinstance(each, Assign) and each.target.subscripts]
+        return 1 if len(set(stored)) == len(stored) else 2
+
+    def chained(self, nodes: Sequence[Node], place: LoopPlace) -> int:
+        """Return how many operations one after another each iteration of the innermost loop waits for of the one
+        before."""
+        loop = place.innermost
+        if loop is None or place.region is None:
+            return 0
+        position = place.position
+        assigns = [
+            each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
+        ]
+        reads = [
+            (number, part)
+            for number, each in enumerate(assigns)
+            for part in walk(each.value)
+            if isinstance(part, Element)
+        ]
+        assigned: set[str] = set()
+        longest = 0
+        for number, each in enumerate(assigns):
+            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
+            if position not in varying:
+                # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
+                is_carried = each.target in walk(each.value) and each.target.array not in assigned
+                if is_carried and (self.strict or not _is_sum(each)):
+                    longest = max(longest, _depth(each.value))
+            elif loop.variable not in place.region.independent:
+                same = [(at, read) for at, read in reads if read.array == each.target.array and read != each.target]
+                if any(_waits(read, each.target, place, is_behind=at > number) for at, read in same):
+                    longest = max(longest, sum(_depth(one.value) for one in assigns))
+            assigned.add(each.target.array)
+        return longest
+
+
+def _trips(loop: For) -> int | None:
+    """Return how often a loop runs; None where that is no constant."""
+    if isinstance(loop.start, Constant) and isinstance(loop.stop, Constant):
+        return max(0, -((int(loop.start.value) - int(loop.stop.value)) // loop.step))
+    return None
+
+
+def _is_unrolled(loop: For) -> bool:
+    """Return whether compilers write a loop out, with those inside."""
+    trips = 1
+    for node in walk_nodes(loop):
+        if isinstance(node, For):
+            found = _trips(node)
+            if found is None:
+                return False
+            trips *= max(1, found)
+    return trips <= _MOST_UNROLLED
+
+
+def _is_innermost(loop: For) -> bool:
+    """Return whether there are no loops in a loop but those that are written out."""
+    return all(_is_unrolled(node) for node in walk_nodes(loop.body) if isinstance(node, For))
+
+
+def _operands(node: VectorExpression) -> list[Any]:
+    found: list[Any] = []
+    for name in ("operand", "left", "right", "condition", "then", "otherwise", "value", "before"):
+        child = getattr(node, name, None)
+        if hasattr(child, "__dataclass_fields__"):
+            found.append(child)
+    for name in ("operands", "arguments"):
+        found += [child for child in getattr(node, name, ()) if hasattr(child, "__dataclass_fields__")]
+    return found
+
+
+def _step(subscript: Expression, names: frozenset[str]) -> int | None:
+    """Return by how much a subscript grows in an iteration of a loop; None where that is not plain to see."""
+    match subscript:
+        case Iterator(name):
+            return int(name in names)
+        case Binary("+", left, right):
+            first, second = _step(left, names), _step(right, names)
+            return None if first is None or second is None else first + second
+        case Binary("-", left, right):
+            first, second = _step(left, names), _step(right, names)
+            return None if first is None or second is None else first - second
+        case _:
+            varies = any(isinstance(leaf, Iterator) and leaf.name in names for leaf in walk(subscript))
+            return None if varies else 0
+
+
+def _is_sum(each: Assign) -> bool:
+    """Return whether a value is its target and something else, in an order that is free."""
+    value = each.value
+    return (
+        isinstance(value, Binary)
+        and value.operator in ("+", "-", "*", "min", "max")
+        and (value.left == each.target or value.right == each.target)
+    )
+
+
+def _waits(read: Element, target: Element, place: LoopPlace, *, is_behind: bool) -> bool:
+    """Return whether an iteration of the innermost loop reads what one before it has written.
+
+    Of elements that differ in nothing but the subscript that the loop is in: what is read ahead of what is written,
+    ``a[j] = a[j + 1]``, waits for nothing, and vectors of it are read before they are written.
+
+    Args:
+        read: an element that is read.
+        target: an element of the same array that is written.
+        place: where the loop is.
+        is_behind: whether the body writes before it reads, so that vectors would not.
+    """
+    position = place.position
+    differing = [(a, b) for a, b in zip(read.subscripts, target.subscripts, strict=True) if a != b]
+    if len(differing) != 1 or position not in place.positions(differing[0][1]):
+        return False
+    ahead, step = difference(*differing[0]), _step(differing[0][1], place.loops[position])
+    return is_behind or not ahead or not step or ahead * step < 0
+
+
+def _depth(node: Expression) -> int:
+    """Return how many operations one after another a value takes."""
+    below = max((_depth(child) for child in _operands(node)), default=0)
+    if isinstance(node, Call) or (isinstance(node, Binary) and node.operator in _DIVISIONS):
+        return below + 4
+    return below + isinstance(node, Binary | Unary | Select | Power)

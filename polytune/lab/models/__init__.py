@@ -1,1 +1,0 @@
-"""The models that the searches of recordings learn."""

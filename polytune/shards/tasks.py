@@ -1,0 +1,424 @@
+"""The tasks of a call: for each execution of a region its shards, and the chunks that are put together of what these
+give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+
+from polytune.errors import ArgumentError
+from polytune.records import dataclass
+from polytune.runtime.partitioned.description import Partitioned
+from polytune.runtime.partitioned.pieces import integers
+from polytune.shards.assembly import add_to, add_up, cut_out, item_of, put_together
+from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, find_loops, steps_of_blocks
+from polytune.shards.boxes import (
+    Ranges,
+    Strided,
+    borders_of,
+    hull,
+    is_exact,
+    meet,
+    merged,
+    overlapping,
+    size_of,
+    slices,
+    spans,
+    strided_in,
+    strided_slices,
+    without_strides,
+)
+from polytune.shards.code import Output, Quoted, Taken, run_shard
+from polytune.shards.cutting import Cut, cut_region
+from polytune.shards.held import Held, Key, chunks_of, first_in
+from polytune.shards.regions import Regions
+
+__all__ = ["MOST_TASKS", "Layer", "TaskBuilder"]
+
+MOST_TASKS = 200_000
+"""So many tasks a call may have: a scheduler takes a fifth of a millisecond for each, and a kilobyte of memory."""
+
+FAN_IN = 8
+"""How many partial sums a task adds up."""
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One execution of a region, or of the regions of several steps at once, for people: their numbers and the cut."""
+
+    numbers: tuple[int, ...]
+    cut: Cut
+
+
+@dataclass(frozen=True)
+class _Shard:
+    key: Key
+    outputs: tuple[Output, ...]
+    exact: Mapping[str, list[Strided]]
+
+    def box(self, name: str) -> Ranges:
+        return next(output.box for output in self.outputs if output.name == name)
+
+
+class TaskBuilder:
+    """Makes the tasks of a call, region by region.
+
+    Args:
+        name: the kernel's name, of which the names of tasks are made.
+        token: what tells the call from others.
+        partitioned: the kernel's regions.
+        parameters: its parameters.
+        scalars: the arguments that are no arrays.
+        held: the arrays.
+        code: the key of the task that has the code.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        token: str,
+        partitioned: Partitioned,
+        parameters: Sequence[int],
+        scalars: Mapping[str, Any],
+        held: Mapping[str, Held],
+        code: Key,
+    ):
+        self.prefix, self.token = name, token
+        shapes = {name: each.shape for name, each in held.items()}
+        self._regions = Regions(partitioned, parameters, shapes)
+        self._scalars = dict(scalars)
+        self.held, self._code = dict(held), code
+        self.layer = f"{name}-{token}"
+        self.tasks: dict[Key, Any] = {}
+        self.layers: list[Layer] = []
+        self._sliced: dict[tuple[Key, Ranges], Key] = {}
+
+    def build(self, steps_per_exchange: int | None = None) -> None:
+        """Make the tasks of all regions.
+
+        Args:
+            steps_per_exchange: how many iterations of loops over time a shard makes at once; None where a model
+                chooses.
+
+        Raises:
+            ArgumentError: there would be too many.
+        """
+        steps = list(islice(self._regions.steps(), MOST_TASKS + 1))
+        loops = {loop.first: loop for loop in find_loops(self._regions, steps)}
+        place = 0
+        while place < len(steps):
+            loop = loops.get(place)
+            taken = 0 if loop is None else self._loop(place, loop, steps_per_exchange)
+            if not taken:
+                self._step(place, *steps[place])
+            place += taken or 1
+            self._check(place)
+
+    def _check(self, steps: int) -> None:
+        if len(self.tasks) > MOST_TASKS or steps > MOST_TASKS:
+            raise ArgumentError(
+                f"{self.prefix}: a call would be more than {MOST_TASKS} tasks, after {steps} of the steps that it "
+                "takes one after another; use larger chunks (rechunk), or fewer steps a call"
+            )
+
+    # ---- one region
+
+    def _step(self, step: int, number: int, around: tuple[int, ...]) -> None:
+        """Make the tasks of one execution of a region."""
+        arrays = {name: (each.chunks, each.nbytes) for name, each in self.held.items()}
+        cut = cut_region(self._regions, number, around, arrays)
+        if cut is None:
+            return
+        self.layers.append(Layer((number,), cut))
+        reductions = dict(cut.reductions)
+        whole = self._regions.written(number, around, self._regions.whole(number, around))
+        sums = {name: whole[name] for name, _ in self._regions.part(number).sums if name in whole}
+        shards: list[_Shard] = []
+        pieces = list(cut.pieces())
+        given = [self._regions.written(number, around, limits) for limits in pieces]
+        alone = self._alone(given)
+        for place, (limits, hulls) in enumerate(zip(pieces, given, strict=True)):
+            if not hulls:
+                continue
+            exact = self._regions.writes(number, around, limits)
+            writes = {
+                name: sums.get(name) or (box if name in reductions else alone.get((name, box), box))
+                for name, box in hulls.items()
+            }
+            needed = {
+                name: boxes
+                for name, boxes in self._regions.reads(number, around, limits).items()
+                if boxes and name not in reductions
+            }
+            for name, box in writes.items():
+                if name not in reductions and not is_exact(exact[name], box):
+                    needed[name] = [box, *needed.get(name, [])]
+            windows = {name: hull([*needed.get(name, []), *_known(writes, name)]) for name in {**needed, **writes}}
+            key = (f"{self.prefix}-region-{number}-{self.token}", step, place)
+            runs = ((number, integers(around, limits)),)
+            self._shard(key, runs, needed, windows, writes, reductions)
+            outputs = tuple(Output(name, box) for name, box in writes.items())
+            shards.append(_Shard(key, outputs, {name: exact[name] for name in writes}))
+        self._gather(step, shards, reductions)
+
+    def _alone(self, given: Sequence[Mapping[str, Ranges]]) -> dict[tuple[str, Ranges], Ranges]:
+        """The chunks in which one shard alone writes, by the array and the box that it writes.
+
+        Such a shard gives the whole chunk, so that it need not be put together of what is new and what stays.
+        """
+        found: dict[tuple[str, tuple[int, ...]], list[tuple[Ranges, Ranges | None]]] = {}
+        for boxes in given:
+            for name, box in boxes.items():
+                chunks = self.held[name].chunks
+                places = [] if chunks is None else list(overlapping(box, chunks))
+                for index, span in places:
+                    found.setdefault((name, index), []).append((box, span if len(places) == 1 else None))
+        return {
+            (name, shards[0][0]): shards[0][1]
+            for (name, _), shards in found.items()
+            if len(shards) == 1 and shards[0][1] is not None
+        }
+
+    # ---- blocks of steps
+
+    def _loop(self, first: int, loop: TimeLoop, asked: int | None) -> int:
+        """Make the tasks of a loop over time, a block of its iterations at a time.
+
+        Returns:
+            How many steps these are; 0 where blocks are no better than single steps.
+        """
+        chunks = {name: each.chunks for name, each in self.held.items()}
+        shapes = {name: each.shape for name, each in self.held.items()}
+        found = cells_of(loop, self._regions, chunks, shapes)
+        if found is None:
+            return 0
+        leader, cells = found
+        sizes = {name: np.dtype(each.dtype).itemsize for name, each in self.held.items()}
+        count = steps_of_blocks(loop, self._regions, cells, sizes.__getitem__, asked)
+        if count < 2:
+            return 0
+        place = first
+        closures: dict[int, list[Closure | None]] = {}
+        for start in range(0, len(loop.iterations), count):
+            steps = [step for iteration in loop.iterations[start : start + count] for step in iteration]
+            if len(steps) not in closures:
+                closures[len(steps)] = [closure_of(self._regions, steps, cell) for cell in cells]
+            known = [closure for closure in closures[len(steps)] if closure is not None]
+            if len(known) < len(cells):
+                return place - first
+            self._block(place, leader, steps, known)
+            place += len(steps)
+            self._check(place)
+        return place - first
+
+    def _block(self, place: int, leader: str, steps: Sequence[Step], closures: Sequence[Closure]) -> None:
+        """Make the tasks of a block of steps."""
+        chunks = self.held[leader].chunks or ()
+        cut = Cut(tuple(map(borders_of, chunks)), tuple((leader, axis) for axis in range(len(chunks))))
+        self.layers.append(Layer(tuple(number for number, _ in steps), cut))
+        shards = []
+        name = "-".join(map(str, dict.fromkeys(number for number, _ in steps)))
+        for shard, closure in enumerate(closures):
+            runs = tuple(
+                (number, integers(around, limits))
+                for (number, around), limits in zip(steps, closure.limits, strict=True)
+                if limits is not None
+            )
+            key = (f"{self.prefix}-region-{name}-{self.token}", place, shard)
+            needed = {name: [box] for name, box in closure.needed.items()}
+            self._shard(key, runs, needed, closure.windows, closure.core, {})
+            outputs = tuple(Output(name, box) for name, box in closure.core.items())
+            exact = {name: [without_strides(box)] for name, box in closure.core.items()}
+            shards.append(_Shard(key, outputs, exact))
+        self._gather(place, shards, {})
+
+    # ---- one shard
+
+    def _shard(
+        self,
+        key: Key,
+        runs: tuple[tuple[int, tuple[int, ...]], ...],
+        needed: Mapping[str, Sequence[Ranges]],
+        windows: Mapping[str, Ranges],
+        writes: Mapping[str, Ranges],
+        reductions: Mapping[str, str],
+    ) -> None:
+        """Make the task of a shard.
+
+        Args:
+            key: its key.
+            runs: the parts of regions that it runs, each with the integers that say which part.
+            needed: per array the boxes that it reads.
+            windows: per array the box that it has memory for.
+            writes: per array the box that it gives.
+            reductions: the arrays that it adds up in copies of its own, with their operators.
+        """
+        blocks: list[Key] = []
+        taken = []
+        for name, box in windows.items():
+            held = self.held[name]
+            if name in reductions:
+                taken.append(Taken(name, box, held.dtype, 0, reductions[name], (), True))
+                continue
+            pieces = []
+            for piece, block in self._pieces(held, needed.get(name, [])):
+                pieces.append((len(blocks), piece))
+                blocks.append(block)
+            # What is written in a block of steps, and not given, is written all the same.
+            is_written = name in writes or len(runs) > 1
+            taken.append(Taken(name, box, held.dtype, first_in(held, box), None, tuple(pieces), is_written))
+        outputs = tuple(Output(name, box) for name, box in writes.items())
+        self.tasks[key] = (
+            run_shard,
+            self._code,
+            Quoted(runs),
+            self._regions.parameters,
+            self._scalars,
+            Quoted(taken),
+            Quoted(outputs),
+            *blocks,
+        )
+
+    def _gather(self, step: int, shards: Sequence[_Shard], reductions: Mapping[str, str]) -> None:
+        """Make what arrays are after all shards of a step, or of a block of steps, have run."""
+        for name in dict.fromkeys(output.name for shard in shards for output in shard.outputs):
+            mine = [shard for shard in shards if name in shard.exact]
+            keys = {id(shard): self._given(shard, name) for shard in mine}
+            if name in reductions:
+                boxes = [(shard.box(name), keys[id(shard)]) for shard in mine]
+                self._add_up(step, name, reductions[name], boxes)
+            else:
+                self._put_together(step, name, mine, keys)
+
+    def _pieces(self, held: Held, needed: Sequence[Ranges]) -> list[tuple[Ranges, Key]]:
+        """The boxes of chunks that a shard needs, those that are in one another left out, and what has them."""
+        if held.chunks is None:
+            return []
+        found: dict[tuple[int, ...], list[Ranges]] = {}
+        spans_of: dict[tuple[int, ...], Ranges] = {}
+        for box in needed:
+            for index, span in overlapping(box, held.chunks):
+                common = meet(box, span)
+                if common is not None and index in held.keys:
+                    found.setdefault(index, []).append(common)
+                    spans_of[index] = span
+        pieces = []
+        for index, boxes in found.items():
+            span = spans_of[index]
+            for box in merged(boxes):
+                key = held.keys[index]
+                pieces.append((box, key if box == span else self._slice(held.name, key, span, box)))
+        return pieces
+
+    def _slice(self, name: str, key: Key, span: Ranges, box: Ranges) -> Key:
+        """The task that cuts a box out of a chunk."""
+        found = self._sliced.get((key, box))
+        if found is None:
+            found = (f"{self.prefix}-border-{name}-{self.token}", len(self._sliced))
+            self._sliced[key, box] = found
+            self.tasks[found] = (cut_out, key, slices(box, [start for start, _ in span]))
+        return found
+
+    def _given(self, shard: _Shard, name: str) -> Key:
+        """The key of what a shard gives of an array."""
+        if len(shard.outputs) == 1:
+            return shard.key
+        position = next(k for k, output in enumerate(shard.outputs) if output.name == name)
+        key = (f"{self.prefix}-{name}-{self.token}", *shard.key[1:])
+        self.tasks[key] = (item_of, shard.key, position)
+        return key
+
+    # ---- what becomes of arrays
+
+    def _put_together(self, step: int, name: str, shards: Sequence[_Shard], keys: Mapping[int, Key]) -> None:
+        """Make the chunks of an array after a region: of what shards have written, and of what was there before."""
+        held = self.held[name]
+        if held.chunks is None:
+            held.chunks = chunks_of([shard.box(name) for shard in shards], held.shape)
+        written: dict[tuple[int, ...], list[_Shard]] = {}
+        for shard in shards:
+            for index, _ in overlapping(shard.box(name), held.chunks):
+                written.setdefault(index, []).append(shard)
+        after = dict(held.keys)
+        for index, span in spans(held.chunks):
+            here = written.get(index, [])
+            if not here:
+                continue
+            if len(here) == 1 and here[0].box(name) == span:
+                after[index] = keys[id(here[0])]
+                continue
+            pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
+            blocks: list[Key] = []
+            common = [(shard, box) for shard in here if (box := meet(shard.box(name), span)) is not None]
+            apart = not any(
+                meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k]
+            )
+            origin = [start for start, _ in span]
+            for shard, box in common:
+                given, own = keys[id(shard)], shard.box(name)
+                block = given if box == own else self._slice(name, given, own, box)
+                exact = (
+                    [without_strides(box)]
+                    if apart
+                    else [inside for each in shard.exact[name] if (inside := strided_in(each, box)) is not None]
+                )
+                for each in exact:
+                    pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
+                    blocks.append(block)
+            if not blocks:
+                continue
+            covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
+            key: Key = (f"{self.prefix}-{name}-{self.token}", step, *index, "whole")
+            before = None if covered else held.keys.get(index)
+            unique = list(dict.fromkeys(blocks))
+            numbers = [unique.index(block) for block in blocks]
+            shape = tuple(stop - start for start, stop in span)
+            self.tasks[key] = (
+                put_together,
+                shape,
+                held.dtype,
+                held.first,
+                before,
+                Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
+                *unique,
+            )
+            after[index] = key
+        held.keys = after
+
+    def _add_up(self, step: int, name: str, operator: str, partial: list[tuple[Ranges, Key]]) -> None:
+        """Add up what shards have added up of an array, as a tree, and add that to what was there before."""
+        held = self.held[name]
+        box = hull([each for each, _ in partial])
+        level, stage = partial, 0
+        while len(level) > 1 or level[0][0] != box:
+            above = []
+            for start in range(0, len(level), FAN_IN):
+                group = level[start : start + FAN_IN]
+                inside = box if len(level) <= FAN_IN else hull([each for each, _ in group])
+                key: Key = (f"{self.prefix}-sum-{name}-{self.token}", step, stage, start)
+                boxes = Quoted((operator, inside, [each for each, _ in group]))
+                self.tasks[key] = (add_up, boxes, *[key for _, key in group])
+                above.append((inside, key))
+            level, stage = above, stage + 1
+        if held.chunks is None:
+            held.chunks = tuple((extent,) for extent in held.shape)
+        total = level[0][1]
+        after = dict(held.keys)
+        for index, span in overlapping(box, held.chunks):
+            common = meet(box, span)
+            if common is None:
+                continue
+            piece = total if common == box else self._slice(name, total, box, common)
+            key = (f"{self.prefix}-{name}-{self.token}", step, *index, "sum")
+            shape = tuple(stop - start for start, stop in span)
+            where = Quoted((operator, slices(common, [start for start, _ in span])))
+            self.tasks[key] = (add_to, shape, held.dtype, held.first, held.keys.get(index), where, piece)
+            after[index] = key
+        held.keys = after
+
+
+def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:
+    return [boxes[name]] if name in boxes else []
