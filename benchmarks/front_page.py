@@ -147,7 +147,7 @@ def picture_of(found: Sequence[Row]) -> str:
             start, stop = sorted((at(1.0), at(value)))
             place = f'x="{start:.1f}" y="{y:.1f}" width="{max(1.0, stop - start):.1f}" height="{_BAR - 2}"'
             parts.append(f'<rect class="b{k}" {place}/>')
-            parts.append(f'<text class="small" x="{stop + 5:.1f}" y="{y + _BAR - 2.5:.1f}">{value:.3g}</text>')
+            parts.append(f'<text class="small" x="{stop + 5:.1f}" y="{y + _BAR - 2.5:.1f}">{_number(value)}</text>')
             y += _BAR
         y += _GAP
     legend, x = [], float(_LEFT)
@@ -172,6 +172,10 @@ def picture_of(found: Sequence[Row]) -> str:
             "",
         ]
     )
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:,.0f}"
 
 
 if __name__ == "__main__":
