@@ -111,7 +111,7 @@ def generate_partitioned(
     program = generate_program(plan, scop)
     codes = _with_registers(program, accumulating, scop, target)
     parts = []
-    mappings = [map_region(plan, region) for region in plan.regions]
+    mappings = [map_region(plan, region) if for_devices else None for region in plan.regions]
     are_several = sum(mapping is not None for mapping in mappings) > 1
     for region, code, mapping in zip(plan.regions, codes, mappings, strict=True):
         kernel = None if mapping is None else generate_kernel(mapping, scop)

@@ -97,7 +97,7 @@ def build_library(
         work = Path(folder)
         ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
         made = [
-            _KernelBuilder(kernel, package, wanted, work).make(tuned_configurations(kernel) if tuned else {})
+            _LibraryMaker(kernel, package, wanted, work).make(tuned_configurations(kernel) if tuned else {})
             for kernel in ordered
         ]
         native = [each.native for each in made]
@@ -129,7 +129,7 @@ class _KernelParts:
     host: str
 
 
-class _KernelBuilder:
+class _LibraryMaker:
     """Makes the parts of one kernel.
 
     Args:
@@ -260,7 +260,7 @@ def _link(compiler: Compiler, source: Path, objects: Sequence[Path], library: Pa
 
 def _support() -> dict[str, str]:
     """The files that every package has a copy of, by their names."""
-    files = {"__init__.py": '"""What kernels of this package share; it is not for others."""\n'}
+    files: dict[str, str] = {}
     for file in sorted(_BINDING.glob("*.py")):
         files[file.name] = _within(file.read_text(encoding="utf-8"))
     for module, name in MODULES.items():

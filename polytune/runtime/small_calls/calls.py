@@ -80,7 +80,13 @@ class SmallCall:
 
     def emit(self, builder: ir.IRBuilder, kind: ir.Value, row: ir.Value) -> ir.Value:
         """Write a call of the form for a type of elements, where there is one.  Return whether it has written the
-        results."""
+        results.
+
+        Args:
+            builder: where the code goes.
+            kind: int64, the number of the type.
+            row: the address of what describes the call.
+        """
         table = builder.module.globals.get(self.symbol) or ir.GlobalVariable(builder.module, _WORD, self.symbol)
         done = cgutils.alloca_once_value(builder, _WORD(0))
         address = builder.load(builder.gep(table, [kind], source_etype=_WORD), align=8, typ=_WORD)

@@ -55,19 +55,32 @@ def store(typing_context, address, value):
 
 @njit
 def after(row, at):
-    """Where the array begins that follows one."""
+    """Return where the array begins that follows one."""
     return at + 3 + 2 * word(row, at + 2)
 
 
 @njit
 def extent(row, at, axis):
-    """An extent of an array; 1 along axes that it does not have."""
+    """An extent of an array; 1 along axes that it does not have.
+
+    Args:
+        row: the address of what describes a call.
+        at: where the array is described in it.
+        axis: from 0.
+    """
     return word(row, at + 3 + axis) if axis < word(row, at + 2) else 1
 
 
 @njit
 def element(row, at, first, second):
-    """The address of an element of an array of two dimensions or fewer."""
+    """The address of an element of an array of two dimensions or fewer.
+
+    Args:
+        row: the address of what describes a call.
+        at: where the array is described in it.
+        first: the element's first subscript, where the array has one.
+        second: its second one.
+    """
     address, rank = word(row, at), word(row, at + 2)
     if rank > 0:
         address += first * word(row, at + 3 + rank)

@@ -105,7 +105,13 @@ def ordering(like: Any, dtype: Any) -> Any:
 
 
 def searching(like: Any, dtype: Any, after_equal: bool) -> Any:
-    """``np.searchsorted`` for few numbers."""
+    """``np.searchsorted`` for few numbers.
+
+    Args:
+        like: a number of the elements' type.
+        dtype: of the elements.
+        after_equal: whether equal elements stay on the left, as with ``side="right"``.
+    """
 
     @njit(cache=keeps_code(__file__))
     def small_search(row):
