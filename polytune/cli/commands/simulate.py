@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from enum import StrEnum
@@ -18,6 +17,7 @@ from polytune.cli.analysis import print_steps
 from polytune.cli.console import print_json, print_table, progress
 from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json, ValueListCommand
+from polytune.cores import count_of_cores
 from polytune.errors import SearchError
 
 if TYPE_CHECKING:
@@ -262,7 +262,7 @@ def _experiments(
 
 def usable_cores() -> int:
     """Return how many cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    return count_of_cores()
 
 
 def _table(found: Results, names: Mapping[str, str]) -> Table:
