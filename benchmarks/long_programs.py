@@ -77,7 +77,35 @@ def _nests(statements: int) -> str:
     return "\n".join(lines)
 
 
+_KINDS = (
+    ("A[1:-1] = 0.5 * (B[:-2] + B[2:]) + {0}.0",),
+    ("s = np.sum(A * B) / A.size", "B += s * {0}.0 / 100.0"),
+    ("C[:] = A @ B / A.shape[0]",),
+    ("B[:] = np.where(A > {0}.0 / 100.0, C, B)",),
+    ("for i in range(1, x.shape[0]):", "    x[i] = 0.5 * x[i - 1] + A[i, 0]"),
+    ("for i in range(k.shape[0]):", "    if x[k[i]] > 0.5:", "        x[k[i]] -= 0.25 * A[0, i]"),
+    ("A -= A.mean(axis=0)",),
+    ("x[:] = np.maximum(x, C[{0} % 7])",),
+    ("for i in range(A.shape[0]):", "    for j in range(i):", "        C[i, j] = C[j, i] + {0}.0"),
+    ("A[:, ::2] *= np.sqrt(np.abs(C[:, ::2])) + x[::2] * 0.01",),
+)
+"""Statements of many kinds: stencils, sums, products, choices, recurrences, indirection, means, views, triangles."""
+
+
+def _mixed(statements: int) -> str:
+    """Statements of all kinds, one after the other, each of what others have computed."""
+    lines = ["import numpy as np", "def mixed(A, B, C, x, k):"]
+    for number in range(statements):
+        lines += [f"    {line.format(number)}" for line in _KINDS[number % len(_KINDS)]]
+    return "\n".join(lines)
+
+
+def _mixed_arrays(rng: np.random.Generator, _: int) -> Arrays:
+    return (*(rng.random((20, 20)) for _ in range(3)), rng.random(20), rng.integers(0, 20, 20))
+
+
 SHAPES = {
+    "mixed": Shape(_mixed, _mixed_arrays),
     "sweeps": Shape(_sweeps, lambda rng, _: (rng.random((60, 70)), rng.random((60, 70)))),
     "chain": Shape(_chain, lambda rng, _: (rng.random(1000), rng.random(1000))),
     "nests": Shape(_nests, lambda rng, statements: tuple(rng.random(100) for _ in range(statements // 2 + 1))),

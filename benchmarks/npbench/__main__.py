@@ -34,6 +34,10 @@ def npbench(
     frameworks: Annotated[
         list[str] | None, typer.Option("--framework", help="Which frameworks; by default all that are installed.")
     ] = None,
+    builds: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where Numba, Pythran and DaCe keep what they compile; else nowhere."),
+    ] = None,
     threads: program.Threads = None,
     output: program.Output = None,
     as_json: program.Json = False,
@@ -68,7 +72,14 @@ def npbench(
         for kernel in wanted:
             found.append(
                 compare(
-                    root, kernel, compared, size, seconds, limit, lambda text: progress.update(task, description=text)
+                    root,
+                    kernel,
+                    compared,
+                    size,
+                    seconds,
+                    limit,
+                    lambda text: progress.update(task, description=text),
+                    None if builds is None else builds.resolve(),
                 )
             )
             if output is not None:

@@ -18,6 +18,7 @@ import numpy as np
 
 from benchmarks.first_result import ROOT
 from benchmarks.npbench.folder import BenchKernel
+from benchmarks.npbench.run_form import BUILDS
 
 FRAMEWORKS = ("numpy", "polytune", "numba", "pythran", "dace", "jax")
 """The frameworks that are compared, by the names of the modules that they are."""
@@ -99,6 +100,7 @@ def compare(
     seconds: float,
     limit: float,
     report: Callable[[str], None] = lambda _: None,
+    builds: Path | None = None,
 ) -> KernelComparison:
     """Run every form of a kernel in a process of its own with empty caches, and hold its results against NumPy's.
 
@@ -110,6 +112,7 @@ def compare(
         seconds: how long calls go on after the first one.
         limit: seconds after which a process is ended.
         report: is told what is being done.
+        builds: where Numba, Pythran and DaCe find what they have compiled before; None for empty caches.
     """
     found = KernelComparison(kernel.name)
     with tempfile.TemporaryDirectory(prefix="polytune-npbench-") as folder:
@@ -120,7 +123,7 @@ def compare(
             for form in forms:
                 report(f"{kernel.name}, {form}")
                 file = Path(folder, f"{form}.npz")
-                run = _run(root, kernel, form, size, seconds, limit, file)
+                run = _run(root, kernel, form, size, seconds, limit, file, builds)
                 if run.counts:
                     results = _results(file)
                     if framework == "numpy":
@@ -131,7 +134,16 @@ def compare(
     return found
 
 
-def _run(root: Path, kernel: BenchKernel, form: str, size: str, seconds: float, limit: float, file: Path) -> FormRun:
+def _run(
+    root: Path,
+    kernel: BenchKernel,
+    form: str,
+    size: str,
+    seconds: float,
+    limit: float,
+    file: Path,
+    builds: Path | None,
+) -> FormRun:
     """One process."""
     with tempfile.TemporaryDirectory(prefix="polytune-npbench-cache-") as cache:
         environment = {
@@ -140,6 +152,13 @@ def _run(root: Path, kernel: BenchKernel, form: str, size: str, seconds: float, 
             "NUMBA_CACHE_DIR": str(Path(cache, "numba")),
             "DACE_default_build_folder": str(Path(cache, "dace")),
         }
+        if builds is not None:
+            environment |= {
+                BUILDS: str(builds),
+                "NUMBA_CACHE_DIR": str(builds / "numba"),
+                "DACE_default_build_folder": str(builds / "dace"),
+                "DACE_compiler_use_cache": "1",
+            }
         module = "benchmarks.npbench.run_form"
         command = [sys.executable, "-m", module, str(root), kernel.name, form, size, str(seconds), str(file)]
         try:

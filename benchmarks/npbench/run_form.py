@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import copy
 import json
+import os
 import sys
 import time
 from collections.abc import Callable
@@ -21,6 +22,9 @@ from benchmarks.npbench.folder import BenchKernel, read_folder
 
 LATE = 20
 """How many of the last calls stand for a late one."""
+
+BUILDS = "POLYTUNE_NPBENCH_BUILDS"
+"""The environment variable that names the folder in which compiled forms of peers are kept."""
 
 FEWEST = 3
 """How often a kernel is called at least."""
@@ -37,7 +41,22 @@ def compiled(kernel: BenchKernel, form: str) -> Callable[..., Any]:
             return _pythran(kernel)
         case "jax":
             return _jax(kernel)
+        case "numba" if os.environ.get(BUILDS):
+            _keep_numba()
     return kernel.load(form)
+
+
+def _keep_numba() -> None:
+    """Have Numba keep on disk what it compiles, also of functions that do not ask for it."""
+    import numba
+
+    def keeping(make: Callable[..., Any]) -> Callable[..., Any]:
+        def made(*arguments: Any, **options: Any) -> Any:
+            return make(*arguments, **{**options, "cache": True})
+
+        return made
+
+    numba.jit, numba.njit = keeping(numba.jit), keeping(numba.njit)
 
 
 def _pythran(kernel: BenchKernel) -> Callable[..., Any]:
@@ -49,10 +68,13 @@ def _pythran(kernel: BenchKernel) -> Callable[..., Any]:
 
     def compile_and_load() -> Callable[..., Any]:
         name = kernel.file("pythran").stem
-        target = str(Path(tempfile.mkdtemp(), f"{name}.so"))
-        flags = ["-O3", "-fopenmp", "-march=native", "-ffast-math", "-DUSE_XSIMD"]
-        pythran.compile_pythranfile(str(kernel.file("pythran")), target, extra_compile_args=flags)
-        spec = importlib.util.spec_from_file_location(name, target)
+        kept = os.environ.get(BUILDS)
+        target = Path(kept, "pythran", f"{name}.so") if kept else Path(tempfile.mkdtemp(), f"{name}.so")
+        if not target.exists():
+            target.parent.mkdir(parents=True, exist_ok=True)
+            flags = ["-O3", "-fopenmp", "-march=native", "-ffast-math", "-DUSE_XSIMD"]
+            pythran.compile_pythranfile(str(kernel.file("pythran")), str(target), extra_compile_args=flags)
+        spec = importlib.util.spec_from_file_location(name, str(target))
         assert spec is not None and spec.loader is not None
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)

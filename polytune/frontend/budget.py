@@ -85,6 +85,11 @@ def _seconds_left() -> float:
     return float("inf") if running is None else running.left
 
 
+def is_time_left() -> bool:
+    """Return whether the kernel at work may use more processor time; always where no kernel's is counted."""
+    return _seconds_left() > 0
+
+
 def _operations_in(seconds: float) -> int:
     """Return how many operations isl does in a time, about."""
     return sys.maxsize if seconds > 1e6 else max(_LEAST, int(seconds * OPERATIONS_A_SECOND))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from polytune.frontend.budget import is_time_left
 from polytune.schedule.analysis.dependences import Dependences
 from polytune.schedule.candidate import Attempted, Candidate, Known, Order
 
@@ -13,7 +14,8 @@ def candidate_schedules(
 ) -> Attempted[Candidate]:
     """The schedules of all orders that a kernel has what it needs for.
 
-    An order for which isl finds no legal schedule within its budget is given up.  Schedules that an earlier order has
+    An order for which isl finds no legal schedule within its budget is given up, and so are those that no time is left
+    for.  Schedules that an earlier order has
     too are left out; the source order, which is always there and always the first, does not count.
 
     Args:
@@ -26,6 +28,10 @@ def candidate_schedules(
     given_up: list[str] = []
     for order in orders:
         if not all(need.is_met(dependences) for need in order.needs):
+            continue
+        if known.found and not is_time_left():
+            # Not all that an order begins with has a budget: of dependences there must be some.
+            given_up.append(order.name)
             continue
         attempted = order.find(known)
         given_up += attempted.given_up

@@ -2,19 +2,33 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
 
 import pytest
 
 import polytune
 from benchmarks.long_programs import SHAPES, first_call, long_program
+from polytune.pipeline import FIRST_CALL
 from polytune.runtime.arguments import signature_of
 from polytune.schedule.analysis.array_dependences import Precision
 
 
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    "shape", [pytest.param(shape, marks=[pytest.mark.slow] if shape == "mixed" else []) for shape in SHAPES]
+)
 def test_first_calls_give_what_plain_python_gives(shape: str, tmp_path: Path) -> None:
     assert first_call(*long_program(shape, 12, tmp_path)) > 0.0
+
+
+@pytest.mark.slow
+def test_a_hundred_statements_of_all_kinds_are_compiled_within_the_time_of_a_first_call(tmp_path: Path) -> None:
+    """By the processor time that the kernel's budget counts, which other programs do not use."""
+    function, arrays = long_program("mixed", 100, tmp_path)
+    stages = polytune.kernel(function).stages(signature_of(tuple(inspect.signature(function).parameters), arrays))
+    assert len(stages.scop.statements) >= 100
+    assert stages.source
+    assert stages.time.used < FIRST_CALL
 
 
 @pytest.mark.slow

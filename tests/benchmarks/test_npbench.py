@@ -14,6 +14,7 @@ from typer.testing import CliRunner
 from benchmarks.npbench.__main__ import app, mean
 from benchmarks.npbench.comparison import FormRun, KernelComparison, compare, difference
 from benchmarks.npbench.folder import FolderError, chosen, read_folder
+from benchmarks.npbench.table import table
 
 DATA = """
 import numpy as np
@@ -181,3 +182,23 @@ def test_ratios_are_those_of_the_better_baseline() -> None:
     }
     assert found.ratio == pytest.approx(4.0) and found.ratio_to("numpy") == pytest.approx(9.0)
     assert mean([2.0, math.nan, 8.0]) == pytest.approx(4.0)
+
+
+def test_files_become_one_table() -> None:
+    def run(late: float | None, problem: str = "") -> dict[str, object]:
+        return {"form": "", "first": 1.0, "late": late, "problem": problem, "refused": bool(problem)}
+
+    kernels = [
+        {
+            "kernel": "b",
+            "runs": {"polytune": [run(0.002)], "numpy": [run(0.008)], "numba": [run(0.004), run(0.001, "wrong")]},
+        },
+        {"kernel": "a", "runs": {"polytune": [run(0.001)], "numpy": [run(0.001)]}},
+        {"kernel": "c", "runs": {"polytune": [run(None, "refused")], "numpy": [run(0.001)]}},
+    ]
+    assert table(kernels).splitlines()[2:] == [
+        "| a | 1 | 1.00 |  |  |  |  |",
+        "| b | 2 | 4.00 | 2.00 |  |  |  |",
+        "| c | refused |  |  |  |  |  |",
+        "| geometric mean (kernels) | | 2.00 (2) | 2.00 (1) |  |  |  |",
+    ]

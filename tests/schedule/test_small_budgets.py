@@ -6,15 +6,21 @@ Each in a process of its own, so that a crash inside isl would be seen as such.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 
 import pytest
 
 from polytune import pipeline, versions
 from polytune.explanation import explain_loops, explain_versions
+from polytune.frontend.budget import ProcessorTime
 from polytune.pipeline import Stages
 from polytune.schedule import planning, scheduler
 from polytune.schedule.analysis import array_dependences, dependences, legality, loop_report
+from polytune.schedule.candidate import Attempted, Candidate, Known
+from polytune.schedule.candidates import candidate_schedules
 from polytune.schedule.orders import grouped, scheduled, summed
+from polytune.schedule.orders.scheduled import TILED
+from polytune.schedule.orders.source import SOURCE
 from tests.codegen.test_programs import check_all_versions
 from tests.schedule.kernels import SMALL, Case, polybench_case
 
@@ -83,6 +89,20 @@ def test_without_processor_time_the_source_order_remains(name: str, monkeypatch:
     assert any(line.startswith("parallel: ") for line in fresh.stages.given_up)
     assert compile(fresh.stages.source, "<generated>", "exec")
     check_all_versions(fresh, runs=1)
+
+
+def test_no_order_is_looked_for_when_the_time_is_used_up() -> None:
+    """Dependences without reductions have no budget, as something must be had."""
+    dependences_of_reductions = SMALL["reductions"].stages.dependences
+
+    def sought(known: Known) -> Attempted[Candidate]:
+        raise AssertionError("an order is looked for")
+
+    orders = (SOURCE, replace(TILED, name="sought", find=sought))
+    with ProcessorTime(0.0).running():
+        found = candidate_schedules(dependences_of_reductions, orders)
+    assert [candidate.name for candidate in found.made] == ["source"]
+    assert found.given_up == ("sought",)
 
 
 def test_what_takes_long_to_compile_is_not_first() -> None:
