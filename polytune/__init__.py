@@ -3,6 +3,7 @@
 from typing import TYPE_CHECKING, Any
 
 from polytune import tuner as tuner
+from polytune.decorator import kernel
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
@@ -17,7 +18,7 @@ from polytune.errors import (
     UnassignedVariableError,
     UnsupportedSourceError,
 )
-from polytune.kernel import Kernel, kernel
+from polytune.kernel import Kernel
 from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning

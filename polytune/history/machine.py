@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import platform
 import re
 import subprocess
@@ -10,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from polytune.caches import data_caches
+from polytune.cores import count_of_cores
 from polytune.environment import PROCESSOR_IDENTIFIER
 
 
@@ -34,9 +34,7 @@ def machine_key(threads: int | None = None) -> str:
 
 
 def _usable_cores() -> int:
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+    return count_of_cores()
 
 
 def _processor_model() -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import hashlib
-import os
 import threading
 import time
 import warnings
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from polytune.errors import CacheWarning, HistoryUnavailableError
+from polytune.forking import at_fork
 from polytune.history.local import LocalHistory
 from polytune.history.outbox import Outbox
 from polytune.history.server import Server
@@ -273,5 +273,4 @@ def _renew_all_locks() -> None:
         history.renew_locks()
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_renew_all_locks)
+at_fork(after_in_child=_renew_all_locks)

@@ -12,10 +12,11 @@ Each call that is under way has helpers of its own, so that calls from several t
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 from contextlib import suppress
 
+from polytune.cores import allowed_cores, keep_thread_on
+from polytune.forking import at_fork
 from polytune.runtime import admission
 from polytune.runtime.admission import CORE, event, mailbox_length
 from polytune.runtime.context_memory import ContextMemory
@@ -47,7 +48,7 @@ class Helpers:
             self._words[event(number)] = new_event()
         self._threads: list[threading.Thread] = []
         self._left_behind: ContextMemory | None = None
-        self._cores = os.sched_getaffinity(0) if hasattr(os, "sched_getaffinity") else set()
+        self._cores = allowed_cores()
         self._core_left_out = -1
 
     @property
@@ -94,10 +95,8 @@ class Helpers:
         keep the caller from its work."""
         self._core_left_out = core
         others = self._cores - {core}
-        if others:
-            for thread in self._threads:
-                with suppress(OSError):  # the process was moved to other cores
-                    os.sched_setaffinity(thread.native_id or 0, others)
+        for thread in self._threads:
+            keep_thread_on(thread.native_id or 0, others)
 
     def _help(self, number: int) -> None:
         serve(self._memory.address, number)
@@ -176,5 +175,4 @@ def run_team(function: int, context: ContextMemory, workers: int) -> None:
 
 _pool = HelperPool(maximum_threads() - 1)
 atexit.register(_pool.stop)
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pool.forget)
+at_fork(after_in_child=_pool.forget)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import functools
 import math
-import os
 import platform
 from pathlib import Path
 
 from llvmlite import binding
 
 from polytune.caches import Cache, data_caches
+from polytune.cores import count_of_cores
 from polytune.environment import VECTOR_BYTES
 from polytune.errors import PolytuneError
 from polytune.records import dataclass
@@ -84,7 +84,7 @@ def _vector_bytes(features: dict[str, bool]) -> int:
 
 
 def _usable_cores() -> int:
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = count_of_cores()
     return max(1, min(cores, _container_cores() or cores))
 
 

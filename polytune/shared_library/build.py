@@ -122,7 +122,7 @@ def build_library(
 
 
 @dataclass(frozen=True)
-class _Made:
+class _KernelParts:
     name: str
     native: NativeKernel
     objects: tuple[Path, ...]
@@ -144,7 +144,7 @@ class _LibraryMaker:
         self.name = "".join(letter if letter.isascii() else f"_{ord(letter):x}_" for letter in kernel.__name__)
         self.modules: dict[tuple[int, int], tuple[ModuleType, str]] = {}
 
-    def make(self, tuned: Mapping[str, Mapping[str, Any]]) -> _Made:
+    def make(self, tuned: Mapping[str, Mapping[str, Any]]) -> _KernelParts:
         objects: list[Path] = []
         codes: dict[str, LevelCode] = {}
         for level in self.levels:
@@ -163,7 +163,7 @@ class _LibraryMaker:
             entry,
             obstacle,
         )
-        return _Made(self.kernel.__name__, native, tuple(objects), host_text(text))
+        return _KernelParts(self.kernel.__name__, native, tuple(objects), host_text(text))
 
     def module(self, level: Level) -> tuple[ModuleType, str]:
         """The generated module for a level, and its text."""
@@ -260,7 +260,7 @@ def _link(compiler: Compiler, source: Path, objects: Sequence[Path], library: Pa
 
 def _support() -> dict[str, str]:
     """The files that every package has a copy of, by their names."""
-    files = {"__init__.py": '"""What kernels of this package share; it is not for others."""\n'}
+    files: dict[str, str] = {}
     for file in sorted(_BINDING.glob("*.py")):
         files[file.name] = _within(file.read_text(encoding="utf-8"))
     for module, name in MODULES.items():
@@ -277,7 +277,7 @@ def _within(text: str) -> str:
     )
 
 
-def _initial(package: str, kernels: Sequence[Kernel[..., Any]], made: Sequence[_Made]) -> str:
+def _initial(package: str, kernels: Sequence[Kernel[..., Any]], made: Sequence[_KernelParts]) -> str:
     """The text of the ``__init__.py``."""
     names = [kernel.__name__ for kernel in kernels]
     lines = [f'{FIRST_WORDS} {__version__} to a shared library: {", ".join(names)}."""', ""]

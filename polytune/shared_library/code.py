@@ -6,6 +6,8 @@ from collections.abc import Collection
 from types import FunctionType
 from typing import Any
 
+from llvmlite import ir
+
 from polytune.runtime import admission
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.lowering import lower
@@ -16,6 +18,9 @@ __all__ = ["team_code", "version_code"]
 
 _PROVIDED = ("polytune_await_event", "polytune_core", "polytune_signal_event", "polytune_yield_thread")
 """What ``runtime/team.c`` has of the functions that the interpreter's own runtime has."""
+
+_OF_NUMPY = ("polytune_call_library", "polytune_small_call")
+"""How the names begin of what calls NumPy's functions, or the libraries that NumPy calls."""
 
 
 def version_code(function: Any, symbol: str, processor: Processor) -> bytes:
@@ -43,10 +48,17 @@ def team_code(processor: Processor) -> dict[str, bytes]:
 def _code(plain: FunctionType, symbol: str, fastmath: Collection[str], processor: Processor) -> bytes:
     ignores_signs = not {"fast", "nsz"}.isdisjoint(fastmath)
     module = lower(parsed(plain), plain.__globals__, symbol, ignores_signs=ignores_signs)
-    missing = [each.name for each in module.functions if each.is_declaration and _is_of_interpreter(each.name)]
+    missing = [each.name for each in module.global_values if _is_outside(each) and _is_of_interpreter(each.name)]
+    if any(name.startswith(_OF_NUMPY) for name in missing):
+        raise NotNativeError("it calls functions of NumPy's")
     if missing:
         raise NotNativeError(f"it calls {', '.join(missing)}, of the interpreter or of libraries that it has loaded")
     return object_code(module, fastmath, processor)
+
+
+def _is_outside(value: ir.GlobalValue) -> bool:
+    """Return whether a function or a variable is declared, and defined elsewhere."""
+    return value.is_declaration if isinstance(value, ir.Function) else value.initializer is None
 
 
 def _is_of_interpreter(name: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import atexit
-import os
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from polytune.forking import at_fork
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.hierarchical import HierarchicalTuner
 from polytune.tuner.historical.experience import note_experience
@@ -224,11 +224,10 @@ class _StateWriter:
         self._thread: threading.Thread | None = None
         self._last = time.monotonic()
         atexit.register(self.write)
-        if hasattr(os, "register_at_fork"):
-            # A fork waits for the write under way: a child must not inherit a lock that the writing thread, which does
-            # not live on in it, would have to release.
-            release = self.writing.release
-            os.register_at_fork(before=self.writing.acquire, after_in_parent=release, after_in_child=release)
+        # A fork waits for the write under way: a child must not inherit a lock that the writing thread, which does not
+        # live on in it, would have to release.
+        release = self.writing.release
+        at_fork(before=self.writing.acquire, after_in_parent=release, after_in_child=release)
 
     def schedule(self, persistence: Persistence) -> None:
         """Write this one's news with the next batch."""

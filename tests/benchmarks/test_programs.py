@@ -98,3 +98,16 @@ def test_the_overhead_of_a_tuned_call_is_measured():
     assert min(found["bare"]) > 0
     for call, bare, overhead in zip(found["call"], found["bare"], found["overhead"], strict=True):
         assert overhead == call - bare
+
+
+@pytest.mark.slow
+def test_packages_around_libraries_are_measured_beside_their_kernels(tmp_path):
+    output = tmp_path / "native.json"
+    arguments = ("atax", "--dataset", "MINI", "--seconds", "0.3", "--repeats", "1", "--json", "--output", str(output))
+    done = run("benchmarks.native", *arguments)
+    assert done.returncode == 0, done.stderr
+    (measured,) = json.loads(done.stdout)["kernels"]
+    assert measured["kernel"] == "atax" and measured["agrees"] and measured["bytes"] > 10_000
+    assert 0 < measured["numpy"]["median"] < measured["imports"]["median"]
+    assert measured["ratio"] == measured["native"]["median"] / measured["tuned"]["median"]
+    assert json.loads(output.read_text())[0]["kernel"] == "atax"

@@ -52,10 +52,12 @@ def test_examples_in_python_run(tmp_path) -> None:
 def test_the_other_ways_to_use_it_run_as_they_are(tmp_path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     lines = commands("Three ways to use it")
-    assert len(lines) == 6
+    assert len(lines) == 8
+    if shutil.which("cc") is None:
+        lines = lines[:6]  # a library takes a C compiler
     names = f'python() {{ "{sys.executable}" "$@"; }}; polytune() {{ python -m polytune "$@"; }}; set -e\n'
     told = ran(["bash", "-c", names + "\n".join(lines)], tmp_path)
-    assert "jacobi-2d" in told and "verified" in told and "warm after" in told
+    assert "jacobi-2d" in told and "verified" in told and told.count("warm after") == len(lines) // 2 - 2
 
 
 def test_commands_at_the_beginning_exist() -> None:

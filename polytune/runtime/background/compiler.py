@@ -23,6 +23,7 @@ from contextlib import suppress
 from typing import Any
 
 from polytune.environment import BACKGROUND
+from polytune.forking import at_fork
 from polytune.runtime.background.process import WorkerError, WorkerProcess
 from polytune.runtime.background.protocol import Request
 from polytune.runtime.entries import has_address, is_kept
@@ -59,8 +60,7 @@ class BackgroundCompiler:
         self._process: WorkerProcess | None = None
         self._begin_anew()
         atexit.register(self.close)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._after_fork_in_child)
+        at_fork(after_in_child=self._after_fork_in_child)
 
     def _begin_anew(self) -> None:
         self.activity = 0

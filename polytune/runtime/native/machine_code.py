@@ -3,7 +3,6 @@ run."""
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Collection
 from functools import cache
@@ -13,6 +12,7 @@ from llvmlite import binding, ir
 from numba.core.cpu_options import FastMathOptions
 from numba.core.fastmathpass import rewrite_module
 
+from polytune.forking import at_fork
 from polytune.records import dataclass
 from polytune.runtime.native.kinds import NotNativeError
 from polytune.runtime.native.vector_mathematics import library, with_vector_forms
@@ -54,8 +54,7 @@ def _release() -> None:
         lock.__exit__(None, None, None)
 
 
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
+at_fork(before=_hold, after_in_parent=_release, after_in_child=_release)
 
 
 @cache

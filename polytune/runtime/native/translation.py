@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import os
 import threading
 import weakref
 from collections.abc import Collection
@@ -16,6 +15,7 @@ import llvmlite
 import numba
 
 from polytune.environment import NATIVE, VERIFY
+from polytune.forking import at_fork
 from polytune.runtime.collector import collector_paused
 from polytune.runtime.native.kept import is_kept, keep, kept
 from polytune.runtime.native.kinds import NotNativeError
@@ -121,9 +121,8 @@ def _meant(plain: FunctionType) -> list[str]:
 
 _known: weakref.WeakKeyDictionary[Any, _Function] = weakref.WeakKeyDictionary()
 
-if hasattr(os, "register_at_fork"):
-    # Locks may be held by threads that a forked process does not have.
-    os.register_at_fork(after_in_child=_known.clear)
+# Locks may be held by threads that a forked process does not have.
+at_fork(after_in_child=_known.clear)
 
 
 def _described(function: Any) -> _Function:
