@@ -465,7 +465,7 @@ class HierarchicalTuner:
                 raise ValueError("the state has a proposal of which nobody can tell where it is from")
             configuration = Configuration(values)
             path = None if is_new is None else self._walk.path_to(configuration)
-            path = path and replace(path, is_new=is_new)
+            path = path and replace(path, is_new=bool(is_new))
             self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
         self._remaining = Remaining(self.space, self._rng)
