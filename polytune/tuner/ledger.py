@@ -7,6 +7,7 @@ from typing import Any
 
 from polytune.records import dataclass
 from polytune.tuner.amortisation import Amortisation
+from polytune.tuner.searcher import is_number
 from polytune.tuner.spaces.configuration import Configuration
 
 TRIALS_REMEMBERED = 8
@@ -147,4 +148,11 @@ class Ledger:
         Raises:
             TypeError: it is not one.
         """
-        return cls(**{**document, "amortisation": Amortisation(**document["amortisation"])})
+        ledger = cls(**{**document, "amortisation": Amortisation(**document["amortisation"])})
+        for name, value in vars(cls()).items():
+            found = getattr(ledger, name)
+            numbers = found if isinstance(value, list) else [] if isinstance(value, Amortisation) else [found]
+            may_be_none = value is None
+            if not isinstance(numbers, list) or not all(is_number(n) or (may_be_none and n is None) for n in numbers):
+                raise TypeError(f"{name} of an account cannot be {found!r}")
+        return ledger

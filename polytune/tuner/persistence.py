@@ -160,7 +160,7 @@ class Persistence:
             search = new_search((), pruned)
             search.restore(saved["search"])
             return Beginning(search, Ledger.from_json(saved["ledger"]), bool(saved["converged"]), pruned)
-        except (LookupError, TypeError, ValueError, AttributeError):
+        except Exception:
             return None  # not as we write it: the records alone are enough to go on
 
     def note(self, configuration: Configuration) -> None:

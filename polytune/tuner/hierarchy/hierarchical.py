@@ -461,12 +461,36 @@ class HierarchicalTuner:
         self._pending = None
         if state["pending"] is not None:
             values, is_new, point, again = state["pending"]
+            if is_new is not None and not isinstance(is_new, bool):
+                raise ValueError("the state has a proposal of which nobody can tell where it is from")
             configuration = Configuration(values)
             path = None if is_new is None else self._walk.path_to(configuration)
-            path = path and replace(path, is_new=is_new)
+            path = path and replace(path, is_new=bool(is_new))
             self._pending = _Proposal(configuration, path, None if point is None else restored_point(point), again)
         self._rng.bit_generator.state = state["rng"]
         self._remaining = Remaining(self.space, self._rng)
+        self._see_to_soundness()
+
+    def _see_to_soundness(self) -> None:
+        """See to it that a state that was restored, which may come from anywhere, can be gone on with.
+
+        Raises:
+            ValueError: it cannot.
+        """
+        samples, best = self.measurements, self._standings.best
+        race = self._standings.race
+        named = [*samples, *self._infeasible, *self._starts, *self._postponed, *(self._second_looks or ())]
+        named += [] if race is None else race.samples
+        if not all(map(self.space.contains, named)):
+            raise ValueError("the state names configurations that the space does not have")
+        if best is None if samples else best is not None:
+            raise ValueError("the state has measurements without a best one, or a best one without measurements")
+        if best is not None and best not in samples:
+            raise ValueError("the best of the state has not been measured")
+        if not all(len(each) and all(map(is_measurement, each.values)) for each in samples.values()):
+            raise ValueError("the state has costs that are none")
+        if self._pending is not None:
+            self.ask()  # what is pending is asked for again anyway
 
 
 def _together(

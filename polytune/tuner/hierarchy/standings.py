@@ -236,4 +236,5 @@ class Standings:
         self.race = None if state["race"] is None else Race.restored(state["race"])
         self.is_defence = state["is_defence"]
         self._is_confirmed = state["is_confirmed"]
-        self._agreeing, self._is_exact = state["exactness"]
+        agreeing, is_exact = state["exactness"]
+        self._agreeing, self._is_exact = int(agreeing), bool(is_exact)

@@ -163,3 +163,8 @@ class EpsilonGreedy:
         self._searchable = dict.fromkeys(state["searchable"])
         self._seen = 0
         self._asked, self._best = state["asked"], state["best"]
+        arms = range(state["arms"])
+        if not all(arm is None or arm in arms for arm in (self._asked, self._best)):
+            raise ValueError("the state names arms that there are not")
+        if not is_number(self._epsilon) or not all(cost is None or is_number(cost) for cost in self._costs):
+            raise ValueError("the state has costs that are none")
