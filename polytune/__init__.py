@@ -1,9 +1,13 @@
 """polytune: annotate a loop nest; it runs compiled, in parallel, right on every call, and tunes itself in use."""
 
+from typing import TYPE_CHECKING, Any
+
 from polytune import tuner as tuner
+from polytune.decorator import kernel
 from polytune.errors import (
     ArgumentError,
     CacheWarning,
+    CampaignError,
     CompilationError,
     DefectError,
     DeviceError,
@@ -14,17 +18,31 @@ from polytune.errors import (
     UnassignedVariableError,
     UnsupportedSourceError,
 )
-from polytune.kernel import Kernel, kernel
+from polytune.kernel import Kernel
 from polytune.logger import configure as _configure_logger
 from polytune.runtime.partitioned.residency import resident
 from polytune.runtime.tuning_mode import tuning
 from polytune.version import __version__
 
+if TYPE_CHECKING:
+    from polytune.campaigns import campaign
+
 _configure_logger()
+
+
+def __getattr__(name: str) -> Any:
+    """Import what few programs use when it is asked for."""
+    if name == "campaign":
+        from polytune.campaigns import campaign
+
+        return campaign
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
 
 __all__ = [
     "ArgumentError",
     "CacheWarning",
+    "CampaignError",
     "CompilationError",
     "DefectError",
     "DeviceError",
@@ -36,6 +54,7 @@ __all__ = [
     "UnassignedVariableError",
     "UnsupportedSourceError",
     "__version__",
+    "campaign",
     "kernel",
     "resident",
     "tuning",

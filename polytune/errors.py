@@ -204,6 +204,10 @@ class HistoryUnavailableError(HistoryError):
     """The server that keeps the history cannot be reached, or cannot do what it was asked to."""
 
 
+class CampaignError(PolytuneError):
+    """A campaign cannot begin or go on: what it is about makes no sense, or its workers cannot be used."""
+
+
 class DeviceError(PolytuneError):
     """Something that was to be done on a device failed; the processor can do it instead."""
 

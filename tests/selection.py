@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Iterable
 from pathlib import Path, PurePosixPath
@@ -53,11 +54,21 @@ def _is_drawn(path: str) -> bool:
 
 
 def process_group(item: pytest.Item) -> str | None:
-    """The group of the tests that have to share a process with a test: its file, where that keeps what a function has
-    made of a kernel for the next test (`functools.cache`), as it would be made in each process; None for others."""
+    """The group of the tests that have to share a process with a test; None for those that need not.
+
+    It is the file, where that keeps what a function has made of a kernel for the next test (`functools.cache`), as it
+    would be made in each process; and for tests of one kernel of the suite, in whichever file, it is the kernel, of
+    which `tests.schedule.kernels` keeps the compiler's stages.
+    """
     module = getattr(item, "module", None)
-    kept = [value for value in vars(module).values() if hasattr(value, "cache_info")] if module else []
-    return _path(item) if any(value.__module__ == module.__name__ for value in kept) else None
+    names = vars(module) if module else {}
+    if any(hasattr(value, "cache_info") and value.__module__ == module.__name__ for value in names.values()):
+        return _path(item)
+    if "polybench_case" not in names:
+        return None
+    cases = sys.modules[names["polybench_case"].__module__]
+    parameters = getattr(getattr(item, "callspec", None), "params", {}).values()
+    return next((f"kernel {name}" for name in parameters if isinstance(name, str) and name in cases.POLYBENCH), None)
 
 
 def mark(items: Iterable[pytest.Item]) -> None:

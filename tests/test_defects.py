@@ -13,6 +13,7 @@ import pytest
 import polytune
 from polytune import pipeline
 from polytune.errors import DefectError, MissingLibraryError, PolytuneError
+from polytune.module_cache import module_cache
 from polytune.packaging import build
 from polytune.runtime.arguments import signature_of
 
@@ -35,7 +36,7 @@ def failing(error: BaseException) -> Callable[..., Any]:
 @pytest.fixture
 def kernel(tmp_path, monkeypatch) -> polytune.Kernel:
     """A kernel that is in no cache."""
-    monkeypatch.setattr(polytune.kernel.__globals__["_cache"](), "load", lambda identity: None)
+    monkeypatch.setattr(module_cache(), "load", lambda identity: None)
     return polytune.Kernel(doubled)
 
 

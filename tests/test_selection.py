@@ -70,6 +70,24 @@ def test_tests_that_share_work_share_a_process(marked_items):
     assert groups["test_others.py::test_first"] == groups["test_others.py::test_other"] == []
 
 
+OF_KERNELS = """
+import pytest
+from tests.schedule.kernels import polybench_case
+
+@pytest.mark.parametrize("name", ["gemm", "lu", "other"])
+def test_kernel(name): pass
+"""
+
+
+def test_tests_of_one_kernel_share_a_process(marked_items):
+    """Those of several files do, which read what the compiler has made of it."""
+    marked = marked_items({"test_one.py": OF_KERNELS, "test_two.py": OF_KERNELS})
+    groups = {name: [each.args[0] for each in item.iter_markers("xdist_group")] for name, item in marked.items()}
+    assert groups["test_one.py::test_kernel[gemm]"] == groups["test_two.py::test_kernel[gemm]"] != []
+    assert groups["test_one.py::test_kernel[gemm]"] != groups["test_one.py::test_kernel[lu]"] != []
+    assert groups["test_one.py::test_kernel[other]"] == []
+
+
 def test_slow_tests_are_not_quick_and_the_next_one_takes_their_place(marked_items):
     marked = marked_items({"test_others.py": WITH_OTHERS_WORK})
     assert [name for name, item in marked.items() if item.get_closest_marker("quick")] == ["test_others.py::test_first"]

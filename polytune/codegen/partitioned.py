@@ -32,6 +32,7 @@ from polytune.codegen.programs import generate_program
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.registers.tiles import tile_registers
 from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.storage import used_in
 from polytune.codegen.transfers import RegionTransfers, find_transfers, write_transfers
 from polytune.codegen.transform import Target
 from polytune.frontend.expression import Iterator
@@ -64,6 +65,7 @@ class PartitionedRegion:
         positions: which members of the region's band the kernel's are.
         text: the kernel's text.
         sums: the arrays, each with its operator, that a part adds up in copies of its own all along.
+        own: the arrays in memory that a part works in, and of which nothing is needed before or after it.
         counts: what all its executions compute and touch; None where it is the only region that devices can run.
     """
 
@@ -78,6 +80,7 @@ class PartitionedRegion:
     positions: tuple[int, ...]
     text: str
     sums: tuple[tuple[str, str], ...] = ()
+    own: tuple[str, ...] = ()
     counts: Counts | None = None
 
 
@@ -120,6 +123,7 @@ def generate_partitioned(
         of_region = RecipePart(
             name=f"{PARTITIONED.name}_{region.index}", meaning="", includes=plan.recipe.parts, is_of_loops=True
         )
+        transfers = find_transfers(region, code, len(limits), scop)
         parts.append(
             PartitionedRegion(
                 _part_program(plan.recipe.then(of_region), code, len(limits)),
@@ -127,12 +131,13 @@ def generate_partitioned(
                 code.members,
                 splits,
                 limits,
-                find_transfers(region, code, len(limits), scop),
+                transfers,
                 kernel,
                 None if kernel is None else kernel_arguments(kernel, scop),
                 () if mapping is None else mapping.positions,
                 "" if kernel is None else kernel_text(kernel, scop, f"region_{region.index}"),
                 tuple((each.array, each.operator) for each in code.sums),
+                _own_memory(code, transfers),
                 _counts(region, scop) if are_several and kernel is not None else None,
             )
         )
@@ -150,6 +155,13 @@ def _counts(region: Region, scop: Scop) -> Counts:
     domains = region.domain.intersect_params(scop.context)
     parts = [part for access in accesses for part in maps_of(isl.UnionMap(access).intersect_domain(domains))]
     return Counts(compute_volume(domains, scop.context), memory_footprint(parts, scop.context))
+
+
+def _own_memory(code: RegionCode, transfers: RegionTransfers) -> tuple[str, ...]:
+    """The arrays whose memory a region's code refers to though none of their elements comes in or goes out."""
+    moved = {box.array for box in (*transfers.reads, *transfers.writes)}
+    variables = code.local if code.kind == "serial" else code.private
+    return tuple(sorted(used_in(code.body).elements - moved - variables))
 
 
 def _with_registers(
@@ -249,6 +261,8 @@ def _write_part(writer: SourceWriter, number: int, part: PartitionedRegion, scop
         if any(split.reductions for split in part.splits):
             writer.line(f"reductions={tuple(split.reductions for split in part.splits)!r},")
         writer.line(f"shared={len(part.limits)},")
+        if part.own:
+            writer.line(f"own={part.own!r},")
         if part.sums:
             writer.line(f"sums={part.sums!r},")
         writer.line(f"ranges={MARK}ranges_{number},")

@@ -32,7 +32,7 @@ from polytune.frontend.frame import (
     ViewBinding,
     assigned_names,
 )
-from polytune.frontend.iteration import counted, in_steps, written_out
+from polytune.frontend.iteration import counted, in_steps, over_subscripts, written_out
 from polytune.frontend.opaque import branch_on_data, may_change_outcome, operations_of
 from polytune.frontend.parameters import with_products
 from polytune.frontend.program import Guard, Perform, RangeLoop
@@ -57,6 +57,10 @@ def lower_for(frame: Frame, node: ast.For, lower: Lower) -> None:
     if iterations_of_tuple is not None:
         for iteration in iterations_of_tuple:
             lower(frame, iteration)
+        return
+    nested = over_subscripts(frame, node)
+    if nested is not None:
+        lower(frame, [nested])
         return
     over_range = counted(frame, node)
     if over_range is not None:

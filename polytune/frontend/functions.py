@@ -220,6 +220,51 @@ def _to_even(arguments: list[Value]) -> Value:
     return call("copysign", [select(down, below, above), argument], python=False)
 
 
+def _floating(arguments: list[Value]) -> list[Value]:
+    """Real numbers as floats."""
+    return [cast(argument, "float64") if argument.is_integer else argument for argument in arguments]
+
+
+def _log_of_sum(exponential: str, arguments: list[Value]) -> Value:
+    """``np.logaddexp`` and ``np.logaddexp2``, by NumPy's own expressions."""
+    left, right = _floating(arguments)
+    distance = binary("-", left, right)
+    scale = constant(1.0 if exponential == "exp" else 1.0 / math.log(2.0))
+
+    def side(larger: Value, negative: Value) -> Value:
+        power = call(exponential, [negative], python=False)
+        return binary("+", larger, binary("*", scale, call("log1p", [power], python=False)))
+
+    one = constant(math.log(2.0) if exponential == "exp" else 1.0)
+    is_less = compare("<=", distance, constant(0.0))
+    unequal = select(
+        compare(">", distance, constant(0.0)),
+        side(left, negate(distance)),
+        select(is_less, side(right, distance), distance),
+    )
+    return select(compare("==", left, right), binary("+", left, one), unequal)
+
+
+def _step(arguments: list[Value]) -> Value:
+    """``np.heaviside``: 0 below 0, 1 above it, and what is said at it."""
+    value, at_zero = _floating(arguments)
+    above = select(compare(">", value, constant(0.0)), constant(1.0), value)  # NaN stays
+    below = select(compare("<", value, constant(0.0)), constant(0.0), above)
+    return select(compare("==", value, constant(0.0)), at_zero, below)
+
+
+def _has_sign(arguments: list[Value]) -> Value:
+    """``np.signbit``, also of zeros."""
+    argument = _floating(arguments)[0]
+    return compare("<", call("copysign", [constant(1.0), argument], python=False), constant(0.0))
+
+
+def _sinc(arguments: list[Value]) -> Value:
+    angle_of_it = binary("*", constant(math.pi), _floating(arguments)[0])
+    nonzero = select(compare("==", angle_of_it, constant(0.0)), constant(1e-20), angle_of_it)
+    return binary("/", call("sin", [nonzero], python=False), nonzero)
+
+
 def _scaled(factor: float, arguments: list[Value]) -> Value:
     """A number times a constant, as floating point."""
     argument = arguments[0]
@@ -285,6 +330,12 @@ def _table() -> dict[Any, _Rule]:
         np.fmin: (2, 2, partial(_extremum, "min", "fmin")),
         np.fmax: (2, 2, partial(_extremum, "max", "fmax")),
         np.sign: (1, 1, _sign),
+        np.logaddexp: (2, 2, partial(_log_of_sum, "exp")),
+        np.logaddexp2: (2, 2, partial(_log_of_sum, "exp2")),
+        np.heaviside: (2, 2, _step),
+        np.signbit: (1, 1, _has_sign),
+        np.sinc: (1, 1, _sinc),
+        np.float_power: (2, 2, lambda arguments: binary("**", *(cast(each, "float64") for each in arguments))),
         np.clip: (3, 3, _clipped),
         np.real: (1, 1, lambda arguments: part(arguments[0], "real")),
         np.imag: (1, 1, lambda arguments: part(arguments[0], "imag")),
@@ -321,6 +372,7 @@ def _table() -> dict[Any, _Rule]:
         in_numpy = getattr(np, NUMPY_NAMES.get(name, name), None)
         if in_numpy is not None and in_numpy not in table:
             table[in_numpy] = (arity, arity, partial(_function, name, False))
+    table[np.around], table[np.fix] = table[np.round], table[np.trunc]
     return table
 
 

@@ -11,6 +11,8 @@ import copy
 from collections.abc import Sequence
 from typing import Any, TypeVar
 
+import numpy as np
+
 from polytune.frontend.bindings import items_of
 from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
@@ -42,6 +44,75 @@ def counted(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For] | Non
     if getattr(node, "is_sequential", False):
         loop.is_sequential = True  # type: ignore[attr-defined]
     return maker.before, loop
+
+
+def over_subscripts(frame: Frame, node: ast.For) -> ast.For | None:
+    """A loop over ``np.ndindex(...)`` or ``np.ndenumerate(A)`` as loops over ranges, one in the other; None for any
+    other.
+
+    Raises:
+        UnsupportedSourceError: what a subscript is called is not seen in the source, or the loop ends early.
+    """
+    if not isinstance(node.iter, ast.Call) or node.iter.keywords:
+        return None
+    function = outside_object(frame, node.iter.func)
+    if function is not np.ndindex and function is not np.ndenumerate:
+        return None
+    target, body = node.target, node.body
+    maker = _Maker(frame, node)
+    shape = node.iter.args
+    if function is np.ndenumerate and len(shape) == 1 and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        (array,), (target, value) = shape, target.elts
+        element = ast.Subscript(array, _read(target), ast.Load())
+        body = [maker.assignment(value, maker.placed(element)), *body]
+        shape = [ast.Attribute(array, "shape", ast.Load())]
+    names = target.elts if isinstance(target, ast.Tuple) else []
+    extents = _extents(frame, shape, len(names))
+    if not extents or not all(isinstance(name, ast.Name) for name in names) or own_jumps(node.body):
+        raise frame.source.refusal(
+            node.iter,
+            f"a loop over {frame.source.segment(node.iter)}",
+            "it is compiled as loops over the dimensions, each of which needs a name",
+            "write for i, j in np.ndindex(A.shape), with a name for each dimension, and without break and continue; "
+            "or write the loops",
+        )
+    for name, extent in zip(reversed(names), reversed(extents), strict=True):
+        body = [maker.placed(ast.For(name, maker.call("range", maker.placed(extent)), body, []))]
+    (loop,) = body
+    assert isinstance(loop, ast.For)
+    return loop
+
+
+def _read(target: ast.expr) -> ast.expr:
+    """A copy of what is assigned, to be read."""
+    read = copy.deepcopy(target)
+    for node in ast.walk(read):
+        if isinstance(node, ast.Name | ast.Tuple):
+            node.ctx = ast.Load()
+    return read
+
+
+def _extents(frame: Frame, shape: Sequence[ast.expr], count: int) -> list[ast.expr] | None:
+    """The extents of a shape; None where there are not as many as there should be."""
+    match shape:
+        case [ast.Tuple(elements)]:
+            found = elements
+        case [ast.Attribute(ast.Name() as array, "shape") as whole] | [
+            ast.Starred(ast.Attribute(ast.Name() as array, "shape") as whole)
+        ]:
+            meaning = lookup(frame, array)
+            if isinstance(meaning, ArrayBinding):
+                ndim = frame.kernel.arrays[meaning.array].ndim
+            elif isinstance(meaning, ViewBinding):
+                ndim = meaning.view.ndim
+            else:
+                return None
+            found = [ast.Subscript(whole, ast.Constant(axis), ast.Load()) for axis in range(ndim)]
+        case _:
+            found = list(shape)
+    if len(found) != count or any(isinstance(each, ast.Starred | ast.Attribute) for each in found):
+        return None
+    return found
 
 
 def in_steps(frame: Frame, node: ast.For) -> tuple[list[ast.stmt], ast.For]:

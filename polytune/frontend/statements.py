@@ -5,8 +5,10 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
+import numpy as np
+
 from polytune.frontend import control
-from polytune.frontend.array_expressions.calling import evaluate_statement
+from polytune.frontend.array_expressions.calling import as_statements, evaluate_statement
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.library_random import random_statement
 from polytune.frontend.array_expressions.reading import mentions_arrays
@@ -20,7 +22,7 @@ from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform
 from polytune.frontend.refusals import refuse_statement
 from polytune.frontend.returns import lower_return
-from polytune.frontend.source import NestedFunction, inlinable
+from polytune.frontend.source import NestedFunction, inlinable, nodes_inside
 from polytune.frontend.stored_scalars import store_scalar
 
 
@@ -54,6 +56,8 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             lower_return(frame, node)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
+        case ast.With(items, body) if _is_silent(frame, items) and not _jumps(body):
+            lower_block(frame, body)
         case ast.Expr(ast.Call() as call):
             _call(frame, node, call)
         case ast.Expr(value):
@@ -64,6 +68,22 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             raise refuse_statement(frame.source, node)
 
 
+def _is_silent(frame: Frame, items: Sequence[ast.withitem]) -> bool:
+    """Return whether a with block says of floating-point errors that nothing is done: a kernel tells of none anyway."""
+    calls = [item.context_expr for item in items if item.optional_vars is None]
+    return len(calls) == len(items) and all(
+        isinstance(call, ast.Call)
+        and outside_object(frame, call.func) is np.errstate
+        and not call.args
+        and all(isinstance(each.value, ast.Constant) and each.value.value == "ignore" for each in call.keywords)
+        for call in calls
+    )
+
+
+def _jumps(body: Sequence[ast.stmt]) -> bool:
+    return any(isinstance(node, ast.Return | ast.Break | ast.Continue) for node in nodes_inside(body))
+
+
 def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
     function = None if is_method(frame, call.func) else outside_object(frame, call.func)
     plain = inlinable(function)
@@ -72,8 +92,13 @@ def _call(frame: Frame, node: ast.stmt, call: ast.Call) -> None:
         return
     if random_statement(call, function, frame, evaluate, computed):
         return
-    if mentions_arrays(frame, call) and evaluate_statement(frame, call, evaluate):
-        return
+    if mentions_arrays(frame, call):
+        instead = as_statements(frame, call, function, lambda: frame.kernel.fresh("place"))
+        if instead is not None:
+            lower_block(frame, instead)
+            return
+        if evaluate_statement(frame, call, function, evaluate):
+            return
     plain_arguments(frame, call)
     raise frame.source.refusal(
         node,

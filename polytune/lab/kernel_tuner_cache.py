@@ -13,13 +13,14 @@ from typing import Any
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile
 from polytune.lab.json_document import Document, JsonEntry
-from polytune.lab.place import duration, json_list, text
+from polytune.lab.place import duration, json_list, optional_duration, text
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per
 from polytune.tuner.spaces.condition import same_value
 
 _UNIT = "ms"
 _ERROR = "__error__"
+_COMPILATION = "compile_time"
 
 
 def read_kernel_tuner_cache(file: TextFile) -> RecordedSpace:
@@ -79,4 +80,5 @@ def _read_entry(
         if not isinstance(fields["times"], list):
             raise entry.place("times").error("'times' must be a list of numbers")
         times = [duration(time, entry.place("times", number), scale) for number, time in enumerate(fields["times"])]
-    recorder.add(configuration, times, OK, place=entry.place())
+    compilation = optional_duration(fields.get(_COMPILATION), scale)
+    recorder.add(configuration, times, OK, compilation=compilation, place=entry.place())

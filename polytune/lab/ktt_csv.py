@@ -64,6 +64,11 @@ def read_ktt_csv(file: TextFile) -> RecordedSpace:
     return recorder.build(file.name)
 
 
+def is_counter(name: str) -> bool:
+    """Return whether the name of a column tells that it is a counter."""
+    return _METRIC.match(name) is not None
+
+
 def _count_parameters(columns: list[str]) -> int:
     """Return how many of the columns after the local size are parameters.
 
@@ -71,7 +76,7 @@ def _count_parameters(columns: list[str]) -> int:
     parameters are what is in capitals, as the format's authors write them.
     """
     for position, name in enumerate(columns):
-        if _METRIC.match(name):
+        if is_counter(name):
             return position
     end = next((position for position, name in enumerate(columns) if name in _COMPILER_FIGURES), len(columns))
     capitals = 0

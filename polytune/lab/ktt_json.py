@@ -8,7 +8,7 @@ from typing import Any
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile
 from polytune.lab.json_document import Document, JsonEntry, same_parameters
-from polytune.lab.place import duration, json_list, json_object, real_number, text
+from polytune.lab.place import duration, json_list, json_object, optional_duration, real_number, text
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
 
@@ -35,7 +35,8 @@ def read_ktt_json(file: TextFile) -> RecordedSpace:
             recorder.add(configuration, (), str(status), place=entry.place())
             continue
         seconds = duration(entry.value.get("TotalDuration"), entry.place("TotalDuration"), scale)
-        recorder.add(configuration, [seconds], OK, _counters(entry), place=entry.place())
+        counters, overhead = _counters(entry), _overhead(entry, scale)
+        recorder.add(configuration, [seconds], OK, counters, compilation=overhead, place=entry.place())
     warn_of_early_end(file, document, len(recorder))
     return recorder.build(file.name)
 
@@ -50,6 +51,14 @@ def _configuration(entry: JsonEntry) -> dict[str, Any]:
             raise entry.place("Configuration", number).error("a parameter must have a 'Name' and a 'Value'")
         configuration[pair["Name"]] = pair["Value"]
     return configuration
+
+
+def _overhead(entry: JsonEntry, scale: float) -> float:
+    """The seconds that the kernel functions of a configuration took to be compiled and launched, as KTT tells them."""
+    results = entry.value.get("ComputationResults")
+    if not isinstance(results, list):
+        return 0.0
+    return sum(optional_duration(each.get("Overhead"), scale) for each in results if isinstance(each, dict))
 
 
 def _counters(entry: JsonEntry) -> dict[str, float]:

@@ -39,7 +39,21 @@ def load(
         OSError: the file cannot be read.
         RecordingError: it is in none of the formats, or wrong in itself.
     """
-    file = read(find(path))
+    return parse(read(find(path)), time=time, unit=unit, description=description)
+
+
+def parse(
+    file: TextFile, *, time: str | None = None, unit: str | None = None, description: str | Path | None = None
+) -> RecordedSpace:
+    """The space in a file that has been read.
+
+    Args:
+        file: its text.
+        time, unit, description: as for `load`.
+
+    Raises:
+        RecordingError: it is in none of the formats, or wrong in itself.
+    """
     kind = _format(file)
     if (time or unit) and kind != "table":
         raise RecordingError(f"{file.name} says itself what its times are: leave out the column and the unit")

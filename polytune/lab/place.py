@@ -66,6 +66,17 @@ def duration(value: Any, place: FilePlace, seconds_per_unit: float) -> float:
     return number * seconds_per_unit
 
 
+def optional_duration(value: Any, seconds_per_unit: float) -> float:
+    """A time in seconds of which nothing depends but how long a simulated search takes: 0 where there is none.
+
+    Args:
+        value: what stands there, if anything does.
+        seconds_per_unit: how long the unit is in which it is given.
+    """
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return value * seconds_per_unit if is_number and 0 <= value < math.inf else 0.0
+
+
 def real_number(value: Any, place: FilePlace) -> float:
     """A number, or text that is one, as a float; infinities and NaN are let through.
 

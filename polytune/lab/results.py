@@ -170,6 +170,7 @@ class Results:
                         "quartiles": [_finite(value) for value in quartiles(slowdowns)],
                         "mean_evaluations": statistics.fmean(run.evaluations for run in runs),
                         "curve": [_finite(value) for value in mean_curve(runs).tolist()],
+                        "curve_deviations": [_finite(value) for value in deviations(runs).tolist()],
                     }
                 )
         return {"space": self.setting.space, "optimum": self.setting.optimum, "results": rows}
@@ -225,6 +226,16 @@ def mean_curve(runs: Iterable[Run]) -> np.ndarray:
     """(evaluations,) the mean best slowdown so far; infinite while a run has found nothing that runs."""
     mean: np.ndarray = curves(runs).mean(axis=0)
     return mean
+
+
+def deviations(runs: Iterable[Run]) -> np.ndarray:
+    """(evaluations,) the standard deviation, of a sample, of the best slowdown so far; infinite while a run has found
+    nothing that runs, and 0 for a single run."""
+    each = curves(runs)
+    found: np.ndarray = np.full(each.shape[1], math.inf)
+    known = np.isfinite(each).all(axis=0)
+    found[known] = each[:, known].std(axis=0, ddof=1) if len(each) > 1 else 0.0
+    return found
 
 
 def _finite(value: float) -> float | None:

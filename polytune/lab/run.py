@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any
@@ -135,11 +135,13 @@ def run_search(
     settings: Settings = NO_SETTINGS,
     remeasured: int = 0,
     enough: float | None = None,
+    watch: Callable[[int], None] = lambda _: None,
 ) -> tuple[Run, FiniteSearcher]:
     """Run a search as `make_run` does.
 
     Args:
         recorded, task, seed, settings, remeasured, enough: as for `make_run`.
+        watch: called with the row after each evaluation.
 
     Returns:
         The run, and the search at its end, which may tell what it has learned.
@@ -155,6 +157,7 @@ def run_search(
         cost = _measured(recorded, index, noise) if remeasured else recorded.cost(index)
         search.tell(index, cost)
         slowdowns.append(_rounded(cost / recorded.optimum))
+        watch(index)
         if enough is not None and slowdowns[-1] <= enough:
             break
     final = None

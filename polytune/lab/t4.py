@@ -11,7 +11,7 @@ from polytune.errors import SpaceError
 from polytune.lab.early_end import warn_of_early_end
 from polytune.lab.files import TextFile, device_by_name
 from polytune.lab.json_document import Document, JsonEntry, same_parameters
-from polytune.lab.place import FilePlace, duration, json_list, json_object
+from polytune.lab.place import FilePlace, duration, json_list, json_object, optional_duration
 from polytune.lab.recording import OK, RecordedSpace, Recorder
 from polytune.lab.units import seconds_per, unit_of
 from polytune.tuner.spaces.space import Space
@@ -45,7 +45,8 @@ def read_t4(file: TextFile, description: Space | None = None) -> RecordedSpace:
         if status != _CORRECT:
             recorder.add(configuration, (), str(status), place=entry.place())
         else:
-            recorder.add(configuration, _times(entry, unit), OK, place=entry.place())
+            times = _times(entry, unit)
+            recorder.add(configuration, times, OK, compilation=_compilation(entry, unit), place=entry.place())
     warn_of_early_end(file, document, len(recorder))
     return recorder.build(file.name)
 
@@ -82,6 +83,14 @@ def _times(entry: JsonEntry, file_unit: str | None) -> list[float]:
     if number is None:
         raise entry.place().error(f"the result has neither run times nor a measurement of {objectives[0]!r}")
     return [duration(measurements[number].get("value"), entry.place("measurements", number, "value"), scale)]
+
+
+def _compilation(entry: JsonEntry, file_unit: str | None) -> float:
+    """The seconds that compiling took; 0 where that is not there."""
+    times = entry.value.get("times")
+    if not isinstance(times, dict) or file_unit is None:
+        return 0.0
+    return optional_duration(times.get("compilation"), seconds_per(file_unit))
 
 
 def _list(fields: dict[str, Any], name: str, place: FilePlace) -> list[Any]:

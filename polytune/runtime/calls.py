@@ -20,7 +20,7 @@ from polytune.history.store import HistoryStore, default_store
 from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
-from polytune.runtime.counters import with_counters
+from polytune.runtime.counted_search import with_counters
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues

@@ -7,19 +7,18 @@ profile-based search what a configuration waits for.  The model behind them is `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from polytune.runtime.prediction import Prediction
 from polytune.runtime.work import LINE_BYTES, Kind
-from polytune.tuner import FiniteSpace, Search
+from polytune.tuner import FiniteSpace
 from polytune.tuner.counters.models import NOTHING, CounterModel
 from polytune.tuner.counters.names import EXPECTED, GLOBAL_SIZE
-from polytune.tuner.hierarchy.methods import methods_of
 
-__all__ = ["KernelCounters", "with_counters", "work_counters"]
+__all__ = ["KernelCounters", "work_counters"]
 
 _TIMES = (*(kind.name.lower() for kind in Kind), "starts", "tasks")
 _TRAFFIC = {
@@ -70,18 +69,3 @@ class KernelCounters(CounterModel):
 
     def __str__(self) -> str:
         return "counts"
-
-
-def with_counters(search: Search | None, prediction: Callable[[], Prediction]) -> Search | None:
-    """The search with the counters of a kernel wherever it goes by counters and has no model of its own.
-
-    Args:
-        search: as people write it.
-        prediction: makes the model of the versions' times, where it is needed.
-    """
-    methods = methods_of(search)
-    needing = [name for name, method in methods.items() if method.name == "profile" and "model" not in method.settings]
-    if not needing:
-        return search
-    model = KernelCounters(prediction())
-    return {name: method.with_defaults(model=model) if name in needing else method for name, method in methods.items()}

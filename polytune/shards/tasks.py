@@ -270,6 +270,11 @@ class TaskBuilder:
             # What is written in a block of steps, and not given, is written all the same.
             is_written = name in writes or len(runs) > 1
             taken.append(Taken(name, box, held.dtype, first_in(held, box), None, tuple(pieces), is_written))
+        for name in dict.fromkeys(own for number, _ in runs for own in self._regions.part(number).own):
+            if name not in windows:
+                held = self.held[name]
+                box = tuple((0, extent) for extent in held.shape)
+                taken.append(Taken(name, box, held.dtype, first_in(held, box), None, (), True))
         outputs = tuple(Output(name, box) for name, box in writes.items())
         self.tasks[key] = (
             run_shard,

@@ -22,6 +22,7 @@ COMMANDS = (
     "build",
     "history",
     "simulate",
+    "convert",
     "compare",
     "doctor",
     "warmup",

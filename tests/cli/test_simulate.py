@@ -266,3 +266,15 @@ def test_the_analysis_of_variance_step_by_step(run, space):
     steps = run("simulate", space, *options, "--json").json["analysis"]["dlmt"]
     assert steps[0]["fixed"] in ("a", "b")
     assert {"points", "candidates", "power", "table", "left_out", "predicted", "reason"} < set(steps[0])
+
+
+def test_a_histogram_by_the_clock(run, space, tmp_path):
+    file = tmp_path / "histogram.csv"
+    options = ("--search", "random", "full", "--budget", "8", "--repeat", "3", "--histogram", file, "--step", "0.005")
+    ran = run("simulate", space, *options, "--json")
+    assert ran.code == 0, ran.err
+    header, *lines = file.read_text().splitlines()
+    assert header.startswith("search,seconds,mean") and len(lines) == len(ran.json["rows"]) >= 2
+    assert {row["search"] for row in ran.json["rows"]} == {"random", "full"}
+    assert ran.json["rows"][-1]["runs"] == 3
+    assert run("simulate", space, *options, "--remeasure", "3").code == 2

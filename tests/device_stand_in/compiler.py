@@ -1,4 +1,4 @@
-"""CUDA C++ to a shared library that the stand-in for the driver loads: what NVRTC is to a GPU, g++ is to it.
+"""CUDA C++ to a shared library that the stand-in for the driver loads: what NVRTC is to a GPU, GCC is to it.
 
 The two functions are those that ``CudaDevice(compiler=...)`` and ``POLYTUNE_CUDA_COMPILER`` ask for.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import re
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from pathlib import Path
 from polytune.errors import DeviceCompilationError
 
 _HEADERS = Path(__file__).parent
+_HEADERS_OF_KERNELS = ("kernel.hpp", "runtime.hpp")
 _KERNEL = re.compile(r"^PT_KERNEL\(([^()]*),([^()]*),([^()]*)\)\s+(\w+)\s*\(", re.MULTILINE)
 
 
@@ -35,26 +37,44 @@ def compile(source: str, arch: str, options: Sequence[str] = ()) -> bytes:
     with tempfile.TemporaryDirectory(prefix="polytune-stand-in-") as folder:
         text, library = Path(folder, "kernel.cpp"), Path(folder, "kernel.so")
         text.write_text('#include "kernel.hpp"\n#line 1 "kernel.cu"\n' + source + "\n" + "\n".join(calls) + "\n")
-        command = [
-            "g++",
-            "-std=c++17",
-            "-O1",
-            "-shared",
-            "-fPIC",
-            "-w",
-            f"-I{_HEADERS}",
-            f"-ffp-contract={contraction}",
-        ]
-        command += ["-fsanitize=bounds-strict,signed-integer-overflow,shift", "-fsanitize-undefined-trap-on-error"]
-        ran = subprocess.run([*command, "-o", str(library), str(text)], capture_output=True, text=True, timeout=120)
+        headers = f"-I{_compiled_headers(contraction).name}"
+        command = ["gcc", *_options(contraction), "-shared", headers, "-o", str(library), str(text), "-lm"]
+        ran = subprocess.run(command, capture_output=True, text=True, timeout=120)
         if ran.returncode != 0:
-            raise DeviceCompilationError(f"g++ cannot compile the kernel:\n{ran.stderr}")
+            raise DeviceCompilationError(f"gcc cannot compile the kernel:\n{ran.stderr}")
         return library.read_bytes()
+
+
+def _options(contraction: str) -> list[str]:
+    """The options of the compiler, for kernels and headers alike."""
+    checks = "-fsanitize=bounds-strict,signed-integer-overflow,shift"
+    return [
+        "-std=c++17",
+        "-O1",
+        "-fPIC",
+        "-w",
+        f"-ffp-contract={contraction}",
+        checks,
+        "-fsanitize-undefined-trap-on-error",
+    ]
+
+
+@functools.cache
+def _compiled_headers(contraction: str) -> tempfile.TemporaryDirectory[str]:
+    """The folder of the headers, and of what the compiler has made of them: a kernel's text takes less time than they
+    do.  The compiler reads the headers themselves where what it has made does not fit its options."""
+    folder = tempfile.TemporaryDirectory(prefix="polytune-stand-in-headers-")
+    for name in _HEADERS_OF_KERNELS:
+        shutil.copy(_HEADERS / name, folder.name)
+    header = Path(folder.name, "kernel.hpp")
+    command = ["gcc", *_options(contraction), "-x", "c++-header", "-o", f"{header}.gch", str(header)]
+    subprocess.run(command, capture_output=True, check=True, timeout=120)
+    return folder
 
 
 @functools.cache
 def compiler() -> str:
     """The name and version of the compiler, and a hash of the headers that go into what it makes."""
-    version = subprocess.run(["g++", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
-    headers = b"".join((_HEADERS / name).read_bytes() for name in ("kernel.hpp", "runtime.hpp", "compiler.py"))
+    version = subprocess.run(["gcc", "--version"], capture_output=True, text=True, check=True).stdout.splitlines()[0]
+    headers = b"".join((_HEADERS / name).read_bytes() for name in (*_HEADERS_OF_KERNELS, "compiler.py"))
     return f"{version} {hashlib.sha256(headers).hexdigest()}"

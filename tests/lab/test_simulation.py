@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import statistics
 
 import numpy as np
 import pytest
@@ -101,6 +102,10 @@ def test_summary(recorded):
         assert entry["mean_slowdown"] == entry["median_slowdown"] == 1.0
         assert entry["mean_evaluations"] == len(entry["curve"]) == 64
         assert entry["curve"][-1] == 1.0
+        firsts = [run.slowdowns[0] for run in results.of_search(entry["search"], entry["budget"])]
+        if all(map(math.isfinite, firsts)):
+            assert entry["curve_deviations"][0] == pytest.approx(statistics.stdev(firsts))
+        assert entry["curve_deviations"][-1] == 0.0
 
 
 def test_runs_that_found_nothing_leave_no_mean(recorded):
@@ -112,7 +117,7 @@ def test_runs_that_found_nothing_leave_no_mean(recorded):
     entry = Results.ordered(Setting.of(recorded, 0), [only_failures, found]).summary()["results"][0]
     assert failing
     assert entry["mean_slowdown"] is None
-    assert entry["curve"] == [None, None]
+    assert entry["curve"] == entry["curve_deviations"] == [None, None]
 
 
 def test_settings_reach_the_searches(recorded):

@@ -186,6 +186,46 @@ def test_triangles_are_written_and_nothing_beside_them():
     check(triangle, rng.random((24, 24)), rng.random((24, 24)))
 
 
+@polytune.kernel(strict=True)
+def brightened(image, limit, out):
+    for i in range(1, image.shape[0]):
+        for j in range(image.shape[1]):
+            out[i, j] = min(image[i, j] // 2 + image[i - 1, j] // 2, limit)
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16])
+def test_types_that_no_device_has(dtype):
+    rng = np.random.default_rng(16)
+    image, out = (rng.integers(0, 120, (23, 17)).astype(dtype) for _ in range(2))
+    check(brightened, image, 90, out)
+
+
+@polytune.kernel(strict=True)
+def solved(steps, u, matrix):
+    """A sweep in parallel, then a serial one that works in an array of its own."""
+    n = len(u)
+    c = np.empty(n)
+    d = np.empty(n)
+    for _ in range(steps):
+        for i in range(n):
+            d[i] = 0.0
+        for i in range(n):
+            for j in range(n):
+                d[i] += matrix[i, j] * u[j]
+        c[0] = 0.25
+        for i in range(1, n):
+            c[i] = 1.0 / (4.0 - c[i - 1])
+            d[i] = (d[i] + d[i - 1]) * c[i]
+        u[n - 1] = d[n - 1]
+        for i in range(n - 2, -1, -1):
+            u[i] = d[i] + c[i] * u[i + 1]
+
+
+def test_serial_regions_have_memory_of_their_own():
+    rng = np.random.default_rng(17)
+    check(solved, 3, rng.random(24), rng.random((24, 24)))
+
+
 @polytune.kernel
 def moments(A, x):
     total = 0.0
@@ -309,7 +349,7 @@ def refused(kernel, *arguments):
 def test_what_cannot_be_cut_is_refused_with_what_the_loops_carry():
     x = dask.array.ones(20, chunks=5)
     message = refused(recurrence, x, x)
-    assert "for i: line" in message and "reads x that line" in message and ".compute()" in message
+    assert "of the loop in line" in message and "reads x that line" in message and ".compute()" in message
 
 
 def test_results_that_depend_on_data_are_refused_or_numbers():

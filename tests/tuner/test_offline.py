@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from polytune.errors import SpaceError
-from polytune.tuner import Integer, Nominal, Space, tune
+from polytune.tuner import Integer, Method, Nominal, Space, tune
+from polytune.tuner.counters.models import RecordedCounters
 from tests.tuner.landscape import SPACE, cost
 
 SIZES = Space([Integer("size", 1, 64)])
@@ -131,3 +132,13 @@ def test_nothing_is_measured_once_all_is_known():
 def test_a_search_that_has_converged_can_end_early():
     result = tune(cost, SPACE, budget=5000, stop_when_converged=True)
     assert result.converged and len(result.trials) < 5000
+
+
+def test_a_model_of_counters_leads_to_the_best_configurations():
+    """Counters that another machine has recorded say which tiles are fast, and `tune` goes there first."""
+    configurations = [{"version": "tiled", "tile": tile} for tile in range(1, 65)]
+    profiles = [{"expected__tiles.ns": 10.0 + abs(each["tile"] - 50)} for each in configurations]
+    space = Space([Nominal("version", ("tiled",)), Integer("tile", 1, 64)])
+    method = Method("profile", model=RecordedCounters(configurations, profiles))
+    result = tune(lambda c: 10.0 + abs(c["tile"] - 48), space, budget=8, searchers={"numeric": method}, repeats=1)
+    assert abs(result.best["tile"] - 48) <= 4

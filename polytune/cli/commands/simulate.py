@@ -82,6 +82,11 @@ def simulate(
     analysis: Annotated[
         bool, typer.Option("--analysis", help="Show the analyses of variance of the first run of dlmt, step by step.")
     ] = False,
+    histogram: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE.csv", help="By the clock: what is known each second, compiling included."),
+    ] = None,
+    step: Annotated[float, typer.Option(min=0.001, help="With --histogram: seconds between two lines.")] = 1.0,
     as_json: Json = False,
     debug: Debug = False,
 ) -> None:
@@ -92,6 +97,8 @@ def simulate(
     """
     if output is not None and output.suffix not in (".json", ".csv"):
         raise typer.BadParameter(f"--output {str(output)!r} is neither .json nor .csv")
+    if histogram is not None and (output is not None or remeasure):
+        raise typer.BadParameter("--histogram is by the clock; --output and --remeasure are by evaluations")
     if resume and output is None:
         raise typer.BadParameter("--resume goes on with the file that --output names")
     from polytune.lab.strategies import STRATEGIES, named
@@ -122,6 +129,10 @@ def simulate(
             if save_model is not None:
                 save(save_model, settings["profile"]["model"])
 
+    if histogram is not None:
+        _write_histogram(recorded, plan, settings, histogram, step, as_json=as_json)
+        return
+
     def make(tasks: list[Task]) -> Iterator[Run]:
         return make_runs(recorded, tasks, seed, jobs or usable_cores(), settings, remeasure)
 
@@ -140,6 +151,47 @@ def simulate(
         where = f", they are in {output}: --resume goes on" if output is not None else ""
         progress.print(Text(f"interrupted: {len(found.runs)} of {wanted} runs were made{where}"), soft_wrap=True)
         raise typer.Exit(1)
+
+
+def _write_histogram(
+    recorded: RecordedSpace,
+    plan: SimulationPlan,
+    settings: dict[str, dict[str, Any]],
+    path: Path,
+    step: float,
+    *,
+    as_json: bool,
+) -> None:
+    """Run the searches by the clock, write what they know at each moment, and print what they know at the last one.
+
+    Args:
+        recorded, plan, settings: what to run.
+        path: the table.
+        step: seconds between two lines.
+        as_json: whether to print JSON.
+    """
+    from polytune.files import replace_text
+    from polytune.lab.real_time import histogram, histogram_text, timed_runs
+
+    tasks, runs = plan.tasks(), []
+    with _bar() as bar:
+        line = bar.add_task(recorded.name, total=len(tasks))
+        for run in timed_runs(recorded, tasks, plan.seed, settings):
+            runs.append(run)
+            bar.advance(line)
+    rows = histogram(runs, step)
+    replace_text(path, histogram_text(rows))
+    if as_json:
+        print_json({"space": recorded.name, "optimum": recorded.optimum, "rows": [vars(row) for row in rows]})
+        return
+    table = Table(box=None, pad_edge=False)
+    table.add_column("search", no_wrap=True)
+    for column in ("seconds", "mean ms", "sd", "min", "max", "runs"):
+        table.add_column(column, justify="right")
+    for row in {row.search: row for row in rows}.values():
+        times = (f"{value * 1e3:.4g}" for value in (row.mean, row.deviation, row.least, row.most))
+        table.add_row(Text(row.search), f"{row.seconds:g}", *times, str(row.runs))
+    print_table(table)
 
 
 def _run(

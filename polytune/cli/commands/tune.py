@@ -13,10 +13,10 @@ from rich.table import Table
 from rich.text import Text
 
 from polytune.cli.analysis import print_steps
-from polytune.cli.console import print_json, print_table, results
+from polytune.cli.console import print_json, print_table, progress, results
 from polytune.cli.options import Debug, Json
 from polytune.cli.signature import SignatureOption, complete_signature
-from polytune.cli.target import load_kernel
+from polytune.cli.target import load_kernel, load_kernels, parse_target
 from polytune.environment import DEVICES
 from polytune.errors import DeviceWarning
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def tune(
-    target: Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="The kernel to tune.")],
+    target: Annotated[str, typer.Argument(metavar="FILE[:KERNEL]", help="The kernel to tune; with --shapes several.")],
     size: Annotated[
         list[str] | None, typer.Option(metavar="NAME=VALUE", help="A parameter of the kernel, as n=1000; repeatable.")
     ] = None,
@@ -49,6 +49,13 @@ def tune(
     sample: Annotated[
         int | None, typer.Option(min=1, metavar="N", help="With --record: of N configurations drawn at random.")
     ] = None,
+    shapes: Annotated[
+        Path | None, typer.Option(metavar="FILE.toml", help="Tune for these shapes, by workers: a campaign.")
+    ] = None,
+    scheduler: Annotated[
+        str | None,
+        typer.Option(metavar="ADDRESS", help="With --shapes: tcp://HOST:PORT of Dask, or local[:N] workers here."),
+    ] = None,
     plot: Annotated[
         Path | None, typer.Option(metavar="FOLDER", help="Draw the time of each call and of all, as PNG.")
     ] = None,
@@ -59,9 +66,16 @@ def tune(
 
     What is found is remembered: an application that calls the kernel on arguments of these sizes starts from it.
     With --record, configurations are measured and written to a file, which polytune simulate can search.
+    With --shapes, workers of a Dask cluster measure, --calls configurations of each kernel and shape at most.
     Searches and their settings are in docs/searches.md.
     """
     check_recording(record, exhaustive, sample)
+    if shapes is not None or scheduler is not None:
+        given = {"--size": size, "--signature": signature, "--record": record, "--device": device, "--plot": plot}
+        check_campaign(shapes, [name for name, value in given.items() if value])
+        assert shapes is not None
+        tune_several(target, shapes, scheduler or "local", calls, parse_search(search or ()), seed, as_json=as_json)
+        return
     sizes = dict(parse_size(text) for text in size or ())
     searched = parse_search(search or ())
     if record is not None and (searched is not None or seed is not None):
@@ -113,6 +127,62 @@ def draw_trace(name: str, outcome: TuningOutcome, folder: Path) -> list[Path]:
     if not any(trial.seconds is not None for trial in outcome.trials):
         return []
     return draw_traces({name: trace_of(outcome.trials, outcome.calls)}, folder, name)
+
+
+def check_campaign(shapes: Path | None, others: Sequence[str]) -> None:
+    """See to it that the options about campaigns go together.
+
+    Args:
+        shapes: the file of shapes; None where it is not given.
+        others: the names of options that were given and go with no campaign.
+
+    Raises:
+        typer.BadParameter: they do not.
+    """
+    if shapes is None:
+        raise typer.BadParameter("--scheduler needs --shapes FILE.toml, which says what is tuned")
+    if others:
+        raise typer.BadParameter(f"{others[0]} does not go with --shapes: the file says what is tuned")
+
+
+def tune_several(
+    target: str,
+    shapes: Path,
+    scheduler: str,
+    trials: int,
+    search: str | dict[str, str] | None,
+    seed: int | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Run a campaign and print what it has found.
+
+    Args:
+        target: the kernels, as ``FILE`` or ``FILE:KERNEL,KERNEL``.
+        shapes: the file that gives their shapes.
+        scheduler: whose workers measure.
+        trials: how many configurations of each kernel and shape at most.
+        search, seed: as for `polytune.campaign`.
+        as_json: whether what was found is printed as JSON.
+
+    Raises:
+        typer.Exit: it was interrupted.
+    """
+    from polytune.campaigns.work import read_shapes
+    from polytune.cli.campaigns import run_campaign, table_of
+
+    named, of_kernels = parse_target(target), read_shapes(shapes)
+    kernels = load_kernels(named)
+    if not named.kernels:  # of a file, those that have shapes
+        kernels = tuple(kernel for kernel in kernels if kernel.__name__ in of_kernels) or kernels
+    outcome = run_campaign(kernels, shapes, client=scheduler, trials=trials, search=search, seed=seed or 0)
+    if as_json:
+        print_json(outcome.to_json())
+    else:
+        print_table(table_of(outcome.entries))
+    if outcome.interrupted:
+        progress.print(Text("interrupted; what was measured is kept, and the same command goes on"), soft_wrap=True)
+        raise typer.Exit(1)
 
 
 def choose_devices(names: str) -> None:

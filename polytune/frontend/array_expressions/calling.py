@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping, Sequence
+import copy
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
+
+import numpy as np
 
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
 from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
@@ -12,6 +15,7 @@ from polytune.frontend.array_expressions.data_subscripts import with_captured_su
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import change
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
+from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue
@@ -127,20 +131,22 @@ def _has_slice(node: ast.AST) -> bool:
     return isinstance(node, ast.Subscript) and any(isinstance(part, ast.Slice) for part in ast.walk(node.slice))
 
 
-def evaluate_statement(frame: Frame, call: ast.Call, evaluate: Evaluate) -> bool:
+def evaluate_statement(frame: Frame, call: ast.Call, function: Any, evaluate: Evaluate) -> bool:
     """Lower a call that is a statement: ``A.fill(value)``, ``np.copyto(A, B)``, or one with ``out=``.  Return whether
     it is one.
 
     Args:
         frame: where it stands.
         call: the call.
+        function: what is called; None where that is not known, as of a method.
         evaluate: reads an expression.
     """
     match call:
-        case ast.Call(ast.Attribute(owner, "sort"), [], []):
+        case ast.Call(ast.Attribute(owner, "sort"), axes, keywords) if len(axes) + len(keywords) <= 1:
             target = computed(frame, call, evaluate(frame, owner))
-            if isinstance(target, ArrayValue) and target.ndim:
-                change(frame, call, f"numpy.sort * axis={target.ndim - 1}", target)
+            axis = next((_constant(each) for each in (*axes, *(k.value for k in keywords if k.arg == "axis"))), -1)
+            if isinstance(target, ArrayValue) and axis is not None and -target.ndim <= axis < target.ndim:
+                change(frame, call, f"numpy.sort * axis={axis % target.ndim}", target)
                 return True
         case ast.Call(ast.Attribute(owner, "fill"), [value], []):
             target = computed(frame, call, evaluate(frame, owner))
@@ -153,4 +159,105 @@ def evaluate_statement(frame: Frame, call: ast.Call, evaluate: Evaluate) -> bool
         case ast.Call(_, _, keywords) if any(keyword.arg == "out" for keyword in keywords):
             evaluate(frame, call)
             return True
+    if isinstance(function, np.ufunc) and len(call.args) == function.nin + 1:  # the last one is written
+        evaluate(frame, call)
+        return True
     return False
+
+
+def _constant(node: ast.expr) -> int | None:
+    """The integer that an expression is; None for any other."""
+    try:
+        value = ast.literal_eval(node)
+    except ValueError:
+        return None
+    return value if isinstance(value, int) else None
+
+
+_OF_UFUNCS: dict[np.ufunc, type[ast.operator]] = {
+    np.add: ast.Add,
+    np.subtract: ast.Sub,
+    np.multiply: ast.Mult,
+    np.divide: ast.Div,
+}
+
+
+def as_statements(frame: Frame, call: ast.Call, function: Any, name: Callable[[], str]) -> list[ast.stmt] | None:
+    """A call that changes elements of an array as statements of the same effect; None for any other.
+
+    ``np.add.at(A, index, x)`` is a loop over the elements of the index, ``np.fill_diagonal`` one over the diagonal,
+    and what a mask selects is assigned.
+
+    Args:
+        frame: where it stands.
+        call: the call.
+        function: what is called.
+        name: makes a name that nothing else has.
+    """
+    owner = getattr(function, "__self__", None)
+    match call:
+        case ast.Call(_, [target, mask, value], []) if function is np.putmask:
+            found = _masked(frame, target, mask, value)
+        case ast.Call(_, [target, value], [ast.keyword("where", mask)]) if function is np.copyto:
+            found = _masked(frame, target, mask, value)
+        case ast.Call(_, [target, value], []) if function is np.fill_diagonal and not mentions_arrays(frame, value):
+            place = name()
+            rows, columns = (ast.Subscript(_attribute(target, "shape"), ast.Constant(axis)) for axis in (0, 1))
+            stop = ast.Call(ast.Name("min"), [rows, columns], [])
+            found = _loop(place, stop, ast.Tuple([ast.Name(place), ast.Name(place)]), target, value)
+        case ast.Call(_, [target, ast.Name() as index, value], []) if _has_at(owner, function):
+            place = name()
+            at: ast.expr = ast.Subscript(index, ast.Name(place))
+            each = ast.Subscript(value, ast.Name(place)) if mentions_arrays(frame, value) else value
+            stop = ast.Call(ast.Name("len"), [index], [])
+            if owner in _OF_UFUNCS:
+                found = _loop(place, stop, at, target, each, _OF_UFUNCS[owner]())
+            else:
+                element = ast.Subscript(target, at)
+                found = _loop(place, stop, at, target, ast.Call(_attribute(call.func, None), [element, each], []))
+        case _:
+            return None
+    return [ast.fix_missing_locations(ast.copy_location(_loaded(found), call))]
+
+
+def _has_at(owner: Any, function: Any) -> bool:
+    return owner in (*_OF_UFUNCS, np.minimum, np.maximum) and function.__name__ == "at"
+
+
+def _attribute(owner: ast.expr, name: str | None) -> ast.expr:
+    """An attribute, or without a name what the attribute is of."""
+    if name is not None:
+        return ast.Attribute(owner, name)
+    assert isinstance(owner, ast.Attribute)
+    return owner.value
+
+
+def _masked(frame: Frame, target: ast.expr, mask: ast.expr, value: ast.expr) -> ast.stmt:
+    selected = ast.Subscript(value, mask) if mentions_arrays(frame, value) else value
+    return ast.Assign([ast.Subscript(target, mask)], selected)
+
+
+def _loop(
+    place: str, stop: ast.expr, at: ast.expr, target: ast.expr, value: ast.expr, operator: ast.operator | None = None
+) -> ast.stmt:
+    """A loop that assigns, or updates, the elements of an array at some subscripts."""
+    element = ast.Subscript(target, at)
+    statement: ast.stmt = ast.Assign([element], value)
+    if operator is not None:
+        statement = ast.AugAssign(element, operator, value)
+    return ast.For(ast.Name(place), ast.Call(ast.Name("range"), [stop], []), [statement], [])
+
+
+def _loaded(statement: ast.stmt) -> ast.stmt:
+    """A copy of a statement in which every expression says that it is read, or assigned."""
+    copied = copy.deepcopy(statement)
+    for node in ast.walk(copied):
+        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript | ast.Tuple):
+            node.ctx = ast.Load()
+    for node in ast.walk(copied):
+        targets = {ast.Assign: "targets", ast.AugAssign: "target", ast.For: "target"}.get(type(node))
+        if targets is not None:
+            found = getattr(node, targets)
+            for target in found if isinstance(found, list) else [found]:
+                target.ctx = ast.Store()
+    return copied

@@ -8,18 +8,19 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from typing import Any
 
 import numpy as np
 
 from polytune.frontend.affine import as_index
-from polytune.frontend.array_expressions.affine_arithmetic import normal
+from polytune.frontend.array_expressions.affine_arithmetic import integer, normal
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
+from polytune.frontend.array_expressions.sizes import require, size_text
 from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
-from polytune.frontend.expression import Expression
+from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.frame import Frame
 from polytune.frontend.names import element_type
 from polytune.frontend.parameters import derive, with_products
@@ -155,6 +156,33 @@ class ArrayCall:
             f"the size {self.frame.source.segment(node)} of an array depends on data",
             "pass the size as an integer argument, or make the array before the kernel is called",
         )
+
+    def of(self, function: Any, operand: Operand, *names: str, **given: ast.expr) -> Operand:
+        """Return what another function gives of an operand, and of arguments of this call.
+
+        Args:
+            function: one that is compiled.
+            operand: its first argument.
+            names: the arguments of this call that it is given as well, as far as they are there.
+            given: further arguments, by its own names.
+        """
+        found = handler_of(function)
+        assert found is not None
+        parameters, handler = found
+        arguments = {name: self.arguments[name] for name in names if name in self.arguments}
+        return handler(replace(self, arguments={**arguments, **given}, receiver=operand, first=parameters[0], read={}))
+
+    def require_extent(self, size: Expression, wanted: int, what: str) -> None:
+        """See to it that an extent has a value: by proof, or else by a check at each call.
+
+        Args:
+            size: the extent.
+            wanted: the value.
+            what: the function that needs it, for the message.
+        """
+        condition = Compare("==", size, integer(wanted))
+        text = f"{what} of an extent of {size_text(self.frame.kernel, size)} in place of {wanted}"
+        require(self.frame, self.node, condition, text, (), f"pass arrays that have {wanted}")
 
     def refusal(self, what: str, remedy: str) -> Exception:
         """The error that refuses this call; for the caller to raise."""

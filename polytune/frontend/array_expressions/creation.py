@@ -29,7 +29,7 @@ from polytune.frontend.expression import Compare, Iterator
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 
-NAMES = ("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace")
+NAMES = ("array", "empty", "ndarray", "zeros", "ones", "full", "eye", "identity", "arange", "linspace", "tri")
 """The functions that make arrays of numbers alone."""
 
 

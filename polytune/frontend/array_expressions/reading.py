@@ -11,12 +11,15 @@ import numpy as np
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
     creation,
+    derived,
     library_functions,
     library_random,
+    library_signals,
     linear_algebra,
     masks,
     rearrangements,
     reductions,
+    tiling,
 )
 from polytune.frontend.array_expressions.calls import (
     ArrayCall,
@@ -24,6 +27,7 @@ from polytune.frontend.array_expressions.calls import (
     matched,
     method,
 )
+from polytune.frontend.array_expressions.derived import method_along_axis
 from polytune.frontend.array_expressions.elementwise import computed, elementwise
 from polytune.frontend.array_expressions.gathering import gathered
 from polytune.frontend.array_expressions.linear_algebra import outer_method
@@ -235,14 +239,52 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ == "outer" and is_known(owner):
         handler = ("a", "b"), outer_method(owner)
+    elif isinstance(owner, np.ufunc) and function.__name__ in ("reduce", "accumulate"):
+        handler = method_along_axis(owner, function.__name__)
     if handler is not None:
         parameters, compile_call = handler
-        arguments = matched(frame, node, name, parameters, receiver)
-        return compile_call(ArrayCall(frame, node, name, arguments, receiver, parameters[0], evaluate, shape_of))
+        plain, target = without_target(node)
+        arguments = matched(frame, plain, name, parameters, receiver)
+        result = compile_call(ArrayCall(frame, plain, name, arguments, receiver, parameters[0], evaluate, shape_of))
+        return (
+            result if target is None else written(frame, node, result, computed(frame, node, evaluate(frame, target)))
+        )
     given = (*node.args, *(keyword.value for keyword in node.keywords))
     if not is_known(function) or not (receiver is not None or any(mentions_arrays(frame, each) for each in given)):
         return None
     return _ufunc(frame, node, name, function, receiver, evaluate)
+
+
+def without_target(node: ast.Call) -> tuple[ast.Call, ast.expr | None]:
+    """A call without its argument ``out``, and that."""
+    target = next((each.value for each in node.keywords if each.arg == "out" and not is_none(each.value)), None)
+    if target is None:
+        return node, None
+    rest = [each for each in node.keywords if each.arg != "out"]
+    return ast.copy_location(ast.Call(node.func, node.args, rest), node), target
+
+
+def written(frame: Frame, node: ast.Call, result: Operand, target: ArrayValue | Value) -> Operand:
+    """Write what a call gives into the array of its argument ``out``.
+
+    Args:
+        frame: where it stands.
+        node: the call.
+        result: what it gives.
+        target: the array.
+
+    Raises:
+        UnsupportedSourceError: there is no such array, or NumPy does not convert the result to its type.
+    """
+    if not isinstance(target, ArrayValue) or not np.can_cast(result.dtype, target.dtype, "same_kind"):
+        raise frame.source.refusal(
+            node,
+            f"out={frame.source.segment(next(each.value for each in node.keywords if each.arg == 'out'))}",
+            f"it is no array, or NumPy does not convert {result.dtype} to its elements",
+            "assign the result, converted: A[:] = result",
+        )
+    store(frame, node, target, result)
+    return target
 
 
 def _ufunc(
@@ -250,9 +292,12 @@ def _ufunc(
 ) -> Operand:
     """A function of numbers, of the elements of arrays."""
     operands = [] if receiver is None else [receiver]
-    operands += [evaluate(frame, argument) for argument in node.args]
+    positional, out = list(node.args), [each.value for each in node.keywords if each.arg == "out"]
+    if isinstance(function, np.ufunc) and len(operands) + len(positional) == function.nin + 1 and not out:
+        out = [positional.pop()]
+    operands += [evaluate(frame, argument) for argument in positional]
     operands = [each if isinstance(each, Selection) else computed(frame, node, each) for each in operands]
-    if all(isinstance(operand, Value) for operand in operands) and not node.keywords:
+    if all(isinstance(operand, Value) for operand in operands) and not node.keywords and not out:
         return functions.apply(function, operands)  # type: ignore[arg-type]
     if getattr(math, getattr(function, "__name__", ""), None) is function or function in (min, max, int, float, bool):
         raise frame.source.refusal(
@@ -273,7 +318,8 @@ def _ufunc(
                 "of a function of elements, only the numbers and out= are compiled",
                 "leave it out, and convert or choose elements with .astype or np.where",
             )
-        target = computed(frame, node, evaluate(frame, keyword.value))
+    for each in out:
+        target = computed(frame, node, evaluate(frame, each))
         if isinstance(target, ArrayValue):
             store(frame, node, target, result)
             result = target

@@ -89,8 +89,12 @@ def _diff(call: ArrayCall) -> Operand:
     """Differences of neighbours."""
     array = call.array("a")
     place = call.axis("axis", array.ndim, -1) or 0
-    if call.constant("n", 1) != 1:
-        raise call.refusal("np.diff of a higher order", "take differences of differences: np.diff(np.diff(A))")
+    order = call.constant("n", 1)
+    if not isinstance(order, int) or order < 1:
+        raise call.refusal(f"np.diff of the order {order}", "write a positive number")
+    if order > 1:
+        inner = call.of(np.diff, array, "axis", n=ast.copy_location(ast.Constant(order - 1), call.node))
+        array = as_array(computed(call.frame, call.node, inner))
     shape = list(array.shape)
     shape[place] = extent(call.frame, subtract(array.shape[place], ONE))
     sides = []
@@ -189,9 +193,9 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     if None in wanted:
         if len(wanted) > 1:
             raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
-        wanted = [_size(frame, array.shape)]
+        wanted = [size_of(frame, array.shape)]
     shape = tuple(extent(frame, size) for size in wanted if size is not None)
-    old, new = _size(frame, array.shape), _size(frame, shape)
+    old, new = size_of(frame, array.shape), size_of(frame, shape)
     agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,")
 
     def at(subscripts: Subscripts) -> Value:
@@ -200,8 +204,8 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
             position = add(_product(position, size), subscript)
         places: list[Expression] = []
         for size in reversed(array.shape[1:]):
-            places.append(_divided("%", position, size))
-            position = _divided("//", position, size)
+            places.append(divided("%", position, size))
+            position = divided("//", position, size)
         return array.at([position, *reversed(places)])
 
     copy = kept(frame, call.node, ArrayValue(shape, array.dtype, at), "reshaped")
@@ -210,7 +214,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array)
 
 
-def _size(frame: Frame, shape: Sequence[Expression]) -> Expression:
+def size_of(frame: Frame, shape: Sequence[Expression]) -> Expression:
     """Return how many elements a shape has, as a parameter where that is a product of several."""
     size: Expression = ONE
     for extent_of_one in shape:
@@ -226,7 +230,14 @@ def _product(left: Expression, right: Expression) -> Expression:
     return Binary("*", left, right, "int64")
 
 
-def _divided(operator: str, left: Expression, right: Expression) -> Expression:
+def divided(operator: str, left: Expression, right: Expression) -> Expression:
+    """``left // right`` or ``left % right``.
+
+    Args:
+        operator: which of them.
+        left: an integer that is not negative.
+        right: a positive integer.
+    """
     if constant_of(right) == 1:
         return left if operator == "//" else ZERO
     return Binary(operator, left, right, "int64")
@@ -236,8 +247,16 @@ def _divided(operator: str, left: Expression, right: Expression) -> Expression:
 def _roll(call: ArrayCall) -> Operand:
     """Rolled by a constant, as two pieces in a new array."""
     array = call.array("a")
+    named, shift = call.constant("axis"), call.constant("shift")
+    if isinstance(named, tuple) and isinstance(shift, tuple) and len(named) == len(shift):
+        for each, amount in zip(named, shift, strict=True):
+            nodes = {
+                name: ast.copy_location(ast.Constant(value), call.node)
+                for name, value in (("axis", each), ("shift", amount))
+            }
+            array = as_array(computed(call.frame, call.node, call.of(np.roll, array, **nodes)))
+        return array
     axis = call.axis("axis", array.ndim)
-    shift = call.constant("shift")
     if (axis is None and array.ndim != 1) or not isinstance(shift, int):
         raise call.refusal("np.roll over several dimensions at once", "name one axis and a constant shift")
     place = axis or 0
@@ -267,7 +286,8 @@ def _roll(call: ArrayCall) -> Operand:
     return ArrayValue(array.shape, array.dtype, at, is_costly=array.is_costly)
 
 
-def _operands(call: ArrayCall, name: str) -> list[ArrayValue]:
+def joined_operands(call: ArrayCall, name: str) -> list[ArrayValue]:
+    """The arrays of an argument that is a list of them."""
     node = call.argument(name)
     if not isinstance(node, ast.Tuple | ast.List):
         raise call.refusal(f"{call.name} of something other than a list of arrays", "write the arrays: (A, B)")
@@ -313,26 +333,26 @@ def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayVal
 
 @compiles(np.concatenate, "arrays", "axis")
 def _concatenate(call: ArrayCall) -> Operand:
-    arrays = _operands(call, "arrays")
+    arrays = joined_operands(call, "arrays")
     return joined(call, arrays, call.axis("axis", arrays[0].ndim, 0) or 0)
 
 
 @compiles(np.hstack, "arrays")
 def _hstack(call: ArrayCall) -> Operand:
-    arrays = _operands(call, "arrays")
+    arrays = joined_operands(call, "arrays")
     return joined(call, arrays, 0 if arrays[0].ndim == 1 else 1)
 
 
 @compiles(np.stack, "arrays", "axis")
 def _stack(call: ArrayCall) -> Operand:
-    arrays = _operands(call, "arrays")
+    arrays = joined_operands(call, "arrays")
     place = call.axis("axis", arrays[0].ndim + 1, 0) or 0
     return joined(call, [_with_dimension(call, array, place) for array in arrays], place)
 
 
 @compiles(np.vstack, "arrays")
 def _vstack(call: ArrayCall) -> Operand:
-    arrays = _operands(call, "arrays")
+    arrays = joined_operands(call, "arrays")
     if arrays[0].ndim == 1:
         arrays = [_with_dimension(call, array, 0) for array in arrays]
     return joined(call, arrays, 0)

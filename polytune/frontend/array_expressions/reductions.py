@@ -19,6 +19,7 @@ from polytune.frontend.array_expressions.elementwise import (
     elementwise,
     strong,
 )
+from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.sizes import lesser, require, shape_text
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
@@ -29,7 +30,7 @@ from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 
-_COMMON = ("a", "axis", "dtype", "out", "keepdims")
+_COMMON = ("a", "axis", "dtype", "keepdims")
 
 
 def _axes(call: ArrayCall, ndim: int) -> tuple[int, ...]:
@@ -79,9 +80,20 @@ class Reduced:
 def _reduced(call: ArrayCall, neutral: Value | None = None) -> Reduced:
     """Return what is reduced; what a mask leaves out is the ``neutral`` number, of which a reduction takes no
     notice."""
-    if call.given("out"):
-        raise call.refusal("a reduction with out=", "assign the result: result[:] = np.sum(A, axis=0)")
     operand = call.operand("a")
+    if neutral is not None and call.given("where"):
+        array, mask = computed(call.frame, call.node, operand), call.value("where")
+        limited = elementwise(
+            call.frame,
+            call.node,
+            lambda values: promotion.select(
+                promotion.truth(values[0]),
+                values[1],
+                promotion.cast(neutral, values[1].dtype) if values[1].dtype != "bool" else neutral,
+            ),
+            [mask, array],
+        )
+        operand = limited
     if isinstance(operand, Selection) and neutral is not None and not call.given("axis"):
         chosen_values = chosen(call.frame, call.node, operand.mask, operand.values, neutral)
         assert isinstance(chosen_values, ArrayValue)
@@ -104,10 +116,11 @@ def sum_type(dtype: str) -> str:
     return dtype if promotion.is_inexact(dtype) else "uint64" if dtype.startswith("uint") else "int64"
 
 
-@compiles(np.sum, *_COMMON)
+@compiles(np.sum, *_COMMON, "initial", "where")
 def _sum(call: ArrayCall) -> Operand:
     reduced = _reduced(call, constant(0))
-    return total(reduced, call.dtype("dtype", sum_type(reduced.array.dtype)))
+    found = total(reduced, call.dtype("dtype", sum_type(reduced.array.dtype)))
+    return arithmetic(call.frame, call.node, "+", found, call.value("initial")) if call.given("initial") else found
 
 
 @compiles(np.count_nonzero, "a", "axis", "keepdims")
@@ -160,14 +173,28 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
         require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy)
 
 
-@compiles(np.min, "a", "axis", "out", "keepdims")
+@compiles(np.min, "a", "axis", "keepdims", "initial")
 def _min(call: ArrayCall) -> Operand:
-    return extremum(call, "min")
+    return _with_initial(call, extremum(call, "min"), np.minimum)
 
 
-@compiles(np.max, "a", "axis", "out", "keepdims")
+@compiles(np.max, "a", "axis", "keepdims", "initial")
 def _max(call: ArrayCall) -> Operand:
-    return extremum(call, "max")
+    return _with_initial(call, extremum(call, "max"), np.maximum)
+
+
+def _with_initial(call: ArrayCall, found: Operand, function: np.ufunc) -> Operand:
+    """A result and the number that the reduction begins with, which takes the type of elements."""
+    if not call.given("initial"):
+        return found
+    initial = call.value("initial")
+    operands = [computed(call.frame, call.node, found), initial]
+    return elementwise(
+        call.frame,
+        call.node,
+        lambda values: functions.apply(function, [values[0], promotion.cast(values[1], values[0].dtype)]),
+        operands,
+    )
 
 
 def _truth(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
@@ -180,12 +207,12 @@ def _truth(call: ArrayCall, reduced: Reduced, symbol: str) -> Operand:
     return _folded(call, reduced, "bool", start, step)
 
 
-@compiles(np.all, "a", "axis", "out", "keepdims")
+@compiles(np.all, "a", "axis", "keepdims")
 def _all(call: ArrayCall) -> Operand:
     return _truth(call, _reduced(call), "and")
 
 
-@compiles(np.any, "a", "axis", "out", "keepdims")
+@compiles(np.any, "a", "axis", "keepdims")
 def _any(call: ArrayCall) -> Operand:
     return _truth(call, _reduced(call), "or")
 
@@ -288,12 +315,12 @@ def _variance(call: ArrayCall) -> Operand:
     return arithmetic(frame, node, "/", totals, count)
 
 
-@compiles(np.var, "a", "axis", "dtype", "out", "ddof", "keepdims")
+@compiles(np.var, "a", "axis", "dtype", "ddof", "keepdims")
 def _var(call: ArrayCall) -> Operand:
     return _variance(call)
 
 
-@compiles(np.std, "a", "axis", "dtype", "out", "ddof", "keepdims")
+@compiles(np.std, "a", "axis", "dtype", "ddof", "keepdims")
 def _std(call: ArrayCall) -> Operand:
     variance = _variance(call)
     return elementwise(call.frame, call.node, lambda values: functions.apply(np.sqrt, values), [variance])
@@ -305,9 +332,9 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
     array = call.array("a")
     axis = call.axis("axis", array.ndim)
     if axis is None and array.ndim > 1:
-        raise call.refusal(
-            f"{call.name} over several dimensions", "name an axis, or take it of each row and then of the results"
-        )
+        if call.given("keepdims"):
+            raise call.refusal(f"{call.name} over several dimensions with keepdims", "leave it out")
+        array = reshaped(call, array, [None])
     _refuse_complex(call, array.dtype)
     if array.dtype == "bool":
         array_of_truths = cast_array(frame, node, array, "int32")
@@ -339,12 +366,12 @@ def _position(call: ArrayCall, symbol: str) -> Operand:
     return where.result()
 
 
-@compiles(np.argmin, "a", "axis", "out", "keepdims")
+@compiles(np.argmin, "a", "axis", "keepdims")
 def _argmin(call: ArrayCall) -> Operand:
     return _position(call, "<")
 
 
-@compiles(np.argmax, "a", "axis", "out", "keepdims")
+@compiles(np.argmax, "a", "axis", "keepdims")
 def _argmax(call: ArrayCall) -> Operand:
     return _position(call, ">")
 

@@ -68,6 +68,7 @@ class Part:
             update them; empty where there are none at all.
         sums: the arrays with the operators that any part updates by what it has added up in copies of its own, over all
             that the region as a whole updates.
+        own: the arrays in memory that a part works in, and of which nothing is needed before or after it.
         ranges: of parameters and loops around it, the range (start, stop) of every member of the band.
         reads: of the same and the limits of a part, boxes that hold all it reads.
         writes: likewise exactly what it may write.
@@ -87,6 +88,7 @@ class Part:
     device: DeviceCode | None = None
     reductions: tuple[tuple[tuple[str, str], ...], ...] = ()
     sums: tuple[tuple[str, str], ...] = ()
+    own: tuple[str, ...] = ()
     compute: Callable[..., int] | None = None
     memory: Callable[..., int] | None = None
 

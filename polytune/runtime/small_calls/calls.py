@@ -83,9 +83,9 @@ class SmallCall:
         results.
 
         Args:
-            builder: where the code goes.
-            kind: int64, the number of the type.
-            row: the address of what describes the call.
+            builder: writes it.
+            kind: the number of the type of elements.
+            row: the address of the words that describe the call.
         """
         table = builder.module.globals.get(self.symbol) or ir.GlobalVariable(builder.module, _WORD, self.symbol)
         done = cgutils.alloca_once_value(builder, _WORD(0))

@@ -55,7 +55,7 @@ def store(typing_context, address, value):
 
 @njit
 def after(row, at):
-    """Return where the array begins that follows one."""
+    """The place where the array begins that follows one."""
     return at + 3 + 2 * word(row, at + 2)
 
 
@@ -64,9 +64,9 @@ def extent(row, at, axis):
     """An extent of an array; 1 along axes that it does not have.
 
     Args:
-        row: the address of what describes a call.
-        at: where the array is described in it.
-        axis: from 0.
+        row: the address of the words.
+        at: the place where the array begins.
+        axis: counted from the front.
     """
     return word(row, at + 3 + axis) if axis < word(row, at + 2) else 1
 
@@ -76,10 +76,9 @@ def element(row, at, first, second):
     """The address of an element of an array of two dimensions or fewer.
 
     Args:
-        row: the address of what describes a call.
-        at: where the array is described in it.
-        first: the element's first subscript, where the array has one.
-        second: its second one.
+        row: the address of the words.
+        at: the place where the array begins.
+        first, second: the subscripts; of no meaning along axes that it does not have.
     """
     address, rank = word(row, at), word(row, at + 2)
     if rank > 0:

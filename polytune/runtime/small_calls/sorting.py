@@ -108,9 +108,9 @@ def searching(like: Any, dtype: Any, after_equal: bool) -> Any:
     """``np.searchsorted`` for few numbers.
 
     Args:
-        like: a number of the elements' type.
-        dtype: of the elements.
-        after_equal: whether equal elements stay on the left, as with ``side="right"``.
+        like: the zero of the type of elements.
+        dtype: the type.
+        after_equal: whether a place is after elements that are equal to the number.
     """
 
     @njit(cache=keeps_code(__file__))

@@ -106,12 +106,14 @@ def refusal(dependences: Dependences) -> UnsupportedSourceError:
             continue
         if not reasons:
             location = report.loop.location
-        why = "; ".join(dict.fromkeys(obstacle_text(each, scop) for each in report.obstacles))
-        reasons.append(f"for {report.loop.variable}: {why or 'isl gave up on its dependences'}")
+        found = list(dict.fromkeys(obstacle_text(each, scop) for each in report.obstacles))
+        why = found[0] if found else "isl gave up on its dependences"
+        more = f", and {len(found) - 1} more, see explain()" if len(found) > 1 else ""
+        reasons.append(f"line {report.loop.location.line}: {why}{more}")
     return UnsupportedSourceError(
         location,
         f"{scop.name} cannot be cut at the borders of chunks",
-        "its heaviest loops all carry dependences: " + ". ".join(reasons)
+        "its heaviest loops all carry dependences; of the loop in " + "; in ".join(reasons)
         if reasons
         else "it has no loops whose iterations could be shared out",
         "compute the arrays (.compute()) and pass them as NumPy arrays, or write the loops so that one of them has "

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.frontend.refused.cases import mended, refused
-from tests.frontend.values import VECTOR, vector
+from tests.frontend.values import VECTOR, matrix, vector
 
 
 @refused("the loop bound x is no integer", "x")
@@ -22,6 +22,18 @@ def floating_point_bound(A, x: float):
 def integer_bound(A, x: int):
     for i in range(x):
         A[i] += 1.0
+
+
+@refused("a loop over np.ndindex(A.shape)", "np.ndindex(A.shape)")
+def subscripts_as_one(A):
+    for place in np.ndindex(A.shape):
+        A[place] += 1.0
+
+
+@mended(subscripts_as_one, lambda: (matrix(),), "with a name for each dimension", is_error=True)
+def subscripts_with_names(A):
+    for i, j in np.ndindex(A.shape):
+        A[i, j] += 1.0
 
 
 @refused("the step 0 of a loop", "0")

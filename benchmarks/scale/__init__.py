@@ -1,0 +1,1 @@
+"""How campaigns grow with the number of workers, by simulation: ``python -m benchmarks.scale.campaigns``."""

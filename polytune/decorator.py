@@ -1,0 +1,104 @@
+"""The decorator: it makes kernels of functions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ParamSpec, Protocol, TypeVar, overload
+
+from polytune.kernel import Kernel
+from polytune.runtime.rules import Thresholds
+from polytune.tracebacks import shorten, shows_frames_of_callers
+from polytune.tuner import Budget, Search
+
+__all__ = ["Decorator", "kernel"]
+
+P = ParamSpec("P")
+R = TypeVar("R")
+"""The parameters of a function, and what it returns."""
+
+
+@overload
+def kernel(function: Callable[P, R], /) -> Kernel[P, R]: ...
+
+
+@overload
+def kernel(
+    *,
+    strict: bool = False,
+    budget: Budget | int | str | None = None,
+    thresholds: Thresholds | None = None,
+    background: bool = True,
+    seed: int = 0,
+    search: Search | None = None,
+) -> Decorator: ...
+
+
+def kernel(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    strict: bool = False,
+    budget: Budget | int | str | None = None,
+    thresholds: Thresholds | None = None,
+    background: bool = True,
+    seed: int = 0,
+    search: Search | None = None,
+) -> Kernel[Any, Any] | Callable[[Callable[..., Any]], Kernel[Any, Any]]:
+    """Compile a plain loop nest over NumPy arrays when it is called, in parallel, and tune it from call to call.
+
+    Args:
+        function: a function of arrays and numbers, in the language of ``docs/language.md``.
+        strict: keep the source order of every sum and the rounding of every power, so that results are those of the
+            interpreted function bit for bit.  Without it sums may be reassociated, as NumPy and BLAS do, and powers of
+            constant integers are multiplied out.
+        budget: how much tuning may cost: a number of calls, a time such as ``"2 s"``, by how much all calls may be
+            slower than with the best configuration known, such as ``"5 %"``, or a ``polytune.tuner.Budget``.
+        thresholds: how much a call has to compute for a device to be tried; measured on the machine where they are not
+            given.
+        background: whether versions that are to be tried are compiled in the background, while calls go on with the
+            best that there is.  With False a call that tries a version waits for it.
+        seed: what is tried is a function of it and of the times measured.
+        search: how configurations are searched for, see ``docs/searches.md``: a name, also with settings, as
+            ``"genetic:population=30"``, a ``polytune.tuner.Method``, a subclass of ``polytune.tuner.FiniteSearcher``,
+            or one of these for each of several nodes of the space, as
+            ``{"nominal": "epsilon_greedy:epsilon=0.1", "numeric": "portfolio"}``.
+
+    Raises:
+        PolytuneError: what is decorated is no plain function.
+        SpaceError: the budget cannot be read.
+        SearchError: there is no such search, or no such setting.
+
+    >>> import numpy, polytune
+    >>> @polytune.kernel
+    ... def scale(factor, x):
+    ...     for i in range(x.shape[0]):
+    ...         x[i] = factor * x[i]
+    >>> x = numpy.arange(3.0)
+    >>> scale(2.0, x)
+    >>> x
+    array([0., 2., 4.])
+    """
+
+    @shows_frames_of_callers
+    def decorate(function: Callable[P, R]) -> Kernel[P, R]:
+        return Kernel(
+            function,
+            strict=strict,
+            budget=budget,
+            thresholds=thresholds,
+            background=background,
+            seed=seed,
+            search=search,
+        )
+
+    try:
+        return decorate if function is None else decorate(function)
+    except Exception as error:
+        shorten(error)
+        raise
+
+
+class Decorator(Protocol):
+    """The result of ``kernel`` for settings alone: it makes a kernel of a function, with the function's parameters."""
+
+    def __call__(self, function: Callable[P, R], /) -> Kernel[P, R]: ...

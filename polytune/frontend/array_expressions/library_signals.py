@@ -1,0 +1,214 @@
+"""Functions that are calls of the library: Fourier transforms, convolutions, order statistics, polynomials."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from polytune.frontend import promotion
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, integer, quotient, subtract
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.library import library_call
+from polytune.frontend.array_expressions.sizes import extent, greater, lesser, require, shape_text
+from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.expression import Compare, Expression
+from polytune.frontend.promotion import Value
+
+
+def _complex(array: ArrayValue | Value) -> str:
+    """The type of transforms of elements of a type."""
+    return "complex64" if array.dtype in ("float32", "complex64") else "complex128"
+
+
+def _transform(name: str, length: Callable[[ArrayCall, Expression], Expression], *, real: bool = False) -> None:
+    """Register a transform along one axis.
+
+    Args:
+        name: the function of ``np.fft``.
+        length: the extent of the result, of that of the array.
+        real: whether the result is.
+    """
+
+    def handler(call: ArrayCall) -> Operand:
+        array = call.array("a")
+        if not array.ndim:
+            raise call.refusal(f"{call.name} of a number", "pass an array")
+        axis = call.axis("axis", array.ndim, -1) or 0
+        norm = call.constant("norm")
+        _not_empty(call, array.shape[axis])
+        shape = (*array.shape[:axis], length(call, array.shape[axis]), *array.shape[axis + 1 :])
+        dtype = promotion.part_type(_complex(array)) if real else _complex(array)
+        text = f"numpy.fft.{name} * axis={axis} norm={norm!r}"
+        return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
+
+    compiles(getattr(np.fft, name), "a", "axis", "norm")(handler)
+
+
+def _not_empty(call: ArrayCall, size: Expression) -> None:
+    text = f"{call.name} of {shape_text(call.frame.kernel, (size,))} elements"
+    require(call.frame, call.node, Compare(">=", size, ONE), text, (), "pass arrays with elements")
+
+
+def _half(_: ArrayCall, size: Expression) -> Expression:
+    return add(quotient(size, 2), ONE)
+
+
+def _double(call: ArrayCall, size: Expression) -> Expression:
+    return extent(call.frame, add(integer(-2), size, 2))
+
+
+for _name in ("fft", "ifft"):
+    _transform(_name, lambda _, size: size)
+_transform("rfft", _half)
+_transform("irfft", _double, real=True)
+
+
+def _of_several_axes(name: str) -> None:
+    def handler(call: ArrayCall) -> Operand:
+        array, norm = call.array("a"), call.constant("norm")
+        if array.ndim < 2:
+            raise call.refusal(f"{call.name} of an array of {array.ndim} dimensions", "use np.fft.fft")
+        for size in array.shape:
+            _not_empty(call, size)
+        text = f"numpy.fft.{name} * norm={norm!r}"
+        return library_call(call.frame, call.node, text, [array], [(array.shape, _complex(array))])[0]
+
+    compiles(getattr(np.fft, name), "a", "norm")(handler)
+
+
+for _name in ("fft2", "ifft2", "fftn", "ifftn"):
+    _of_several_axes(_name)
+
+
+def _shifted(name: str) -> None:
+    def handler(call: ArrayCall) -> Operand:
+        array, axes = call.array("x"), call.constant("axes")
+        text = f"numpy.fft.{name} * axes={axes!r}".replace(", ", ",")
+        return library_call(call.frame, call.node, text, [array], [(array.shape, array.dtype)])[0]
+
+    compiles(getattr(np.fft, name), "x", "axes")(handler)
+
+
+for _name in ("fftshift", "ifftshift"):
+    _shifted(_name)
+
+
+def _folded(call: ArrayCall, name: str, operands: tuple[str, str], mode: str) -> Operand:
+    frame = call.frame
+    left, right = (call.array(each) for each in operands)
+    if left.ndim != 1 or right.ndim != 1:
+        raise call.refusal(f"{call.name} of arrays that are no vectors", "pass arrays of one dimension")
+    first, second = left.shape[0], right.shape[0]
+    for size in (first, second):
+        _not_empty(call, size)
+    most, least = greater(frame, first, second), lesser(frame, first, second)
+    shapes = {
+        "full": add(subtract(first, ONE), second),
+        "same": most,
+        "valid": add(subtract(most, least), ONE),
+    }
+    if mode not in shapes:
+        raise call.refusal(f"the mode {mode!r} of {call.name}", "use 'full', 'same' or 'valid'")
+    dtype = np.promote_types(left.dtype, right.dtype).name
+    text = f"numpy.{name} * mode={mode!r}"
+    return library_call(frame, call.node, text, [left, right], [((extent(frame, shapes[mode]),), dtype)])[0]
+
+
+@compiles(np.convolve, "a", "v", "mode")
+def _convolve(call: ArrayCall) -> Operand:
+    return _folded(call, "convolve", ("a", "v"), call.constant("mode", "full"))
+
+
+@compiles(np.correlate, "a", "v", "mode")
+def _correlate(call: ArrayCall) -> Operand:
+    return _folded(call, "correlate", ("a", "v"), call.constant("mode", "valid"))
+
+
+def _statistic(call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False) -> Operand:
+    """A function of all elements, or of those along an axis."""
+    array = call.array("a")
+    if array.dtype in promotion.COMPLEX:
+        raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
+    axis = call.axis("axis", array.ndim)
+    gone = range(array.ndim) if axis is None else (axis,)
+    for place in gone:
+        _not_empty(call, array.shape[place])
+    shape = tuple(size for place, size in enumerate(array.shape) if place not in gone)
+    dtype = array.dtype if keeps_integers or promotion.is_inexact(array.dtype) else "float64"
+    text = f"numpy.{name} *{options} axis={axis}"
+    return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
+
+
+@compiles(np.median, "a", "axis")
+def _median(call: ArrayCall) -> Operand:
+    return _statistic(call, "median")
+
+
+@compiles(np.percentile, "a", "q", "axis")
+def _percentile(call: ArrayCall) -> Operand:
+    return _statistic(call, "percentile", f" q={_part(call)!r}")
+
+
+@compiles(np.quantile, "a", "q", "axis")
+def _quantile(call: ArrayCall) -> Operand:
+    return _statistic(call, "quantile", f" q={_part(call)!r}")
+
+
+def _part(call: ArrayCall) -> float:
+    part = call.constant("q")
+    if not isinstance(part, int | float) or isinstance(part, bool):
+        raise call.refusal(f"several parts in {call.name}", "pass one constant number")
+    return part
+
+
+def _without_nan(name: str, *, keeps_integers: bool = False) -> None:
+    """Register a statistic of what is not NaN."""
+
+    def handler(call: ArrayCall) -> Operand:
+        return _statistic(call, name, keeps_integers=keeps_integers)
+
+    compiles(getattr(np, name), "a", "axis")(handler)
+
+
+for _name in ("nanvar", "nanstd", "nanmedian"):
+    _without_nan(_name)
+for _name in ("nanmin", "nanmax"):
+    _without_nan(_name, keeps_integers=True)
+
+
+@compiles(np.digitize, "x", "bins", "right")
+def _digitize(call: ArrayCall) -> Operand:
+    values, bins, right = call.value("x"), call.array("bins"), bool(call.constant("right", False))
+    shape = values.shape if isinstance(values, ArrayValue) else ()
+    text = f"numpy.digitize * right={right}"
+    return library_call(call.frame, call.node, text, [values, bins], [(shape, "int64")])[0]
+
+
+@compiles(np.polyval, "p", "x")
+def _polyval(call: ArrayCall) -> Operand:
+    coefficients, places = call.array("p"), call.value("x")
+    if coefficients.ndim != 1:
+        raise call.refusal("np.polyval with coefficients of several dimensions", "pass coefficients of one dimension")
+    shape = places.shape if isinstance(places, ArrayValue) else ()
+    dtype = np.promote_types(coefficients.dtype, places.dtype).name
+    return library_call(call.frame, call.node, "numpy.polyval *", [coefficients, places], [(shape, dtype)])[0]
+
+
+@compiles(np.linalg.matrix_power, "a", "n")
+def _matrix_power(call: ArrayCall) -> Operand:
+    matrix, power = call.array("a"), call.constant("n")
+    if matrix.ndim != 2 or not isinstance(power, int):
+        raise call.refusal("np.linalg.matrix_power of an array that is no matrix", "loop over the matrices")
+    dtype = matrix.dtype if power >= 0 or promotion.is_inexact(matrix.dtype) else "float64"
+    text = f"numpy.linalg.matrix_power a=@0 n={power}"
+    return library_call(call.frame, call.node, text, [matrix], [(matrix.shape, dtype)])[0]
+
+
+@compiles(np.corrcoef, "x")
+def _corrcoef(call: ArrayCall) -> Operand:
+    matrix = call.array("x")
+    if matrix.ndim != 2 or matrix.dtype in promotion.COMPLEX:
+        raise call.refusal("np.corrcoef of an array that is no matrix of real numbers", "pass a matrix")
+    shape = (matrix.shape[0], matrix.shape[0])
+    return library_call(call.frame, call.node, "numpy.corrcoef *", [matrix], [(shape, "float64")])[0]

@@ -1,0 +1,1 @@
+"""Recorded spaces in the formats of other tuners, a format a file, each with a function ``text``."""
