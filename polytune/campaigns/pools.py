@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import importlib
-import os
 import platform
 import re
 import uuid
@@ -12,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any, Protocol
 
+from polytune.cores import count_of_cores
 from polytune.errors import CampaignError, MissingLibraryError
 from polytune.records import dataclass
 from polytune.version import DISTRIBUTION
@@ -238,8 +238,7 @@ def _client_of(address: str) -> Iterator[Any]:
     local = re.fullmatch(r"local(?::([1-9][0-9]*))?", address)
     if local:
         count = int(local[1] or 1)
-        cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-        threads = max(1, cores // count)
+        threads = max(1, count_of_cores() // count)
         with (
             distributed.LocalCluster(
                 n_workers=count,

@@ -50,6 +50,13 @@ def total(x: "float64[::1]", z: "complex128", big: "bool"):
 
 
 @polytune.kernel
+def named(NULL: "float64[::1]", int32_t: "float", pt_wide: "int", true: "float64[::1]"):
+    """Have arguments whose names mean something in C."""
+    for i in range(pt_wide):
+        true[i] = NULL[i] * int32_t
+
+
+@polytune.kernel
 def thirds(n: "int", x: "float64[::1]"):
     m = n * n // 3
     for i in range(m):

@@ -64,6 +64,10 @@ int main(void)
     REQUIRE(some_kernels_thirds((int64_t)1 << 62, numbers, 4) == SOME_KERNELS_ARGUMENT);
     REQUIRE(some_kernels_thirds(3, numbers, 4) == SOME_KERNELS_OK && numbers[2] == 3.0);
 
+    double twice[4] = {0};
+    REQUIRE(some_kernels_named(numbers, 4, 2.0, 3, twice, 4) == SOME_KERNELS_OK && twice[2] == 2 * numbers[2]);
+    REQUIRE(some_kernels_named(numbers, 4, 2.0, 5, twice, 4) == SOME_KERNELS_ARGUMENT);
+
     double heat = 0;
     double _Complex doubled = 0;
     REQUIRE(some_kernels_total(numbers, 3, 1.0, true, &heat, &doubled) == SOME_KERNELS_OK);

@@ -1,1 +1,1 @@
-"""Parts that the kernels of a package around a shared library have in common; they are not for others."""
+"""The common part of the kernels of packages around shared libraries; it is not for others."""
