@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -112,6 +113,24 @@ def nothing_in_background() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("POLYTUNE_BACKGROUND", "0")
         yield
+
+
+NUMBERS_OF_THREADS = {
+    name: os.environ.get(name) for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
+}
+"""As the tests have found them."""
+
+
+@pytest.fixture(autouse=True)
+def no_threads_of_others() -> Iterator[None]:
+    """What a test has set of the number of threads ends with it: a cluster of Dask's sets it to one in the process that
+    starts its workers, and leaves it so."""
+    yield
+    for name, value in NUMBERS_OF_THREADS.items():
+        if value is None:
+            os.environ.pop(name, None)
+        else:
+            os.environ[name] = value
 
 
 @pytest.fixture(scope="session", autouse=True)

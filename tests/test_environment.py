@@ -13,7 +13,11 @@ from polytune.environment import VARIABLES, EnvironmentVariable, page
 ROOT = Path(__file__).parents[1]
 PAGE = ROOT / "docs" / "environment.md"
 DECLARED = {variable.name for variable in VARIABLES}
-PASSED_ON = {"polytune/runtime/background/process.py", "polytune/lab/simulation.py"}
+PASSED_ON = {
+    "polytune/campaigns/pools.py",
+    "polytune/lab/simulation.py",
+    "polytune/runtime/background/process.py",
+}
 """They give the environment, or a changed one, to other processes."""
 
 

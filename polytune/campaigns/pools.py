@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import os
 import platform
 import re
 import uuid
@@ -21,6 +22,7 @@ __all__ = ["DaskPool", "ExecutorPool", "Pending", "Place", "Pool", "pool_of"]
 RESOURCE = "polytune"
 """What a worker of Dask offers one of, so that nothing else that asks for it runs beside a measurement."""
 
+_NUMBERS_OF_THREADS = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")
 _SECONDS_TO_CONNECT = 10
 _SECONDS_TO_RESTART = 60
 
@@ -228,6 +230,21 @@ def pool_of(workers_of: Any, workers: int | None = None) -> Iterator[Pool]:
 
 
 @contextlib.contextmanager
+def _same_environment() -> Iterator[None]:
+    """Put back the environment's variables of numbers of threads, which Dask sets to one for the workers that this
+    process starts, and leaves so."""
+    before = {name: os.environ.get(name) for name in _NUMBERS_OF_THREADS}
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                os.environ.pop(name, None)
+            else:
+                os.environ[name] = value
+
+
+@contextlib.contextmanager
 def _client_of(address: str) -> Iterator[Any]:
     try:
         distributed: Any = importlib.import_module("distributed")
@@ -240,6 +257,7 @@ def _client_of(address: str) -> Iterator[Any]:
         count = int(local[1] or 1)
         threads = max(1, count_of_cores() // count)
         with (
+            _same_environment(),
             distributed.LocalCluster(
                 n_workers=count,
                 threads_per_worker=threads,

@@ -15,7 +15,8 @@ import sys
 import tempfile
 import time
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
@@ -77,8 +78,8 @@ def about(threads: int | None) -> tuple[str, str, str]:
     from polytune.runtime.threads import current_threads
 
     warnings.simplefilter("ignore", CacheWarning)  # nobody reads them here
-    _limit_threads(threads)
-    return __version__, platform.python_version(), machine_key(current_threads())
+    with _limited(threads):
+        return __version__, platform.python_version(), machine_key(current_threads())
 
 
 def is_worker() -> bool:
@@ -94,8 +95,8 @@ def describe(work: CampaignWork, threads: int | None) -> TuningProblem | Failure
         threads: how many threads a call may have; None for as many as the process may have.
     """
     try:
-        kernel, arguments = _prepared(work, threads)
-        problem = kernel.problem(*arguments)
+        with _prepared(work, threads) as (kernel, arguments):
+            problem = kernel.problem(*arguments)
     except Exception as error:
         return Failure(_reason(error))
     return problem
@@ -111,10 +112,10 @@ def compile_version(work: CampaignWork, threads: int | None, configuration: Mapp
     """
     started = time.perf_counter()
     try:
-        kernel, arguments = _prepared(work, threads)
-        functions = kernel.generated(*arguments).functions
-        for function, team in functions.needed_by(configuration):
-            functions.compile_function(function, team)
+        with _prepared(work, threads) as (kernel, arguments):
+            functions = kernel.generated(*arguments).functions
+            for function, team in functions.needed_by(configuration):
+                functions.compile_function(function, team)
     except Exception as error:
         return Failure(_reason(error))
     return time.perf_counter() - started
@@ -149,28 +150,28 @@ def compare(
         seconds: after how many no other round begins.
     """
     try:
-        kernel, arguments = _prepared(work, threads)
-        problem, generated = kernel.problem(*arguments), kernel.generated(*arguments)
-        for configuration in configurations:
-            problem.space.validate(configuration)
-        originals = [(value, value.copy()) for value in arguments if isinstance(value, np.ndarray)]
-        probe = _probe()
-        samples: list[list[float]] = []
-        started = time.perf_counter()
-        try:
-            while len(samples) <= runs and (not samples or time.perf_counter() - started < seconds):
-                samples.append([])
-                for configuration in configurations:
-                    for array, original in originals:
-                        array[...] = original
-                    outcome = generated.run(configuration, generated.prepare(arguments, {}))
-                    if outcome.failure is not None:
-                        return Failure(outcome.failure)
-                    samples[-1].append(outcome.seconds)
-        finally:
-            for array, original in originals:
-                array[...] = original
-        probe = max(probe, _probe())
+        with _prepared(work, threads) as (kernel, arguments):
+            problem, generated = kernel.problem(*arguments), kernel.generated(*arguments)
+            for configuration in configurations:
+                problem.space.validate(configuration)
+            originals = [(value, value.copy()) for value in arguments if isinstance(value, np.ndarray)]
+            probe = _probe()
+            samples: list[list[float]] = []
+            started = time.perf_counter()
+            try:
+                while len(samples) <= runs and (not samples or time.perf_counter() - started < seconds):
+                    samples.append([])
+                    for configuration in configurations:
+                        for array, original in originals:
+                            array[...] = original
+                        outcome = generated.run(configuration, generated.prepare(arguments, {}))
+                        if outcome.failure is not None:
+                            return Failure(outcome.failure)
+                        samples[-1].append(outcome.seconds)
+            finally:
+                for array, original in originals:
+                    array[...] = original
+            probe = max(probe, _probe())
     except Exception as error:
         return Failure(_reason(error))
     return [
@@ -194,19 +195,29 @@ def _reason(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def _prepared(work: CampaignWork, threads: int | None) -> tuple[Kernel[..., Any], tuple[Any, ...]]:
+@contextmanager
+def _prepared(work: CampaignWork, threads: int | None) -> Iterator[tuple[Kernel[..., Any], tuple[Any, ...]]]:
     """The kernel, with so many threads for calls of this thread, and arguments of the shape with random contents."""
-    _limit_threads(threads)
-    return _arguments(work)
+    with _limited(threads):
+        yield _arguments(work)
 
 
-def _limit_threads(threads: int | None) -> None:
-    from polytune.runtime.threads import maximum_threads
+@contextmanager
+def _limited(threads: int | None) -> Iterator[None]:
+    """Leave calls of this thread so many threads: afterwards it may be somebody else's again."""
+    from polytune.runtime.threads import current_threads, maximum_threads
 
-    if threads is not None and threads < maximum_threads():
-        import numba
+    if threads is None or threads >= maximum_threads():
+        yield
+        return
+    import numba
 
-        numba.set_num_threads(threads)
+    before = current_threads()
+    numba.set_num_threads(threads)
+    try:
+        yield
+    finally:
+        numba.set_num_threads(before)
 
 
 @functools.lru_cache(maxsize=2)  # arrays may be large

@@ -65,9 +65,10 @@ def test_a_cluster_tunes_though_a_worker_is_killed(client, tmp_path, monkeypatch
         records = store.all(name, ", ".join(f"{size}={n}" for size, n in entry.shape.items()), entry.machine)
         assert len(records) == entry.trials and {each.count for each in records} <= {1, 2}
     assert {name.split("-")[0] for name in names} <= {"look", *(f"{verb} {k}" for verb in VERBS for k in SHAPES)}
-    # What the history has is not measured again, and nothing is left to do.
+    # What the history has is not measured again; where a search had ended early, the next one may find one more to ask.
     again = polytune.campaign(scale, SHAPES["scale"], client=client, history=store, **LITTLE)
-    assert [(e.trials, e.finished) for e in again.entries] == [(e.trials, True) for e in found.entries[1:]]
+    assert all(e.finished for e in again.entries)
+    assert all(before.trials <= now.trials <= 5 for before, now in zip(found.entries[1:], again.entries, strict=True))
     assert store.all() == HistoryStore(tmp_path).all()
 
 

@@ -107,6 +107,7 @@ def _partials(call: SharedCall, piece: Piece, writes: Boxes) -> tuple[Partial, .
             writes[array],
         )
         for array, operator in dict(piece.reductions).items()
+        if array in writes  # of an empty piece there is nothing to add
     )
 
 
