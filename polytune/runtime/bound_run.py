@@ -71,6 +71,11 @@ class BoundRun:
         self._value = value
         self.check = check
 
+    @property
+    def kept_bytes(self) -> int:
+        """Return how much memory it has for local arrays."""
+        return sum(array.nbytes for array in self._scratch if array is not None)
+
     def context(self) -> ContextMemory:
         """The context of this thread, filled."""
         for memory, first in self._scalars:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 import threading
+import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
@@ -41,6 +42,8 @@ from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Spac
 from polytune.tuner.spaces.condition import Value
 
 __all__ = ["CallableKernel", "Case", "Provider"]
+
+_MOST_OVERHEAD = 1e-3  # seconds: what is longer is another program's turn
 
 Provider = Callable[[Signature], tuple[str, GeneratedKernel]]
 """Gives for a type signature a name that is the same in every process, and the generated kernel."""
@@ -167,6 +170,7 @@ class CallableKernel(TunableKernel):
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
         """Make a call that goes the long way."""
+        started = time.perf_counter()
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
@@ -177,12 +181,15 @@ class CallableKernel(TunableKernel):
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
             return run_first(generated, space, invocation, first)
-        tuner = self._tuners.get(case) or self._tuner(case, name, generated, invocation)
+        tuner = self._tuners.get(case)
+        if tuner is None:
+            tuner = self._tuner(case, name, generated, invocation)
+            started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
             return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))
         failure: CompilationError | None = None
         while True:
-            activity = background.activity
+            activity, asks = background.activity, tuner.steady is None
             again = self._again.pop(case, None) if self._again else None
             try:
                 configuration = again or tuner.choose(generated.is_ready if self.background else None)
@@ -206,8 +213,16 @@ class CallableKernel(TunableKernel):
                 tuner.abandon(configuration)
                 raise
             disturbed = background.disturbs_since(activity)
+            beside = time.perf_counter() - started - outcome.seconds - outcome.compile_seconds
             self._learn(
-                case, tuner, generated, configuration, outcome, moves=invocation.has_residents, disturbed=disturbed
+                case,
+                tuner,
+                generated,
+                configuration,
+                outcome,
+                overhead=min(max(0.0, beside), _MOST_OVERHEAD) if asks else 0.0,
+                moves=invocation.has_residents,
+                disturbed=disturbed,
             )
             if tuner.steady is configuration:
                 self._settled.note(generated, tuner, configuration, invocation, threads)
@@ -221,6 +236,7 @@ class CallableKernel(TunableKernel):
         configuration: Configuration,
         outcome: Outcome,
         *,
+        overhead: float,
         moves: bool,
         disturbed: bool,
     ) -> None:
@@ -228,6 +244,7 @@ class CallableKernel(TunableKernel):
 
         Args:
             case, tuner, generated, configuration, outcome: the call.
+            overhead: by how many seconds it was longer than the run, as the tuner was asked; 0 where it was not.
             moves: whether arrays that stay on devices first have to come to where a configuration wants them.
             disturbed: whether versions were being compiled in the background meanwhile.
         """
@@ -249,6 +266,7 @@ class CallableKernel(TunableKernel):
             configuration,
             outcome.seconds,
             compile_seconds=outcome.compile_seconds,
+            overhead=overhead,
             disturbed=disturbed,
             goes_on=goes_on,
         )

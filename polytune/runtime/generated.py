@@ -35,7 +35,7 @@ from polytune.tuner import Space
 FIRST_TILE = 32
 """The extent of a tile of which the configuration says nothing."""
 
-_MOST_KEPT = 1 << 20  # bytes of local arrays of a call that is to be made again
+_MOST_KEPT = 1 << 23  # bytes of local arrays of a call that is to be made again
 
 __all__ = ["GeneratedKernel", "Invocation", "Outcome"]
 

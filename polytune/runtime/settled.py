@@ -30,6 +30,7 @@ NOT_MADE = object()
 """In place of what a call returns: it was not made."""
 
 _MOST = 64  # calls that are kept
+_MOST_MEMORY = 1 << 25  # bytes of their local arrays
 _RECENT = 8  # of which the arrays are remembered, to see whether they come again
 _NUMBER = struct.Struct("=d")
 
@@ -111,6 +112,7 @@ class SettledCalls:
         self._calls: dict[_Key, _SettledCall | None] = {}  # None for those that cannot be kept
         self._places: tuple[int, ...] = ()  # of the arrays among the arguments
         self._count = 0  # of the arguments
+        self._memory = 0  # bytes that calls keep
         self._recent: deque[_Key] = deque(maxlen=_RECENT)
 
     def make(self, arguments: tuple[Any, ...]) -> Any:
@@ -149,15 +151,17 @@ class SettledCalls:
         if key not in self._recent:
             self._recent.append(key)
             return
-        if (places, len(values)) != (self._places, self._count) or len(self._calls) >= _MOST:
-            self._calls = {}
-        self._places, self._count = places, len(values)
         run = generated.bound(configuration, invocation)
+        memory = self._memory + (0 if run is None else run.kept_bytes)
+        is_full = len(self._calls) >= _MOST or memory > _MOST_MEMORY
+        if (places, len(values)) != (self._places, self._count) or is_full:
+            self._calls, memory = {}, memory - self._memory
+        self._places, self._count, self._memory = places, len(values), memory
         self._calls[key] = (
             None if run is None else _SettledCall(generated, tuner, configuration, invocation, run, threads)
         )
 
     def clear(self) -> None:
         """Forget all calls."""
-        self._calls = {}
+        self._calls, self._memory = {}, 0
         self._recent.clear()

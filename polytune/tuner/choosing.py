@@ -13,6 +13,7 @@ __all__ = ["Choosing"]
 # After how many calls it is asked again whether something may be tried: so many seconds, but
 _REST_SECONDS = 1e-3
 _REST, _LONGEST_REST = 16, 1000
+_SHARE_OF_QUESTIONS = 0.01  # of the time of calls that asking may take
 _PATIENCE = 256  # choices after which a trial that nobody has reported is offered again
 
 
@@ -115,7 +116,7 @@ class Choosing(OnlineState):
             return  # to ask takes no time beside a call
         self._resting = self._rests_for = best[0]
         if not self._disturbance.is_on:
-            calls = max(_REST, calls)
+            calls = max(_REST, calls, self._overhead / (_SHARE_OF_QUESTIONS * best[1]))
         else:
             self._resting = self._instead_of(best[0])
             if not self._fewer_threads.is_decided:

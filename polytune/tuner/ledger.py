@@ -101,6 +101,11 @@ class Ledger:
     ahead_seconds: float = 0.0
     amortisation: Amortisation = field(default_factory=Amortisation)
 
+    def charge(self, seconds: float) -> None:
+        """Enter time that calls took for the tuning alone, beside what they ran."""
+        self.lost_seconds += seconds
+        self.ahead_seconds -= seconds
+
     def add_trial(self, lost: float, compile_seconds: float, best: float | None, *, is_first: bool = False) -> None:
         """Enter a trial.
 

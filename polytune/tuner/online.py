@@ -193,6 +193,7 @@ class OnlineTuner(Choosing, Learning):
         seconds: float,
         *,
         compile_seconds: float = 0.0,
+        overhead: float = 0.0,
         disturbed: bool = False,
         goes_on: bool = False,
     ) -> None:
@@ -203,6 +204,8 @@ class OnlineTuner(Choosing, Learning):
             seconds: its run time, without compilation.
             compile_seconds: what it took to compile the configuration for this call; charged to the tuning, but for the
                 default's, which a program without a tuner would have to compile as well.
+            overhead: by how much longer than its run it was, in seconds, as this tuner was asked: charged to the
+                tuning, unless nothing could be tried.
             disturbed: whether something else kept the machine busy, so that the time says nothing of the configuration:
                 a trial will be made again, and what the call lost is charged to the tuning.
             goes_on: of a disturbed trial, whether the next call makes it again without asking `choose`.
@@ -241,6 +244,10 @@ class OnlineTuner(Choosing, Learning):
                 ledger.compare(None, self._reference)
                 if self._drift.observe(seconds, self._reference):
                     self._reopen()
+            if overhead and not (disturbed or is_opening):
+                self._overhead = overhead if not self._overhead else min(overhead, 2 * self._overhead)
+                if self._resting is None and self._settled is None:
+                    ledger.charge(overhead)
             if self._resting is not None:
                 self._rested(disturbed=disturbed)
             self._log.count()

@@ -67,6 +67,7 @@ class OnlineState:
         self._reference = 0.0  # what that took when it was settled on
         self._resting: Configuration | None = None  # what the next calls run, as nothing may be tried for now
         self._rests_for: Configuration | None = None  # the best, which that is but for its threads
+        self._overhead = 0.0  # what a call that asks takes longer than one that does not, in seconds
         self._calls_of_rest = 0  # how many of them are left
         self._rests_disturbed = False  # whether something disturbs calls meanwhile
         self._trial: Configuration | None = None  # that is under way

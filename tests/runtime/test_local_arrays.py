@@ -108,7 +108,7 @@ def twice_through_a_local_array(source, target):
 
 
 def test_calls_of_a_kernel_use_the_memory_of_the_call_before():
-    source = np.arange(2 * ELEMENTS, dtype=np.float64)
+    source = np.arange(5 * ELEMENTS, dtype=np.float64)
     target = np.empty_like(source)
     for _ in range(3):
         twice_through_a_local_array(source, target)

@@ -191,6 +191,15 @@ def test_what_the_library_raises_is_raised(tmp_path, made):
 
 
 def held(x, y):
+    big = np.empty((1100, 1100))
+    for i in range(1100):
+        for j in range(1100):
+            big[i, j] = x[0] + j
+    for i in range(1100):
+        y[i] = big[i, i]
+
+
+def held_smaller(x, y):
     big = np.empty((600, 600))
     for i in range(600):
         for j in range(600):
@@ -199,13 +208,23 @@ def held(x, y):
         y[i] = big[i, i]
 
 
-def test_large_local_arrays_are_made_anew(tmp_path, made):
+def test_local_arrays_of_some_megabytes_are_kept(tmp_path, made):
     x, y = np.ones(600), np.zeros(600)
+    found = settled_kernel(held_smaller, tmp_path, x, y)
+    for _ in range(6):
+        y[:] = 0.0
+        found(x, y)
+    assert made[-1]
+    np.testing.assert_array_equal(y, 1.0 + np.arange(600))
+
+
+def test_large_local_arrays_are_made_anew(tmp_path, made):
+    x, y = np.ones(1100), np.zeros(1100)
     found = settled_kernel(held, tmp_path, x, y)
     for _ in range(4):
         found(x, y)
     assert not any(made)
-    np.testing.assert_array_equal(y, 1.0 + np.arange(600))
+    np.testing.assert_array_equal(y, 1.0 + np.arange(1100))
 
 
 def gathered(x, index, y):
