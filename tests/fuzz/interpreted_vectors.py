@@ -109,6 +109,8 @@ def greatest(first: Any, second: Any) -> Any:
 def power(base: Any, exponent: int) -> Any:
     if isinstance(base, np.ndarray):
         return np.array([lane**exponent for lane in base], base.dtype)  # as a scalar, whose bits NumPy's loops lack
+    if isinstance(base, float):
+        return np.float64(base) ** exponent  # infinite for zero to a negative power, as compiled code is
     return base**exponent
 
 
