@@ -59,6 +59,7 @@ class Browser:
         self._session = attached["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self._ask(f"{domain}.enable")
+        self._ask("Page.setLifecycleEventsEnabled", enabled=True)
         return self
 
     def __exit__(
@@ -81,8 +82,9 @@ class Browser:
         scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
         self._ask("Emulation.setEmulatedMedia", features=[scheme])
         self._events.clear()
-        self._ask("Page.navigate", url=address)
-        self.until(lambda: any(event["method"] == "Page.loadEventFired" for event in self._events))
+        loader = self._ask("Page.navigate", url=address)["loaderId"]
+        # The page before, the empty one too, may say only now that it has been loaded.
+        self.until(lambda: any(_is_loaded(event, loader) for event in self._events))
 
     def evaluate(self, expression: str) -> Any:
         """The value of an expression of JavaScript on the page."""
@@ -140,3 +142,9 @@ class Browser:
         messages = [json.loads(each) for each in whole]
         self._events += [message for message in messages if "method" in message]
         return [message for message in messages if "id" in message]
+
+
+def _is_loaded(event: dict[str, Any], loader: str) -> bool:
+    """Whether an event says that all of the page is there which a loader has fetched."""
+    told = event["params"]
+    return event["method"] == "Page.lifecycleEvent" and told["name"] == "load" and told["loaderId"] == loader

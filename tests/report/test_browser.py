@@ -38,7 +38,7 @@ def test_page_is_readable_at_every_width_in_light_and_in_dark(browser, tmp_path,
         kinds = browser.evaluate(
             "[...document.querySelectorAll('svg')].filter(each => each.clientWidth).map(each => each.classList[0])"
         )
-        assert kinds == ["narrow" if width == 400 else "wide"] * 3
+        assert kinds == ["narrow" if width == 400 else "wide"] * 3, browser.evaluate("document.body.innerText")
         heights = browser.evaluate(
             "[...document.querySelectorAll('svg text')].map(e => e.getBoundingClientRect().height).filter(h => h > 0)"
         )
