@@ -13,7 +13,7 @@ __all__ = ["FixedChoice", "best_known", "run_first"]
 
 
 class FixedChoice:
-    """What calls run that are not tuned, in the place of a tuner: it learns nothing from them.
+    """Stands in for a tuner where calls are not tuned: says what they run, and learns nothing from them.
 
     Args:
         configuration: what has run.
@@ -30,10 +30,16 @@ class FixedChoice:
         return self._configuration if best is None else best[0]
 
     def report(self, configuration: Configuration, seconds: float, *, disturbed: bool = False) -> None:
-        """Leave what a call took out of account."""
+        """Leave a call out of account.
+
+        Args:
+            configuration: what it ran.
+            seconds: how long that took.
+            disturbed: whether something else kept the machine busy.
+        """
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
-        """Leave what a call took out of account."""
+        """Leave a call out of account, which ran a configuration for some seconds."""
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:
