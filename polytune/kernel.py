@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.argument_types import types_of_source
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -92,11 +93,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         search: Search | None = None,
     ):
         if not isinstance(function, FunctionType):
-            raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
+            raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
         functools.update_wrapper(self, function)
@@ -182,7 +184,6 @@ class Kernel(CallableKernel, Generic[P, R]):
         """
         try:
             from polytune.codegen.transform import Target
-            from polytune.frontend import infer_signature
             from polytune.pipeline import Stages
         except ModuleNotFoundError as error:
             if error.name != "islpy":
@@ -192,8 +193,14 @@ class Kernel(CallableKernel, Generic[P, R]):
                 "with its dependencies, or import a package that polytune build has written where they are"
             ) from error
 
-        types = signature or infer_signature(self.__wrapped__)
+        types = signature or self._types()
         return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
+
+    def _types(self) -> Signature:
+        """The types of arguments that the source gives."""
+        if self._types_of_source is None:
+            self._types_of_source = types_of_source(self.__wrapped__, strict=self.is_strict)
+        return self._types_of_source
 
     @shows_frames_of_callers
     def module_text(
@@ -462,6 +469,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if is_same:
                 return
             self._stretched_extents.clear()
+            self._types_of_source = None
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
@@ -473,3 +481,13 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
+
+
+def _no_function(given: object) -> str:
+    """Return what is wrong with something that is to be a kernel and is no function."""
+    wrong = f"@polytune.kernel takes a plain Python function, not {type(given).__name__}"
+    if isinstance(getattr(given, "py_func", None), FunctionType):  # as functions that Numba compiles have it
+        return f"{wrong}: put it in place of Numba's decorator, or pass polytune.kernel the function's py_func"
+    if isinstance(given, staticmethod):
+        return f"{wrong}: put it below @staticmethod"
+    return wrong
