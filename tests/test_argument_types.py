@@ -16,7 +16,7 @@ def periodic(h, dt, g=9.81):
     return h - dt * g * slope
 
 
-def half(A: "float32[:, ::1]", x):  # noqa: F821
+def half(A: float32[:, ::1], x):  # noqa: F821
     for i in range(A.shape[0]):
         A[i, 0] = x[i]
 
