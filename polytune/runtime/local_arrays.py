@@ -100,8 +100,8 @@ class LocalArrays:
             self._keep(blocks)
 
     def take_back(self, block: np.ndarray) -> None:
-        """Keep a block that was lent, unless somebody else is at what waits: where a garbage collection ends the life of
-        a result, that may be this thread, which must not wait for itself."""
+        """Keep a block that was lent, unless somebody else is at what waits: where a garbage collection ends the life
+        of a result, that may be this thread, which must not wait for itself."""
         if self._lock.acquire(blocking=False):
             try:
                 self._keep([block])
