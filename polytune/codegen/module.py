@@ -17,6 +17,7 @@ from polytune.codegen.work import write_work
 from polytune.frontend.bounds import BoundsCondition
 from polytune.frontend.expression import Binary, Call, Constant, Expression, LibraryCall, Power, walk
 from polytune.frontend.generated_names import MARK, REPORT, generated
+from polytune.frontend.results import ReturnedError
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
@@ -163,6 +164,7 @@ def _write_header(
         "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
     )
     views = _imported(namespace, "keep_alive", "one_by_one", "view")
+    of_checks = _of_errors(scop, namespace) + _of_index_checks(scop, namespace)
     header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
 
 for ({scop.signature}){", strict" if scop.strict else ""}.
@@ -178,7 +180,7 @@ from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop)
 from polytune.runtime.compilation import keeps_code
 from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
 {_of_library(scop, namespace)}{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
-{parts}{_of_index_checks(scop, namespace)}{of_versions}from polytune.runtime.threads import current_threads
+{parts}{of_checks}{of_versions}from polytune.runtime.threads import current_threads
 from polytune.runtime.version import Version
 from polytune.signature import ArrayType, ScalarType, Signature
 from polytune.tuner import Integer, Is, Nominal, Space
@@ -323,9 +325,21 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
+        for line in dict.fromkeys(line for error in _errors(scop) for line in error.imports):
+            writer.line(line.replace(MARK, "\\x24"))
         writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()
     writer.line()
+
+
+def _errors(scop: Scop) -> list[ReturnedError]:
+    """The exceptions that the kernel raises in place of returning."""
+    return [] if scop.result is None else [each for each in walk(scop.result) if isinstance(each, ReturnedError)]
+
+
+def _of_errors(scop: Scop, namespace: Namespace) -> str:
+    """The import of what raises exceptions."""
+    return f"from polytune.runtime.raising import {_imported(namespace, 'raised')}\n" if _errors(scop) else ""
 
 
 def _write_verification(writer: SourceWriter, scop: Scop) -> None:

@@ -19,7 +19,7 @@ from polytune.frontend.jumps import structured
 from polytune.frontend.obstacles import in_source_order, note
 from polytune.frontend.opaque import performed
 from polytune.frontend.parameters import declare_arguments
-from polytune.frontend.preconditions import preconditions, without_tests
+from polytune.frontend.preconditions import preconditions, structure_lines, without_tests
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import ScalarKind, impossible_power, join, unconvertible
 from polytune.frontend.returns import result_of_kernel
@@ -92,7 +92,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     except UnsupportedSourceError as error:
         note(kernel, error.obstacles)
         tests = without_tests(source)
-    kernel.preconditions = tests.lines
+    kernel.preconditions = (*structure_lines(source, kernel.signature, tests.lines), *tests.lines)
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
     body = structured(tests.body, kernel.fresh, partial(is_over_values, frame))
     frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)

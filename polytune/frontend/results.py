@@ -1,4 +1,4 @@
-"""The results of a kernel: numbers, arrays that it has made, its own arguments, and tuples of these.
+"""The results of a kernel: numbers, arrays that it has made, its own arguments, tuples of these, and exceptions.
 
 A result is computed where its ``return`` stands, and put together by Python when the kernel has run.
 """
@@ -35,4 +35,17 @@ class ReturnedNothing:
     """None."""
 
 
-Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing
+@dataclass(frozen=True)
+class ReturnedError:
+    """An exception that is raised in place of a result.
+
+    Attributes:
+        text: a Python expression on the kernel's arguments, which makes the exception.
+        imports: statements that give the names in it their meaning.
+    """
+
+    text: str
+    imports: tuple[str, ...] = ()
+
+
+Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError

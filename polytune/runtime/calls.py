@@ -10,6 +10,7 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -36,7 +37,7 @@ from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import current_mode
 from polytune.runtime.untuned import best_known, run_first
-from polytune.signature import Signature
+from polytune.signature import Signature, Structure
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space, check_search
 from polytune.tuner.spaces.condition import Value
@@ -224,7 +225,7 @@ class CallableKernel(TunableKernel):
                 moves=invocation.has_residents,
                 disturbed=disturbed,
             )
-            if tuner.steady is configuration:
+            if tuner.steady is configuration and not signature.structure:
                 self._settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
@@ -382,14 +383,24 @@ class CallableKernel(TunableKernel):
             changed = self._outside.changed()
             if changed is not None:
                 self._reconsider(changed)
-        values, at_home = taken_in(self._names, self._bind(arguments, keywords))
+        names, bound, structure = self._taken_apart(self._bind(arguments, keywords))
+        values, at_home = taken_in(names, bound)
         try:
-            signature = signature_of(self._names, values)
+            signature = signature_of(names, values)
         except ArgumentError as error:
-            raise self._with_source(error, values) from None
+            raise (error if structure else self._with_source(error, values)) from None
+        if structure:
+            signature = replace(signature, structure=structure)
         if any(type(value) is np.ndarray and 1 in value.shape for value in values):
             signature = self._with_ones(signature, values)
         return _Accepted(signature, values, at_home)
+
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        """The numbers and arrays of a call's arguments, with their names, and how the function's arguments are made of
+        these; nothing where they are these."""
+        return self._names, values, ()
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types of a call in which extents are 1, with those that the code must know of."""

@@ -39,7 +39,7 @@ def refused_again_and_again(A, B, n: int):
     s = 0.0
     for i in range(n):
         s += undefined(B[i])  # noqa: F821
-        if s is not None:
+        if A[i] is B[i]:
             A[i] = [B[i]][0]
     del s
     B[0] = A[0] << 1
@@ -49,7 +49,7 @@ def test_all_obstacles_are_named_in_the_order_of_the_source() -> None:
     assert _obstacles(refused_again_and_again) == [
         ("math.ulp is called", "math.ulp(A[i])"),
         ("the name 'undefined' is not defined", "undefined"),
-        ("a comparison by is or in", "s is not None"),
+        ("a comparison by is or in", "A[i] is B[i]"),
         ("[B[i]] is subscripted", "[B[i]][0]"),
         ("del", "del s"),
         ("<< of numbers of float64", "B[0] = A[0] << 1"),
@@ -126,7 +126,6 @@ def test_the_inside_of_what_is_refused_is_looked_at_too() -> None:
     assert [at.splitlines()[0] for _, at in _obstacles(refused_headers)] == [
         "math.ulp(3.0)",
         "math.frexp(A[i])",
-        "math.modf(B[0]) in (1.0, 2.0)",
         "math.modf(B[0])",
         "math.factorial(B[1])",
         "A[0] is B[0]",

@@ -207,17 +207,17 @@ def shifted_right(A):
         A[i] = i >> 1
 
 
-@refused("a comparison by is or in", "i in (1, 2)")
+@refused("a comparison by is or in", "i in A")
 def membership(A):
     for i in range(len(A)):
-        if i in (1, 2):
+        if i in A:
             A[i] = 1.0
 
 
-@mended(membership, VECTOR, "use == or !=, and spell out each value")
-def values_spelled_out(A):
+@mended(membership, lambda: (np.array([2.0, 1.0]),), "in with a tuple, x in (1, 2)")
+def values_in_a_tuple(A):
     for i in range(len(A)):
-        if i == 1 or i == 2:
+        if i in (A[0], A[1]):
             A[i] = 1.0
 
 
