@@ -232,7 +232,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
             return text
 
-    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
         if "dask.array" in sys.modules:
             from polytune.shards.call import call_in_chunks, holds_chunks
@@ -240,7 +240,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if holds_chunks((*arguments, *keywords.values())):
                 values = self._bind(arguments, keywords)
                 return call_in_chunks(self._sharded(values), self._names, values)
-        return super()._call(arguments, keywords)
+        return super()._call(arguments, keywords, mode)
 
     @shows_frames_of_callers
     def shards(self, *arguments: Any, **keywords: Any) -> ShardPlan:

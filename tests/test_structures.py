@@ -144,6 +144,23 @@ def test_none_is_guessed_where_it_is_the_default() -> None:
     assert "out: None" in str(possible_signatures(chosen)[0])
 
 
+def weighted(A, weights, B):
+    for i in range(len(A)):
+        B[i] = weights[0] * A[i] + weights[1]
+
+
+@pytest.mark.parametrize("mode", ["on", "off"])
+def test_calls_that_come_again_are_right(mode: str) -> None:
+    kernel = polytune.kernel(background=False)(weighted)
+    A, B = vector(50), np.zeros(50)
+    with polytune.tuning(mode):
+        for k in range(12):
+            kernel(A, (1.0, k), B)
+            np.testing.assert_allclose(B, A + k)
+            kernel(A, np.array([2.0, k]), B)
+            np.testing.assert_allclose(B, 2 * A + k)
+
+
 def test_explanations_name_such_arguments() -> None:
     kernel = polytune.kernel(budget=0)(chosen)
     kernel(vector(4), order="down")

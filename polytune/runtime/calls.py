@@ -35,8 +35,8 @@ from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
-from polytune.runtime.tuning_mode import current_mode
-from polytune.runtime.untuned import best_known, run_first
+from polytune.runtime.tuning_mode import MODES, current_mode
+from polytune.runtime.untuned import FixedChoice, best_known, run_first
 from polytune.signature import Signature, Structure
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space, check_search
@@ -139,7 +139,7 @@ class CallableKernel(TunableKernel):
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._outside: OutsideValues | None = None
-        self._settled = SettledCalls()
+        self._settled = {mode: SettledCalls() for mode in MODES}
         self._is_frozen = False
         self._loaded = {}
         self._given = set()
@@ -159,35 +159,43 @@ class CallableKernel(TunableKernel):
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
         try:
-            if not (keywords or self._is_frozen) and current_mode() == "on":
+            mode = "frozen" if self._is_frozen else current_mode()
+            if not keywords:
                 if self._outside and (changed := self._outside.changed()) is not None:
                     self._reconsider(changed)
-                if (returned := self._settled.make(arguments)) is not NOT_MADE:
+                if (returned := self._settled[mode].make(arguments)) is not NOT_MADE:
                     return returned
-            return self._call(arguments, keywords)
+            return self._call(arguments, keywords, mode)
         except Exception as error:
             shorten(error)
             raise
 
-    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call that goes the long way."""
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
+        """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
         signature, values, at_home = self._accept(arguments, keywords)
         threads = current_threads()
         name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
         invocation = generated.prepare(values, at_home)
         case = Case(signature, invocation.parameters, threads, invocation.places)
-        mode = "frozen" if self._is_frozen else current_mode()
+        # What is noted has the function's arguments themselves, and not what stands in them.
+        settled = SettledCalls() if signature.structure else self._settled[mode]
         if mode == "off":
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
-            return run_first(generated, space, invocation, first)
+            configuration, outcome = run_first(generated, space, invocation, first)
+            settled.note(generated, FixedChoice(configuration), configuration, invocation, threads)
+            return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
             tuner = self._tuner(case, name, generated, invocation)
             started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
-            return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))
+            known = best_known(tuner, case in self._given)
+            configuration, outcome = run_first(generated, tuner.space, invocation, known)
+            choice = FixedChoice(configuration, tuner)
+            settled.note(generated, choice, configuration, invocation, threads)
+            return outcome.result
         failure: CompilationError | None = None
         while True:
             activity, asks = background.activity, tuner.steady is None
@@ -225,8 +233,8 @@ class CallableKernel(TunableKernel):
                 moves=invocation.has_residents,
                 disturbed=disturbed,
             )
-            if tuner.steady is configuration and not signature.structure:
-                self._settled.note(generated, tuner, configuration, invocation, threads)
+            if tuner.steady is configuration:
+                settled.note(generated, tuner, configuration, invocation, threads)
             return outcome.result
 
     def _learn(
@@ -428,7 +436,7 @@ class CallableKernel(TunableKernel):
         """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
         with self._lock:
             tuners = list(self._tuners.values())
-            self._settled.clear()
+            self._unsettle()
             for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
         for tuner in tuners:
@@ -451,7 +459,7 @@ class CallableKernel(TunableKernel):
             if newest is not generated:  # another thread was here before
                 return newest
             newest = generated.again()
-            self._settled.clear()
+            self._unsettle()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):
