@@ -24,7 +24,6 @@ from polytune.frontend.array_expressions.reading import (
 )
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.several import several_arrays
-from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.complex_numbers import conjugated
@@ -44,6 +43,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.objects import compared_objects, known_object
 from polytune.frontend.operators import COMPARISONS, combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
@@ -98,10 +98,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
         case ast.Compare():
             return _comparison(frame, node)
         case ast.BoolOp():
-            first, later = node.values[0], replace(frame, pure=True)
-            operands = [condition(frame, first, strict=True)]
-            operands += [condition(later, operand, strict=True) for operand in node.values[1:]]
-            return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+            return _conjunction(frame, node)
         case ast.IfExp():
             test = condition(frame, node.test)
             if test.constant is not None:
@@ -119,6 +116,16 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
     raise refuse_expression(frame.source, node)
 
 
+def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
+    """The value of ``and`` and ``or``; what Python never comes to is not looked at."""
+    operands: list[Value] = []
+    for operand in node.values:
+        operands.append(condition(replace(frame, pure=True) if operands else frame, operand, strict=True))
+        if operands[-1].constant == isinstance(node.op, ast.Or):
+            break
+    return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+
+
 def number(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression, a bool made an integer."""
     return promotion.number(read(frame, node))
@@ -132,6 +139,9 @@ def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
         node: the expression.
         strict: whether numbers are refused, of which and / or make no condition.
     """
+    known = known_object(frame, node)
+    if known is not None:
+        return promotion.constant(bool(known.value))
     value = read(frame, node)
     if strict and value.dtype != "bool":
         raise frame.source.refusal(
@@ -223,6 +233,8 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, node.right)]
         return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Subscript):
+        return _shape_of_part(frame, node.value)
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
@@ -231,6 +243,14 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
         if isinstance(binding, ViewBinding):
             return tuple(Value(extent, weak=True) for extent in binding.view.shape)
     return None
+
+
+def _shape_of_part(frame: Frame, node: ast.Subscript) -> tuple[Value, ...] | None:
+    """The extents of ``A[i]`` and its like; None for what is no part of an array."""
+    if not mentions_arrays(frame, node):
+        return None
+    part = evaluate(frame, node)
+    return tuple(Value(extent, weak=True) for extent in part.shape) if isinstance(part, ArrayValue) else None
 
 
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
@@ -276,9 +296,15 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             f"it has {counted(len(items), 'value')}, which must be told apart before the kernel runs",
             f"use a constant from 0 to {len(items) - 1}",
         )
-    item = items[position]
+    return _number_or_array(frame, node, items[position])
+
+
+def _number_or_array(frame: Frame, node: ast.expr, item: Meaning) -> Operand:
+    """An item of a tuple as an operand."""
     if isinstance(item, ArrayBinding | ViewBinding):
         return _array(frame, node, item)
+    if isinstance(item, ScalarBinding):
+        return frame.kernel.scalar(item.scalar)
     if not isinstance(item, ValueBinding):
         raise frame.source.refusal(
             node,
@@ -302,8 +328,15 @@ def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
     return None
 
 
-def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
-    """Return what a constant subscript of a tuple selects; None for any other reference."""
+def item_of(frame: Frame, node: ast.Subscript | ast.Attribute) -> Meaning | None:
+    """Return what a constant subscript of a tuple, or the name of a named tuple's item, selects; None for any other
+    reference."""
+    if isinstance(node, ast.Attribute):
+        owner = lookup(frame, node.value) if isinstance(node.value, ast.Name) else None
+        if isinstance(node.value, ast.Subscript | ast.Attribute):
+            owner = item_of(frame, node.value)
+        is_item = isinstance(owner, TupleBinding) and node.attr in owner.fields
+        return owner.items[owner.fields.index(node.attr)] if is_item else None  # type: ignore[union-attr]
     items = _items(frame, node.value)
     if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
         return None
@@ -319,7 +352,7 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     meaning: Meaning | None = None
     if isinstance(node, ast.Name):
         meaning = lookup(frame, node)
-    elif isinstance(node, ast.Subscript):
+    elif isinstance(node, ast.Subscript | ast.Attribute):
         meaning = item_of(frame, node)
     elif isinstance(node, ast.Call):
         meaning = inlined_call(frame, node)
@@ -327,6 +360,9 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
+    item = item_of(frame, node)
+    if item is not None:
+        return _number_or_array(frame, node, item)
     found = attribute(frame, node, evaluate)
     if found is not None:
         return found
@@ -360,9 +396,9 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Operand:
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_none(node.comparators[0]):
-        evaluate(frame, node.left)
-        return promotion.constant(isinstance(node.ops[0], ast.IsNot))  # numbers and arrays are not None
+    outcome = compared_objects(frame, node)
+    if outcome is not None:
+        return outcome
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
         is_in = _membership(frame, node)
         if is_in is not None:
@@ -371,8 +407,8 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
         raise frame.source.refusal(
             node,
             "a comparison by is or in",
-            "numbers are compared by their values, and the values that one is looked for among are seen in the source",
-            "use == or !=, and spell out each value",
+            "numbers are compared by their values; in finds one among values that are seen in the source",
+            "use == or !=, or in with a tuple, x in (1, 2)",
         )
     shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
     if (

@@ -219,6 +219,20 @@ def compared_by_value(A):
         A[0] = 1.0
 
 
+@refused("a comparison by is or in", "i in A")
+def membership(A):
+    for i in range(len(A)):
+        if i in A:
+            A[i] = 1.0
+
+
+@mended(membership, lambda: (np.array([2.0, 1.0]),), "in with a tuple, x in (1, 2)")
+def values_in_a_tuple(A):
+    for i in range(len(A)):
+        if i in (A[0], A[1]):
+            A[i] = 1.0
+
+
 @refused("a number as an operand of and / or", "A[i]")
 def number_as_a_condition(A):
     for i in range(len(A)):
