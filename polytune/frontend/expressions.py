@@ -117,10 +117,34 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
 
 
 def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
-    """The value of ``and`` and ``or``; what Python never comes to is not looked at."""
+    """The value of ``and`` and ``or``, one of the operands; what Python never comes to is not looked at."""
+    symbol = "and" if isinstance(node.op, ast.And) else "or"
     operands: list[Value] = []
     for operand in node.values:
-        operands.append(condition(replace(frame, pure=True) if operands else frame, operand, strict=True))
+        inner = replace(frame, pure=True) if operands else frame
+        known = known_object(inner, operand)
+        value = read(inner, operand) if known is None else promotion.constant(bool(known.value))
+        if promotion.truth(value).constant == (symbol == "and"):
+            if operand is node.values[-1]:
+                operands.append(value)
+            continue  # the next one is the value
+        operands.append(value)
+        if promotion.truth(value).constant is not None:
+            break
+    chosen = operands[-1]
+    if all(operand.dtype == "bool" for operand in operands):
+        return promotion.logical(symbol, operands)
+    for operand in reversed(operands[:-1]):
+        sides = (chosen, operand) if symbol == "and" else (operand, chosen)
+        chosen = promotion.select(promotion.truth(operand), *map(promotion.number, sides))
+    return chosen
+
+
+def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:
+    """Return whether ``and`` and ``or`` hold; what Python never comes to is not looked at."""
+    operands: list[Value] = []
+    for operand in node.values:
+        operands.append(condition(replace(frame, pure=True) if operands else frame, operand))
         if operands[-1].constant == isinstance(node.op, ast.Or):
             break
     return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
@@ -131,25 +155,14 @@ def number(frame: Frame, node: ast.expr) -> Value:
     return promotion.number(read(frame, node))
 
 
-def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
-    """The value of an expression as a condition.
-
-    Args:
-        frame: where it stands.
-        node: the expression.
-        strict: whether numbers are refused, of which and / or make no condition.
-    """
+def condition(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression as a condition."""
     known = known_object(frame, node)
     if known is not None:
         return promotion.constant(bool(known.value))
+    if isinstance(node, ast.BoolOp):
+        return _conjunction_of_conditions(frame, node)
     value = read(frame, node)
-    if strict and value.dtype != "bool":
-        raise frame.source.refusal(
-            node,
-            "a number as an operand of and / or",
-            "and / or of numbers give one of the numbers, not a truth value",
-            "write a choice, x if x != 0 else y for x or y; in a condition, compare it: x != 0",
-        )
     return promotion.truth(value)
 
 
@@ -380,6 +393,11 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
+    if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
+        return promotion.negation(condition(frame, node.operand))
+    known = known_object(frame, node.operand) if isinstance(node.op, ast.Not) else None
+    if known is not None:
+        return promotion.constant(not known.value)
     operand = evaluate(frame, node.operand)
     if not isinstance(operand, Value):
         return unary(frame, node, operand)
