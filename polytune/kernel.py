@@ -201,7 +201,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
             return written_module(stages if target is None else replace(stages, target=target))
 
-    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
         if "dask.array" in sys.modules:
             from polytune.shards.call import call_in_chunks, holds_chunks
@@ -209,7 +209,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if holds_chunks((*arguments, *keywords.values())):
                 values = self._bind(arguments, keywords)
                 return call_in_chunks(self._sharded(values), self._names, values)
-        return super()._call(arguments, keywords)
+        return super()._call(arguments, keywords, mode)
 
     @shows_frames_of_callers
     def shards(self, *arguments: Any, **keywords: Any) -> ShardPlan:

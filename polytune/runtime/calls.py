@@ -29,9 +29,9 @@ from polytune.runtime.rules import Thresholds
 from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
-from polytune.runtime.tuning_mode import current_mode
+from polytune.runtime.tuning_mode import MODES, current_mode
 from polytune.runtime.tuning_problem import TuningProblem, choices_for, history_key, make_tuner
-from polytune.runtime.untuned import best_known, run_first
+from polytune.runtime.untuned import FixedChoice, best_known, run_first
 from polytune.signature import Signature
 from polytune.tracebacks import shorten, shows_frames_of_callers
 from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
@@ -116,7 +116,7 @@ class CallableKernel(TunableKernel):
         self._again: dict[Case, Configuration] = {}
         self._shared: dict[Case, tuple[Configuration, Outcome]] = {}
         self._outside: OutsideValues | None = None
-        self._settled = SettledCalls()
+        self._settled = {mode: SettledCalls() for mode in MODES}
         self._is_frozen = False
         self._loaded = {}
         self._given = set()
@@ -136,31 +136,37 @@ class CallableKernel(TunableKernel):
             UnsupportedSourceError: the kernel's source cannot be compiled for arguments of these types.
         """
         try:
-            if not (keywords or self._is_frozen) and current_mode() == "on":
+            mode = "frozen" if self._is_frozen else current_mode()
+            if not keywords:
                 if self._outside and (changed := self._outside.changed()) is not None:
                     self._reconsider(changed)
-                if (returned := self._settled.make(arguments)) is not NOT_MADE:
+                if (returned := self._settled[mode].make(arguments)) is not NOT_MADE:
                     return returned
-            return self._call(arguments, keywords)
+            return self._call(arguments, keywords, mode)
         except Exception as error:
             shorten(error)
             raise
 
-    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Make a call that goes the long way."""
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
+        """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
         name, generated, invocation, case = self._prepare(arguments, keywords)
-        mode = "frozen" if self._is_frozen else current_mode()
         if mode == "off":
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
-            return run_first(generated, space, invocation, first)
+            configuration, outcome = run_first(generated, space, invocation, first)
+            self._settled[mode].note(generated, FixedChoice(configuration), configuration, invocation, case.threads)
+            return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
             tuner = self._tuner(_PreparedCall(name, generated, invocation, case))
             started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
-            return run_first(generated, tuner.space, invocation, best_known(tuner, case in self._given))
+            known = best_known(tuner, case in self._given)
+            configuration, outcome = run_first(generated, tuner.space, invocation, known)
+            choice = FixedChoice(configuration, tuner)
+            self._settled[mode].note(generated, choice, configuration, invocation, case.threads)
+            return outcome.result
         failure: CompilationError | None = None
         while True:
             activity, asks = background.activity, tuner.steady is None
@@ -199,7 +205,7 @@ class CallableKernel(TunableKernel):
                 disturbed=disturbed,
             )
             if tuner.steady is configuration:
-                self._settled.note(generated, tuner, configuration, invocation, case.threads)
+                self._settled[mode].note(generated, tuner, configuration, invocation, case.threads)
             return outcome.result
 
     def _learn(
@@ -391,7 +397,7 @@ class CallableKernel(TunableKernel):
         """Forget all generated kernels and their tuners, which keep what they have learned in the history."""
         with self._lock:
             tuners = list(self._tuners.values())
-            self._settled.clear()
+            self._unsettle()
             for known in (self._generated, self._tuners, self._last, self._again, self._shared, self._given):
                 known.clear()
         for tuner in tuners:
@@ -414,7 +420,7 @@ class CallableKernel(TunableKernel):
             if newest is not generated:  # another thread was here before
                 return newest
             newest = generated.again()
-            self._settled.clear()
+            self._unsettle()
             self._generated[case.signature, case.threads] = name, newest
             for known in list(self._tuners):
                 if (known.signature, known.threads) == (case.signature, case.threads):

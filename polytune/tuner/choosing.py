@@ -174,12 +174,11 @@ class Choosing(OnlineState):
         return configuration
 
     def _next_of_postponed(self) -> Configuration | None:
-        """Return, of what was set aside, what is compiled, or else what is expected to cost least, compiling it
-        included."""
+        """Return, of what was set aside, what is compiled, or else what promises most for the time of a compiler."""
         postponed, best = self._search.postponed, self._search.best
         if len(postponed) < 2 or self._awaited in postponed or best is None:
             return self._awaited if self._awaited in postponed else next(iter(postponed), None)
-        return min(postponed, key=lambda each: self._prospects.cost_to_come(each, best, self._ledger))
+        return max(postponed, key=lambda each: self._prospects.promise(each, best, self._ledger))
 
     def _must_wait(self, configuration: Configuration, is_ready: Callable[[Configuration], bool] | None) -> bool:
         """Return whether a configuration is not ready to be run; where it may be, compiling it begins."""
