@@ -218,6 +218,8 @@ class IterationReader:
         loop = place.innermost
         if loop is None or place.region is None:
             return 0
+        if self._copies_rows(nodes, place):
+            return 1
         operations = [each for node in nodes if isinstance(node, Compute) for each in node.operations]
         assigns = [each for each in operations if isinstance(each, Assign)]
         if len(operations) == 0 or len(assigns) < len(operations):
@@ -237,6 +239,24 @@ class IterationReader:
             return True
         near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
         return _step(near, place.loops[place.position]) == 1
+
+    def _copies_rows(self, nodes: Sequence[Node], place: LoopPlace) -> bool:
+        """Return whether all that nodes do is to copy what lies next to one another, from iteration to iteration of the
+        innermost loop, to where it does, too."""
+        copies = [
+            (node.element, node.value)
+            for node in nodes
+            if isinstance(node, Store) and not node.is_vector and isinstance(node.value, Element)
+        ]
+        return len(copies) == len(nodes) > 0 and all(
+            self._is_along(element, place) for pair in copies for element in pair
+        )
+
+    def _is_along(self, element: Element, place: LoopPlace) -> bool:
+        """Return whether an iteration of the innermost loop has the neighbour in memory of that of the one before."""
+        near = element.subscripts[0 if self._layout(element) == "F" else -1]
+        varying = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        return place.position not in varying and _step(near, place.loops[place.position]) == 1
 
     def chained(self, nodes: Sequence[Node], place: LoopPlace) -> int:
         """Return how many operations one after another each iteration of the innermost loop waits for of the one
