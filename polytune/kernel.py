@@ -228,12 +228,27 @@ class Kernel(CallableKernel, Generic[P, R]):
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
             if target is not None:
                 stages = replace(stages, target=target)
-            text = stages.source
+            try:
+                text = stages.source
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    self._note_guesses(error, stages.signature)
+                raise
             for reason in stages.given_up:
                 _LOGGER.info("%s: gave up %s", self.__name__, reason)
             took, versions = time.perf_counter() - start, len(stages.programs)
             _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
             return text
+
+    def _note_guesses(self, error: UnsupportedSourceError, types: Signature) -> None:
+        """Have a refusal say of which types it speaks, where nothing but the source has said which they are."""
+        annotated = self.__wrapped__.__annotations__
+        guessed = [f"{name}: {kind}" for name, kind in types.arguments if name not in annotated]
+        if guessed:
+            error.add_note(
+                f"The types are guesses: {', '.join(guessed)}. Annotate arguments that are of others, as in "
+                f'{types.arguments[0][0]}: "float64[:, ::1]"'
+            )
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
