@@ -9,7 +9,7 @@ from polytune.defects import defects_named
 from polytune.errors import DefectError, UnsupportedSourceError
 from polytune.signature import ArgumentType, Signature
 
-__all__ = ["types_of_source"]
+__all__ = ["note_guesses", "types_of_source"]
 
 
 def types_of_source(
@@ -62,3 +62,19 @@ def _obstacles(function: FunctionType, signature: Signature, *, strict: bool) ->
     except DefectError:
         return 1
     return 0
+
+
+def note_guesses(error: UnsupportedSourceError, function: FunctionType, types: Signature) -> None:
+    """Have a refusal say of which types it speaks, where nothing but the source has said which they are.
+
+    Args:
+        error: the refusal.
+        function: what is refused.
+        types: those of its arguments.
+    """
+    guessed = [f"{name}: {kind}" for name, kind in types.arguments if name not in function.__annotations__]
+    if guessed:
+        error.add_note(
+            f"The types are guesses: {', '.join(guessed)}. Annotate arguments that are of others, as in "
+            f'{types.arguments[0][0]}: "float64[:, ::1]"'
+        )
