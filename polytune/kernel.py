@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
-from polytune.argument_types import types_of_source
+from polytune.argument_types import note_guesses, types_of_source
 from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
@@ -211,7 +211,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         """
         with defects_named(self.__wrapped__), collector_paused():
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            return written_module(stages if target is None else replace(stages, target=target))
+            try:
+                return written_module(stages if target is None else replace(stages, target=target))
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    note_guesses(error, self.__wrapped__, stages.signature)
+                raise
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
