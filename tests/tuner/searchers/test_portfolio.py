@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from polytune.tuner import Constraint, Integer, Nominal, Space
+from polytune.tuner.models.filling import filling_row
 from polytune.tuner.models.kriging import Kriging, expected_improvement
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.searchers import make_search
@@ -65,6 +66,35 @@ def test_it_is_far_ahead_of_random_and_genetic_search():
 def test_everything_is_evaluated_where_the_budget_is_enough():
     space = FiniteSpace.from_configurations(["a"], [{"a": value} for value in range(40)])
     assert slowdowns("portfolio", 40, [0], cost=lambda index: 1.0 + (index * 7 % 40), space=space) == [1.0]
+
+
+def first_rows(space, seed, count=8):
+    search = Portfolio(space, np.random.default_rng(seed))
+    rows = []
+    for _ in range(count):
+        rows.append(search.ask())
+        search.tell(rows[-1], 1.0)
+    return rows
+
+
+def test_the_first_rows_fill_the_space():
+    points = KERNEL.features()
+    distances = np.abs(points[:, None] - points[None]).sum(axis=2) + 99 * np.eye(len(points))
+    nearest, from_middle = [], []
+    for seed in range(20):
+        rows = first_rows(KERNEL, seed)
+        assert len(set(rows)) == 8
+        nearest.append(distances[np.ix_(rows, rows)].min())
+        from_middle.append(((points[rows[0]] - 0.5) ** 2).sum())
+    drawn = [np.random.default_rng(seed).choice(len(points), 8, replace=False) for seed in range(20)]
+    assert np.mean(nearest) > 1.5 * np.mean([distances[np.ix_(rows, rows)].min() for rows in drawn])
+    assert np.mean(from_middle) < np.quantile(((points - 0.5) ** 2).sum(axis=1), 0.1)
+
+
+def test_all_rows_of_a_small_space_are_found():
+    space = FiniteSpace.from_configurations(["a"], [{"a": value} for value in range(7)])
+    assert sorted(first_rows(space, 0, 7)) == list(range(7))
+    assert filling_row(space, range(7), np.random.default_rng(0)) is None
 
 
 def test_it_hedges_when_nothing_improves(monkeypatch):

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import SearchError
+from polytune.tuner.models.filling import filling_row
 from polytune.tuner.models.surrogate import Surrogate
 from polytune.tuner.models.surroundings import least_tried
 from polytune.tuner.searchers.finite.dlmt import DLMT
@@ -27,10 +28,10 @@ _DESIGN_PATIENCE = 24
 class Portfolio(FiniteSearcher):
     """Everything where the budget suffices for it; else a sample, then a model, with hedges against its errors.
 
-    A few random rows give a model something to learn from; from then on the model (`Surrogate`) says where the
-    largest improvement is expected.  When it has improved nothing for `patience` evaluations, it may be wrong, or the
-    best be found: from then on, until the next improvement, every other evaluation is a hedge, by turns a step of a
-    climb from a random row and a row of which the model knows little.
+    A few rows far from each other (`filling_row`) give a model something to learn from; from then on the model
+    (`Surrogate`) says where the largest improvement is expected.  When it has improved nothing for `patience`
+    evaluations, it may be wrong, or the best be found: from then on, until the next improvement, every other evaluation
+    is a hedge, by turns a step of a climb from a random row and a row of which the model knows little.
 
     Where the costs of the first sample are spread widely, by a geometric standard deviation of 1.8, a model of a smooth
     surface is easily sure of a valley that is not the best one.  There, after a few evaluations without an improvement
@@ -38,7 +39,7 @@ class Portfolio(FiniteSearcher):
     and after some more by turns a designed experiment (`DLMT`, where statsmodels is installed).
 
     Args:
-        initial: the random rows at first, of small budgets a fifth of them.
+        initial: the rows of the first sample, of small budgets a fifth of them.
         patience: evaluations without an improvement before hedging begins.
         designs: whether designed experiments are among the hedges, of which a proposal may take a tenth of a second.
     """
@@ -78,7 +79,8 @@ class Portfolio(FiniteSearcher):
             return self._fresh_row()
         feasible = sum(cost < math.inf for cost in self.costs.values())
         if len(self.costs) < self._initial or feasible < _FEASIBLE:
-            return self._fresh_row()
+            wanted = filling_row(self.space, self.costs, self._rng)
+            return wanted if wanted is not None else self._fresh_row()
         if self._is_wide is None:
             sample = [math.log(cost) for cost in self.costs.values() if 0 < cost < math.inf]
             self._is_wide = len(sample) > 1 and float(np.std(sample)) > _WIDE
