@@ -8,7 +8,6 @@ import inspect
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -140,17 +140,19 @@ class Kernel(CallableKernel, Generic[P, R]):
     @functools.cached_property
     def strict(self) -> Kernel[P, R]:
         """The same kernel, with every sum in source order."""
-        if self.is_strict:
-            return self
-        return Kernel(
-            self.__wrapped__,
-            strict=True,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed,
-            search=self._search,
-        )
+        return self if self.is_strict else self._like(strict=True)
+
+    def _like(self, **changed: Any) -> Kernel[P, R]:
+        """A kernel with the settings of this one, but for those that are given."""
+        settings: dict[str, Any] = {
+            "strict": self.is_strict,
+            "budget": self._budget,
+            "thresholds": self.thresholds,
+            "background": self.background,
+            "seed": self._seed,
+            "search": self._search,
+        }
+        return Kernel(self.__wrapped__, **{**settings, **changed})
 
     @shows_frames_of_callers
     def searched(self, search: Search | None = None, seed: int | None = None) -> Kernel[P, R]:
@@ -162,15 +164,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             SearchError: there is no such search, or no such setting.
         """
-        return Kernel(
-            self.__wrapped__,
-            strict=self.is_strict,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed if seed is None else seed,
-            search=self._search if search is None else search,
-        )
+        return self._like(seed=self._seed if seed is None else seed, search=self._search if search is None else search)
 
     @shows_frames_of_callers
     def stages(self, signature: Signature | None = None) -> Stages:
@@ -180,20 +174,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        try:
-            from polytune.codegen.transform import Target
-            from polytune.frontend import infer_signature
-            from polytune.pipeline import Stages
-        except ModuleNotFoundError as error:
-            if error.name != "islpy":
-                raise
-            raise MissingLibraryError(
-                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
-                "with its dependencies, or import a package that polytune build has written where they are"
-            ) from error
-
-        types = signature or infer_signature(self.__wrapped__)
-        return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
+        return compiler_stages(self.__wrapped__, signature, strict=self.is_strict)
 
     @shows_frames_of_callers
     def module_text(
@@ -217,18 +198,10 @@ class Kernel(CallableKernel, Generic[P, R]):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            start = time.perf_counter()
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            if target is not None:
-                stages = replace(stages, target=target)
-            text = stages.source
-            for reason in stages.given_up:
-                _LOGGER.info("%s: gave up %s", self.__name__, reason)
-            took, versions = time.perf_counter() - start, len(stages.programs)
-            _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
-            return text
+            return written_module(stages if target is None else replace(stages, target=target))
 
-    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+    def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
         if "dask.array" in sys.modules:
             from polytune.shards.call import call_in_chunks, holds_chunks
@@ -236,7 +209,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if holds_chunks((*arguments, *keywords.values())):
                 values = self._bind(arguments, keywords)
                 return call_in_chunks(self._sharded(values), self._names, values)
-        return super()._call(arguments, keywords)
+        return super()._call(arguments, keywords, mode)
 
     @shows_frames_of_callers
     def shards(self, *arguments: Any, **keywords: Any) -> ShardPlan:

@@ -48,8 +48,9 @@ RATES: Mapping[Kind, float] = {
 
 _TEAM = 3000.0  # nanoseconds more for a region that several threads begin and end together
 _TASK = 65.0  # nanoseconds for each task, where threads take them in turns
-_CALLS = 300  # for which the time of a compiler pays
-_NEAR = 1.15  # times as long: what is expected to be no slower than that is as good
+_CALLS, _SECONDS = 300, 0.3  # the calls of a short program, and what they take at least: what a compiler's time is for
+_SHORTEST = 1e-6  # seconds of a call
+_NEAR = 1.03  # times as long: what is expected to be no slower than that is as good
 _TRIED_SIZES = (8, 32, 128, 512, 4096)
 _TUNED_VERSIONS = 3  # whose sizes are chosen too
 _WORTH = 0.8  # of the time before, from which on other sizes than those of the version are taken
@@ -147,7 +148,8 @@ class Prediction:
         found[:_TUNED_VERSIONS] = map(self._with_better_sizes, found[:_TUNED_VERSIONS])
         found.sort(key=self._seconds_or_never)
         if found:
-            costs = {each: _CALLS * self._seconds_or_never(each) + compilation(each) for each in found}
+            calls = max(_CALLS, _SECONDS / max(self._seconds_or_never(found[0]), _SHORTEST))
+            costs = {each: calls * self._seconds_or_never(each) + compilation(each) for each in found}
             least = min(costs.values())
             # The module has its versions in the order of what they promise: that decides between near equals.
             ranks = {name: rank for rank, name in enumerate(self._versions)}

@@ -1,5 +1,5 @@
 """Calls of which it is known what they run, of arrays that were seen before: the way from the call to the compiled code
-is short.  It is known while the tuner has settled, and while it tries nothing.
+is short.  It is known while the tuner has settled, while it tries nothing, and where calls are not tuned.
 
 All checks of a call are functions of its arrays' types, addresses, shapes, strides and flags, and of the values of its
 integers.  Where these are what they were when the checks were passed, they are passed again.
@@ -22,6 +22,7 @@ from polytune.runtime.invocation import Invocation
 from polytune.runtime.partitioned.residency import are_arrays_resident
 from polytune.runtime.same_arrays import ArrayRecord, can_compare
 from polytune.runtime.threads import current_threads
+from polytune.runtime.untuned import FixedChoice
 from polytune.tuner import Configuration, OnlineTuner
 
 __all__ = ["NOT_MADE", "SettledCalls"]
@@ -43,7 +44,7 @@ class _SettledCall:
     def __init__(
         self,
         generated: GeneratedKernel,
-        tuner: OnlineTuner,
+        tuner: OnlineTuner | FixedChoice,
         configuration: Configuration,
         invocation: Invocation,
         run: BoundRun,
@@ -126,7 +127,7 @@ class SettledCalls:
     def note(
         self,
         generated: GeneratedKernel,
-        tuner: OnlineTuner,
+        tuner: OnlineTuner | FixedChoice,
         configuration: Configuration,
         invocation: Invocation,
         threads: int,
@@ -135,7 +136,7 @@ class SettledCalls:
 
         Args:
             generated: what ran.
-            tuner: of the class of the call.
+            tuner: of the class of the call, or what says what it runs where it is not tuned.
             configuration: what the call ran; nothing is kept where it is not the one that the tuner has settled on.
             invocation: the call, checked.
             threads: how many it could have.

@@ -66,7 +66,8 @@ class TunableKernel(ABC):
     _lock: threading.RLock
     _tuners: dict[Case, OnlineTuner]
     _is_frozen: bool
-    _settled: SettledCalls
+    _settled: Mapping[str, SettledCalls]
+    """By the mode of the calls."""
     _loaded: dict[tuple[str, str], Mapping[str, Any]]
     """The best configurations by files, by the kernel and the sizes."""
     _given: set[Case]
@@ -170,10 +171,15 @@ class TunableKernel(ABC):
             self._loaded = {(each.kernel, each.shape): each.configuration for each in entries}
             tuners = [self._tuners.pop(case) for case in list(self._tuners)]
             self._given.clear()
-            self._settled.clear()
+            self._unsettle()
         for tuner in tuners:
             tuner.save()
         return len(entries)
+
+    def _unsettle(self) -> None:
+        """Have the next calls go the long way."""
+        for settled in self._settled.values():
+            settled.clear()
 
     def trials(self) -> dict[Case, list[OnlineTrial]]:
         """Return what calls of this process have tried other than the best known, in the order of time, by what the

@@ -3,14 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from polytune.errors import CompilationError
 from polytune.runtime.generated import GeneratedKernel
-from polytune.runtime.invocation import Invocation
+from polytune.runtime.invocation import Invocation, Outcome
 from polytune.tuner import Configuration, OnlineTuner, Space
 
-__all__ = ["best_known", "run_first"]
+__all__ = ["FixedChoice", "best_known", "run_first"]
+
+
+class FixedChoice:
+    """Stands in for a tuner where calls are not tuned: says what they run, and learns nothing from them.
+
+    Args:
+        configuration: what has run.
+        tuner: what knows which configuration is the best, where that is what calls are to run.
+    """
+
+    def __init__(self, configuration: Configuration, tuner: OnlineTuner | None = None):
+        self._configuration, self._tuner = configuration, tuner
+
+    @property
+    def steady(self) -> Configuration:
+        """The configuration that the next call runs."""
+        best = None if self._tuner is None else self._tuner.best
+        return self._configuration if best is None else best[0]
+
+    def report(self, configuration: Configuration, seconds: float, *, disturbed: bool = False) -> None:
+        """Leave a call out of account.
+
+        Args:
+            configuration: what it ran.
+            seconds: how long that took.
+            disturbed: whether something else kept the machine busy.
+        """
+
+    def report_steady(self, configuration: Configuration, seconds: float) -> None:
+        """Leave a call out of account, which ran a configuration for some seconds."""
 
 
 def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:
@@ -27,8 +56,11 @@ def best_known(tuner: OnlineTuner, is_given: bool) -> Iterator[Configuration]:
         yield tuner.hints[0]
 
 
-def run_first(generated: GeneratedKernel, space: Space, invocation: Invocation, wanted: Iterable[Configuration]) -> Any:
-    """Run a call once, in the first configuration that can be compiled: of those wanted, then of all versions.
+def run_first(
+    generated: GeneratedKernel, space: Space, invocation: Invocation, wanted: Iterable[Configuration]
+) -> tuple[Configuration, Outcome]:
+    """Run a call once, in the first configuration that can be compiled: of those wanted, then of all versions.  Return
+    that configuration, and what became of the call.
 
     Args:
         generated: the kernel.
@@ -46,7 +78,7 @@ def run_first(generated: GeneratedKernel, space: Space, invocation: Invocation, 
             continue
         tried.add(configuration)
         try:
-            return generated.run(configuration, invocation).result
+            return configuration, generated.run(configuration, invocation)
         except CompilationError as error:
             failure = error
     raise failure or CompilationError(f"no version of {generated.module.NAME} can be compiled")

@@ -201,9 +201,10 @@ def cells_of(
     leader = max(divided, key=lambda name: (prod(len(each) for each in chunks[name] or ()), prod(shapes[name])))
     grid = chunks[leader] or ()
     ends = [borders_of(extents)[-1] for extents in grid]
-    cells = []
-    for _, span in spans(grid):
-        cell = {}
+
+    def cell(span: Ranges) -> dict[str, Ranges]:
+        """The boxes that the shard of a chunk gives."""
+        found = {}
         for name, boxes in written.items():
             reaching = tuple(
                 (start, max(extent, stop) if stop == end else stop)
@@ -213,10 +214,10 @@ def cells_of(
             if common is not None:
                 # All of a chunk: then it need not be put together of what is new and what stays.
                 whole = meet(reaching, tuple((0, extent) for extent in shapes[name]))
-                cell[name] = common if whole is None or chunks[name] != grid else whole
-        if cell:
-            cells.append(cell)
-    return leader, cells
+                found[name] = common if whole is None or chunks[name] != grid else whole
+        return found
+
+    return leader, [found for _, span in spans(grid) if (found := cell(span))]
 
 
 def steps_of_blocks(

@@ -350,48 +350,58 @@ class TaskBuilder:
         after = dict(held.keys)
         for index, span in spans(held.chunks):
             here = written.get(index, [])
-            if not here:
-                continue
             if len(here) == 1 and here[0].box(name) == span:
                 after[index] = keys[id(here[0])]
-                continue
-            pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
-            blocks: list[Key] = []
-            common = [(shard, box) for shard in here if (box := meet(shard.box(name), span)) is not None]
-            apart = not any(
-                meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k]
-            )
-            origin = [start for start, _ in span]
-            for shard, box in common:
-                given, own = keys[id(shard)], shard.box(name)
-                block = given if box == own else self._slice(name, given, own, box)
-                exact = (
-                    [without_strides(box)]
-                    if apart
-                    else [inside for each in shard.exact[name] if (inside := strided_in(each, box)) is not None]
-                )
-                for each in exact:
-                    pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
-                    blocks.append(block)
-            if not blocks:
-                continue
-            covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
-            key: Key = (f"{self.prefix}-{name}-{self.token}", step, *index, "whole")
-            before = None if covered else held.keys.get(index)
-            unique = list(dict.fromkeys(blocks))
-            numbers = [unique.index(block) for block in blocks]
-            shape = tuple(stop - start for start, stop in span)
-            self.tasks[key] = (
-                put_together,
-                shape,
-                held.dtype,
-                held.first,
-                before,
-                Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
-                *unique,
-            )
-            after[index] = key
+            elif here:
+                made = self._chunk((step, *index), span, held, here, keys)
+                if made is not None:
+                    after[index] = made
         held.keys = after
+
+    def _chunk(
+        self, place: tuple[int, ...], span: Ranges, held: Held, shards: Sequence[_Shard], keys: Mapping[int, Key]
+    ) -> Key | None:
+        """Make a chunk of what several shards have written in it, and of what was there before.
+
+        Args:
+            place: the number of the step, and the indices of the chunk.
+            span: where the chunk is.
+            held: its array.
+            shards: those that write boxes that reach into it.
+            keys: what has given these boxes, by the identity of the shard.
+
+        Returns:
+            Its key; None where nothing in it was written.
+        """
+        name, origin = held.name, [start for start, _ in span]
+        common = [(shard, box) for shard in shards if (box := meet(shard.box(name), span)) is not None]
+        apart = not any(meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k])
+        pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
+        blocks: list[Key] = []
+        for shard, box in common:
+            given, own = keys[id(shard)], shard.box(name)
+            block = given if box == own else self._slice(name, given, own, box)
+            for each in [without_strides(box)] if apart else _written_in(box, shard.exact[name]):
+                pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
+                blocks.append(block)
+        if not blocks:
+            return None
+        covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
+        key: Key = (f"{self.prefix}-{name}-{self.token}", *place, "whole")
+        before = None if covered else held.keys.get(place[1:])
+        unique = list(dict.fromkeys(blocks))
+        numbers = [unique.index(block) for block in blocks]
+        shape = tuple(stop - start for start, stop in span)
+        self.tasks[key] = (
+            put_together,
+            shape,
+            held.dtype,
+            held.first,
+            before,
+            Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
+            *unique,
+        )
+        return key
 
     def _add_up(self, step: int, name: str, operator: str, partial: list[tuple[Ranges, Key]]) -> None:
         """Add up what shards have added up of an array, as a tree, and add that to what was there before."""
@@ -423,6 +433,11 @@ class TaskBuilder:
             self.tasks[key] = (add_to, shape, held.dtype, held.first, held.keys.get(index), where, piece)
             after[index] = key
         held.keys = after
+
+
+def _written_in(box: Ranges, exact: Sequence[Strided]) -> list[Strided]:
+    """The parts of boxes with strides that lie in a box."""
+    return [inside for each in exact if (inside := strided_in(each, box)) is not None]
 
 
 def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:

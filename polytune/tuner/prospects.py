@@ -100,23 +100,34 @@ class Prospects:
             return _DISTURBANCE * self.preparation(configuration, ledger)[0]
         return _DISTURBANCE * self._compilation(configuration)
 
-    def cost_to_come(self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger) -> float:
-        """Return what a configuration is expected to cost, in seconds: to compile it beside the calls, and as many
-        calls of it as there have been.
+    def promise(
+        self, configuration: Configuration, best: tuple[Configuration, float], ledger: Ledger
+    ) -> tuple[bool, float]:
+        """Return whether a configuration that has to be compiled is expected to pay, and how much it promises: of the
+        greatest of these, the compiler's time is spent first.
 
-        What nothing is predicted of is taken to be as fast as the best.
+        As many calls are expected to come as there have been.  If what they save is more than what the compiler costs
+        beside them, it promises what is left of that, in seconds; otherwise what they save of each second that it
+        costs, so that what saves nothing comes last, however quick it is to compile.  What nothing is predicted of is
+        taken to be as fast as the best.
 
         Args:
             configuration: what may be tried.
             best: the best one known, with its run time in seconds.
             ledger: the calls so far.
         """
-        expected = best[1]
+        expected = 1.0
         if self._prediction is not None:
             own, known = self._prediction(configuration), self._prediction(best[0])
             if own is not None and known:
-                expected *= own / known
-        return max(_FEWEST_CALLS, ledger.calls) * expected + self.disturbance(configuration, ledger)
+                expected = own / known
+        saved = max(_FEWEST_CALLS, ledger.calls) * best[1] * (1 - expected)
+        cost = self.disturbance(configuration, ledger)
+        if saved > cost:
+            return True, saved - cost
+        if saved > 0:
+            return False, saved / cost
+        return False, saved - cost
 
     def loss(
         self,

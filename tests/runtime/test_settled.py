@@ -193,17 +193,38 @@ def test_another_number_of_threads_is_another_case(kernel, made):
         numba.set_num_threads(before)
 
 
-def test_modes_and_frozen_kernels_do_as_they_say(kernel, made):
+@pytest.mark.parametrize("mode", ["frozen", "off"])
+def test_calls_that_are_not_tuned_go_the_short_way(kernel, made, mode):
     given = arrays()
-    shortened(kernel, made, *given, 2.0, 1)
+    settle(kernel, *given, 2.0, 1)
     calls = kernel.tuner(*given, 2.0, 1).statistics().calls
-    count = len(made)
-    with polytune.tuning("frozen"):
-        check(kernel, *given, 2.0, 1)
-    kernel.freeze()
+    with polytune.tuning(mode):
+        for factor in (2.0, 3.0, 4.0, 5.0):
+            check(kernel, *given, factor, 1)
+        assert made[-4:] == [False, False, True, True]
+        with pytest.raises(polytune.ArgumentError):
+            kernel(given[0], given[1], given[2][:3], 2.0, 1)
+    assert kernel.tuner(*given, 2.0, 1).statistics().calls == calls, "nothing is learned"
     check(kernel, *given, 2.0, 1)
+    assert not made[-1] and kernel.tuner(*given, 2.0, 1).statistics().calls == calls + 1
+
+
+def test_frozen_kernels_run_the_best_that_is_known(kernel, made):
+    given = arrays()
+    settle(kernel, *given, 2.0, 1)
+    kernel.freeze()
+    for _ in range(3):
+        check(kernel, *given, 2.0, 1)
+    assert made[-1]
+    tuner = kernel.tuner(*given, 2.0, 1)
+    other = next(each for each in kernel.generated(*given, 2.0, 1).first_choices.starts if each != tuner.best[0])
+    for _ in range(3):
+        tuner._search.tell(other, 1e-9)
+    assert tuner.best[0] == other
+    check(kernel, *given, 2.0, 1)
+    assert not made[-1], "another configuration has become the best"
     kernel.freeze(False)
-    assert len(made) == count and kernel.tuner(*given, 2.0, 1).statistics().calls == calls
+    shortened(kernel, made, *given, 2.0, 1)
 
 
 def test_a_tuner_that_starts_again_is_asked(kernel, made):

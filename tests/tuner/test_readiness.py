@@ -224,17 +224,16 @@ def test_versions_are_compiled_one_after_the_other_the_quickest_first():
     assert compilers.begun.index("c") < compilers.begun.index("d")
 
 
-def compiled(prediction) -> list[str]:
-    """In which order versions are compiled that take from 1 to 3 s."""
+def compiled(prediction, seconds: dict[str, float], call: float = 0.1) -> list[str]:
+    """In which order versions are compiled beside calls of so many seconds."""
     space = Space([Nominal("version", ("a", "b", "c", "d", "e"))])
-    seconds = {"a": 9.0, "b": 1.0, "c": 3.0, "d": 2.0, "e": 1.5}
     tuner = OnlineTuner(space, compilation=lambda each: seconds[each["version"]], prediction=prediction)
     compilers = Compilers()
     compilers.ready = {"a"}
     for number in range(4000):
         configuration = tuner.choose(compilers)
         is_disturbed = bool(set(compilers.begun) - compilers.ready)
-        tuner.report(configuration, 0.1, disturbed=is_disturbed)
+        tuner.report(configuration, call, disturbed=is_disturbed)
         if number % 100 == 99:
             compilers.ready |= set(compilers.begun)
     return compilers.begun
@@ -244,10 +243,21 @@ def test_the_most_promising_version_is_compiled_first():
     """Of times of 0.1 s, 300 calls that one expects to come weigh more than any of the compilers."""
     promise = {"a": 1.0, "b": 1.5, "c": 0.2, "d": 0.5, "e": None}
     # What is asked for before anything is set aside comes first in any case.
-    order = compiled(lambda configuration: promise[configuration["version"]])
+    seconds = {"a": 9.0, "b": 1.0, "c": 3.0, "d": 2.0, "e": 1.5}
+    order = compiled(lambda configuration: promise[configuration["version"]], seconds)
     assert sorted(order) == ["b", "c", "d", "e"]
     behind = [each for each in order if each != order[0]]
     assert behind == [each for each in ("c", "d", "e", "b") if each != order[0]]
+
+
+def test_what_saves_nothing_is_compiled_last_however_quickly():
+    """Of calls that are too short for any compiler to pay as yet."""
+    promise = {"a": 1.0, "b": 1.0, "c": 0.9, "d": 0.6, "e": 1.0}
+    seconds = {"a": 0.9, "b": 0.1, "c": 0.9, "d": 0.6, "e": 0.2}
+    order = compiled(lambda configuration: promise[configuration["version"]], seconds, call=1e-3)
+    behind = [each for each in order if each != order[0]]
+    assert behind and behind == [each for each in ("d", "c", "b", "e") if each in behind]
+    assert order.index("d") <= 1
 
 
 def test_compiling_beside_begins_when_calls_have_taken_a_multiple():
