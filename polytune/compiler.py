@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from types import FunctionType
 from typing import TYPE_CHECKING
 
@@ -20,12 +21,12 @@ __all__ = ["compiler_stages", "written_module"]
 _LOGGER = logging.getLogger(__name__)
 
 
-def compiler_stages(function: FunctionType, signature: Signature | None, *, strict: bool) -> Stages:
+def compiler_stages(function: FunctionType, types: Callable[[], Signature], *, strict: bool) -> Stages:
     """The compiler's stages for this machine's processor.
 
     Args:
         function: the kernel's function.
-        signature: the types of its arguments; inferred from the source where not given.
+        types: gives the types of its arguments, for which it may need the compiler.
         strict: whether sums keep their source order.
 
     Raises:
@@ -33,7 +34,6 @@ def compiler_stages(function: FunctionType, signature: Signature | None, *, stri
     """
     try:
         from polytune.codegen.transform import Target
-        from polytune.frontend import infer_signature
         from polytune.pipeline import Stages
     except ModuleNotFoundError as error:
         if error.name != "islpy":
@@ -43,7 +43,7 @@ def compiler_stages(function: FunctionType, signature: Signature | None, *, stri
             "with its dependencies, or import a package that polytune build has written where they are"
         ) from error
 
-    return Stages(function, signature or infer_signature(function), strict, target=Target(*vector_registers()))
+    return Stages(function, types(), strict, target=Target(*vector_registers()))
 
 
 def written_module(stages: Stages) -> str:

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.argument_types import types_of_source
 from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
@@ -92,11 +93,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         search: Search | None = None,
     ):
         if not isinstance(function, FunctionType):
-            raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
+            raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
         functools.update_wrapper(self, function)
@@ -174,7 +176,13 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        return compiler_stages(self.__wrapped__, signature, strict=self.is_strict)
+        return compiler_stages(self.__wrapped__, lambda: signature or self._types(), strict=self.is_strict)
+
+    def _types(self) -> Signature:
+        """The types of arguments that the source gives."""
+        if self._types_of_source is None:
+            self._types_of_source = types_of_source(self.__wrapped__, strict=self.is_strict)
+        return self._types_of_source
 
     @shows_frames_of_callers
     def module_text(
@@ -435,6 +443,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if is_same:
                 return
             self._stretched_extents.clear()
+            self._types_of_source = None
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
@@ -446,3 +455,13 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
+
+
+def _no_function(given: object) -> str:
+    """Return what is wrong with something that is to be a kernel and is no function."""
+    wrong = f"@polytune.kernel takes a plain Python function, not {type(given).__name__}"
+    if isinstance(getattr(given, "py_func", None), FunctionType):  # as functions that Numba compiles have it
+        return f"{wrong}: put it in place of Numba's decorator, or pass polytune.kernel the function's py_func"
+    if isinstance(given, staticmethod):
+        return f"{wrong}: put it below @staticmethod"
+    return wrong

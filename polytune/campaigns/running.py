@@ -7,6 +7,7 @@ import platform
 import queue
 import time
 from collections.abc import Callable, Sequence
+from concurrent.futures import CancelledError
 from pickle import UnpicklingError
 from typing import Any
 
@@ -26,7 +27,8 @@ __all__ = ["Running"]
 _MOST_LOSSES = 3  # of workers with one configuration, before it is taken to be what ends them
 _DISTURBED = 1.5  # times longer than usual, a fixed piece of work says that something else runs
 _SECONDS_BETWEEN_LOOKS = 1.0  # at the workers, and at the clock
-_SECONDS_TO_FETCH = 20.0
+_SECONDS_TO_FETCH = 1.0
+_MOST_FETCHES = 20  # of a result, before its worker is taken to be gone
 _SECONDS_WITHOUT_WORKERS = 120.0
 
 
@@ -40,6 +42,7 @@ class _Task:
     configuration: Configuration | None
     future: Pending
     deadline: float
+    fetched: int = 0  # how many times its result was to be fetched in vain
 
 
 class Running:
@@ -70,10 +73,12 @@ class Running:
         self._searches: dict[tuple[CampaignWork, str], MachineSearch] = {}
         self._turns = itertools.count()
         self._tasks: dict[str, _Task] = {}  # by the worker
+        self._free: dict[str, Place] = {}  # the workers that have nothing to do
         self._retired: set[str] = set()
         self._done: queue.SimpleQueue[_Task] = queue.SimpleQueue()
         self._probes: dict[str, float] = {}  # by machine, the least
         self._lost = 0
+        self._session = ""
         self._started = self._looked = self._worked = time.monotonic()
         self._places: dict[str, Place] = {}
 
@@ -87,9 +92,7 @@ class Running:
         """
         self._look()
         while True:
-            for place in list(self._places.values()):
-                if place.name not in self._tasks and place.name not in self._retired:
-                    self._give_work(place)
+            self._share_out()
             if not self._tasks and self._is_over():
                 self._tell()
                 return
@@ -112,15 +115,20 @@ class Running:
 
     def _look(self) -> None:
         """See which workers there are, and which of them hang."""
-        now = self._looked = time.monotonic()
         self._places = dict(self._pool.places())
+        now = self._looked = time.monotonic()
+        is_new, self._session = self._pool.session != self._session, self._pool.session
         for name, task in list(self._tasks.items()):
-            if name not in self._places:
+            if is_new:
+                self._lose(task, "the scheduler ended", is_blamed=False)
+            elif name not in self._places:
                 self._lose(task, "its worker ended")
             elif now > task.deadline:
                 if not self._pool.restart(task.place):
                     self._retired.add(name)
                 self._lose(task, f"it took longer than {self._settings.timeout:g} s")
+        busy = self._retired.union(self._tasks)
+        self._free = {name: place for name, place in self._places.items() if name not in busy}
         if set(self._places) - self._retired:
             self._worked = time.monotonic()
         elif time.monotonic() - self._worked > _SECONDS_WITHOUT_WORKERS or self._are_all_retired():
@@ -145,17 +153,24 @@ class Running:
 
     # ---- giving work
 
-    def _give_work(self, place: Place) -> None:
-        """Submit what a worker should do next, if there is anything."""
-        machine = self._machines.get(place.name)
-        if machine is None:
-            self._submit(place, "look", None, None, about, place.threads)
-            return
+    def _share_out(self) -> None:
+        """Submit what the workers without work should do next, as far as there is anything."""
+        without: set[str] = set()  # kinds of machines
+        for place in list(self._free.values()):
+            machine = self._machines.get(place.name)
+            if machine is None:
+                self._submit(place, "look", None, None, about, place.threads)
+            elif machine not in without and not self._give_work(place, machine):
+                without.add(machine)
+
+    def _give_work(self, place: Place, machine: str) -> bool:
+        """Submit what a worker of a kind should do next.  Return False where there is nothing."""
         offset = next(self._turns)
         for number in range(len(self._work)):
             search = self._search(self._work[(offset + number) % len(self._work)], machine)
-            if not search.is_over and self._advance(search, place):
-                return
+            if not (search.is_over or search.waits) and self._advance(search, place):
+                return True
+        return False
 
     def _search(self, work: CampaignWork, machine: str) -> MachineSearch:
         found = self._searches.get((work, machine))
@@ -167,6 +182,7 @@ class Running:
         """Submit the next task of a search.  Return False where it has none now."""
         if not search.has_begun:
             if search.is_described:
+                search.waits = True
                 return False
             search.is_described = True
             self._submit(place, "describe", search, None, describe, search.work, place.threads)
@@ -176,6 +192,7 @@ class Running:
             self._measure(search, place, wanted)
             return True
         if search.is_measuring or search.is_compared:
+            search.waits = True
             return False
         search.is_compared = True
         return self._compare(search, place)
@@ -217,6 +234,7 @@ class Running:
         future = self._pool.submit(place, name, function, *arguments)
         deadline = time.monotonic() + self._settings.timeout
         task = self._tasks[place.name] = _Task(place, kind, search, configuration, future, deadline)
+        self._free.pop(place.name, None)
         future.add_done_callback(lambda _: self._done.put(task))
 
     # ---- taking results
@@ -230,19 +248,30 @@ class Running:
             result = task.future.result(timeout=_SECONDS_TO_FETCH)
         except KeyboardInterrupt:
             raise
+        except TimeoutError:  # the next look at the workers may tell why; the others do not wait for it
+            task.fetched += 1
+            if task.fetched < _MOST_FETCHES:
+                self._done.put(task)
+            else:
+                self._lose(task, "its result could not be fetched")
+            return
         except (ImportError, AttributeError, UnpicklingError) as error:
             raise CampaignError(
                 f"the worker {task.place.name} cannot run polytune ({error}): install polytune {__version__} there"
             ) from error
         except BaseException as error:  # a worker that died, and what Dask and executors raise then
-            self._lose(task, f"{type(error).__name__}: {error}")
+            # Where the scheduler is lost, Dask cancels all that it was asked for.
+            self._lose(task, f"{type(error).__name__}: {error}", is_blamed=not _is_cancelled(error))
             return
         del self._tasks[task.place.name]
+        if task.place.name in self._places:
+            self._free[task.place.name] = task.place
         if task.kind == "look":
             self._greet(task.place, *result)
             return
         search = task.search
         assert search is not None
+        search.waits = False
         if task.kind == "describe":
             search.begin(result)
         elif task.kind == "compare":
@@ -278,17 +307,26 @@ class Running:
             search.note_compiled(task.place.host, configuration)
             self._measure(search, task.place, configuration)
 
-    def _lose(self, task: _Task, reason: str) -> None:
-        """Have what a worker did be done again, or leave it where it has ended several workers."""
+    def _lose(self, task: _Task, reason: str, *, is_blamed: bool = True) -> None:
+        """Have what a worker did be done again, or leave it where it has ended several workers.
+
+        Args:
+            task: what it did.
+            reason: why it is lost.
+            is_blamed: whether it may be what has ended the worker.
+        """
         self._tasks.pop(task.place.name, None)
-        self._places.pop(task.place.name, None)  # until the next look shows that it is there
+        for known in (self._places, self._free):
+            known.pop(task.place.name, None)  # until the next look shows that it is there
         task.future.cancel()
         self._lost += 1
         search = task.search
         if search is None:
-            self._retired.add(task.place.name)
+            if is_blamed:
+                self._retired.add(task.place.name)
             return
-        losses = search.losses[task.configuration] = search.losses.get(task.configuration, 0) + 1
+        search.waits = False
+        losses = search.losses[task.configuration] = search.losses.get(task.configuration, 0) + is_blamed
         if task.configuration is not None:
             if losses < _MOST_LOSSES:
                 search.withdraw(task.configuration)
@@ -323,3 +361,9 @@ class Running:
             seconds=elapsed,
             left=left * elapsed / measured if measured else None,
         )
+
+
+def _is_cancelled(error: BaseException) -> bool:
+    import asyncio  # which Dask has imported, and nothing else needs
+
+    return isinstance(error, (CancelledError, asyncio.CancelledError))

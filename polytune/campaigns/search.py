@@ -50,6 +50,7 @@ class MachineSearch:
         history: where results go.
         is_described: whether the problem is known, or a worker about to describe it.
         is_compared: whether the best have been compared, or are about to be.
+        waits: whether there is nothing to ask for until what is being done is done.
         is_over: whether nothing is left to do.
         measured: how many configurations this campaign has measured.
         losses: how many workers were lost with a configuration; under None, with another task of the search.
@@ -61,6 +62,7 @@ class MachineSearch:
     history: HistoryStore
     is_described: bool = False
     is_compared: bool = False
+    waits: bool = False
     is_over: bool = False
     measured: int = 0
     losses: dict[Configuration | None, int] = field(default_factory=dict)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.calling import results_of_call
+from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
+from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import (
     attribute,
@@ -21,6 +24,7 @@ from polytune.frontend.array_expressions.reading import (
 )
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.several import several_arrays
+from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.complex_numbers import conjugated
@@ -84,6 +88,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             return _attribute(frame, node)
         case ast.BinOp():
             left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+            _refuse_lists(frame, node, left, right)
             if not (isinstance(left, Value) and isinstance(right, Value)):
                 return operation(frame, node, node.op, left, right)
             symbol = operator_symbol(frame, node, node.op)
@@ -102,9 +107,15 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             if test.constant is not None:
                 return evaluate(frame, node.body if test.constant else node.orelse)
             branch = replace(frame, pure=True)
+            if mentions_arrays(frame, node.body) or mentions_arrays(frame, node.orelse):
+                sides = [computed(branch, side, evaluate(branch, side)) for side in (node.body, node.orelse)]
+                if any(isinstance(side, ArrayValue) and side.shape for side in sides):
+                    return either(frame, node, test, *sides)
             return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
         case ast.Call():
             return _call(frame, node)
+        case ast.List(elements) if elements:
+            return display(frame, ast.copy_location(ast.List(unstarred(frame, elements)), node), evaluate)
     raise refuse_expression(frame.source, node)
 
 
@@ -130,6 +141,49 @@ def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
             "write a choice, x if x != 0 else y for x or y; in a condition, compare it: x != 0",
         )
     return promotion.truth(value)
+
+
+def _refuse_lists(frame: Frame, node: ast.BinOp, left: Operand, right: Operand) -> None:
+    """Refuse operators on lists, which are arrays beside arrays alone."""
+    sides = (node.left, left), (node.right, right)
+    lists = [isinstance(side, ast.List) for side, _ in sides]
+    if any(lists) and (all(lists) or any(isinstance(value, Value) for _, value in sides)):
+        raise frame.source.refusal(
+            node,
+            "an operator on a list",
+            "it repeats lists, and puts them one after the other",
+            "make arrays: np.full(3, x) for [x] * 3, np.array([a, b]) to compute with the numbers",
+        )
+
+
+def unstarred(frame: Frame, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+    """Expressions with what starred ones stand for in place of them, where the source shows that.
+
+    Args:
+        frame: where they stand.
+        nodes: the arguments of a call, or the elements of a tuple or list.
+    """
+    elements: list[ast.expr] = []
+    for each in nodes:
+        inner = each.value if isinstance(each, ast.Starred) else None
+        if isinstance(inner, ast.Tuple | ast.List):
+            elements += unstarred(frame, inner.elts)
+            continue
+        items = _items(frame, inner) if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript) else None
+        if inner is None or items is None:
+            elements.append(each)
+            continue
+        for place in range(len(items)):
+            part = ast.Subscript(inner, ast.copy_location(ast.Constant(place), inner), ast.Load())
+            elements.append(ast.copy_location(part, inner))
+    return elements
+
+
+def _unstarred_call(frame: Frame, node: ast.Call) -> ast.Call:
+    """A call with what starred arguments stand for."""
+    if not any(isinstance(each, ast.Starred) for each in node.args):
+        return node
+    return ast.copy_location(ast.Call(node.func, unstarred(frame, node.args), node.keywords), node)
 
 
 def _name(frame: Frame, node: ast.Name) -> Operand:
@@ -166,6 +220,9 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
         return binding.extents if isinstance(binding, ShapeBinding) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         return _part_of_shape(frame, node, node.slice)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, node.right)]
+        return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
@@ -303,11 +360,18 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Operand:
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_none(node.comparators[0]):
+        evaluate(frame, node.left)
+        return promotion.constant(isinstance(node.ops[0], ast.IsNot))  # numbers and arrays are not None
+    if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
+        is_in = _membership(frame, node)
+        if is_in is not None:
+            return is_in
     if any(type(operator) not in COMPARISONS for operator in node.ops):
         raise frame.source.refusal(
             node,
             "a comparison by is or in",
-            "numbers are compared by their values",
+            "numbers are compared by their values, and the values that one is looked for among are seen in the source",
             "use == or !=, and spell out each value",
         )
     shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
@@ -329,6 +393,23 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
+def _membership(frame: Frame, node: ast.Compare) -> Value | None:
+    """``x in (1, 2)``, or ``not in``; None where the values are not seen in the source."""
+    container = node.comparators[0]
+    if isinstance(container, ast.Tuple | ast.List | ast.Set):
+        values = [number(frame, element) for element in container.elts]
+    else:
+        items = _items(frame, container) if isinstance(container, ast.Name | ast.Attribute) else None
+        if items is None or not all(isinstance(item, ValueBinding) for item in items):
+            return None
+        values = [promotion.number(item.value) for item in items if isinstance(item, ValueBinding)]
+    wanted = number(frame, node.left)
+    if not values:
+        return promotion.constant(isinstance(node.ops[0], ast.NotIn))
+    same = promotion.logical("or", [promotion.compare("==", wanted, value) for value in values])
+    return same if isinstance(node.ops[0], ast.In) else promotion.negation(same)
+
+
 def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
 
@@ -343,6 +424,7 @@ def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool)
 
 
 def _call(frame: Frame, node: ast.Call) -> Operand:
+    node = _unstarred_call(frame, node)
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     if function is len and len(node.args) == 1:
@@ -398,6 +480,7 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
+    node = _unstarred_call(frame, node)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     several = results_of_call(frame, node, function, evaluate, read_shape)
     if several is not None:

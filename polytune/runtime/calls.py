@@ -385,7 +385,9 @@ class CallableKernel(TunableKernel):
         try:
             bound = self.__signature__.bind(*arguments, **keywords)
         except TypeError as error:
-            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}") from None
+            no_method = "; a kernel is bound to no object: make it a function of the arrays that it uses"
+            hint = no_method if self._names[:1] == ("self",) else ""
+            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}{hint}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
 

@@ -55,6 +55,7 @@ class Workers:
     """
 
     def __init__(self, machines=("one", "one"), fate=lambda place, name: None):
+        self.session = "the first scheduler"
         self.machines = {f"worker {number}": machine for number, machine in enumerate(machines)}
         self.fate = fate
         self.measured = Counter()

@@ -66,7 +66,14 @@ def _write_package(kernels: list[Any], output: Path, tuned: bool, devices: bool,
     if as_json:
         print_json({"package": str(output), "kernels": names})
     else:
-        print(f"{output}: {', '.join(names)}")
+        _print_contents(kernels, output)
+
+
+def _print_contents(kernels: list[Any], output: Path) -> None:
+    """Print what a package has, with the types for which it is built."""
+    print(f"{output}: {', '.join(kernel.__name__ for kernel in kernels)}")
+    for kernel in kernels:
+        print(f"    {kernel.__name__}({kernel.stages().signature})")
 
 
 def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[str], as_json: bool) -> None:
@@ -82,7 +89,7 @@ def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[st
         told["measured"] = dict(built.measured)
         print_json({"package": str(output), "kernels": names, **files, **told})
         return
-    print(f"{output}: {', '.join(names)}")
+    _print_contents(kernels, output)
     print(f"library {built.library.name}, header {built.header.name}, for {', '.join(built.levels)}")
     if tuned:
         counts = ", ".join(f"{name} for {count}" for name, count in built.measured.items())

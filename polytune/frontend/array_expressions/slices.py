@@ -19,6 +19,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
 from polytune.frontend.array_expressions.readers import Number
+from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
@@ -142,6 +143,8 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     known = constant_of(subscript)
     if known is not None and known < 0:
         subscript = add(length, subscript)
+    else:
+        subscript = counted_from_the_end(frame, subscript, length)
     if not is_whole(frame, value, dimension):
         # Accesses are checked against the array in memory, of which this is only a part.
         text = frame.source.segment(node)

@@ -261,3 +261,15 @@ def residuals_from_the_solution(A, b):
     x, _, _, _ = np.linalg.lstsq(A, b, rcond=None)
     r = b - A @ x
     b[0] = np.sum(r * r)
+
+
+@refused("an operator on a list", "[0.0] * 3")
+def repeated_list(A):
+    x = [0.0] * 3
+    A[0] = x[1]
+
+
+@mended(repeated_list, VECTOR, "np.full(3, x) for [x] * 3")
+def filled_array(A):
+    x = np.full(3, 0.0)
+    A[0] = x[1]

@@ -207,18 +207,16 @@ def shifted_right(A):
         A[i] = i >> 1
 
 
-@refused("a comparison by is or in", "i in (1, 2)")
-def membership(A):
-    for i in range(len(A)):
-        if i in (1, 2):
-            A[i] = 1.0
+@refused("a comparison by is or in", "A[0] is A[1]")
+def identity(A):
+    if A[0] is A[1]:
+        A[0] = 1.0
 
 
-@mended(membership, VECTOR, "use == or !=, and spell out each value")
-def values_spelled_out(A):
-    for i in range(len(A)):
-        if i == 1 or i == 2:
-            A[i] = 1.0
+@mended(identity, VECTOR, "use == or !=")
+def compared_by_value(A):
+    if A[0] == A[1]:
+        A[0] = 1.0
 
 
 @refused("a number as an operand of and / or", "A[i]")
