@@ -436,7 +436,7 @@ def none_before_a_loop(A, x):
 def numbers_as_conditions(A, m: int, n: int):
     for i in range(len(A)):
         A[i] = A[i] or 5.0
-        if m and A[i] > 1.0 or n and not (m or i):
+        if (m and A[i] > 1.0) or (n and not (m or i)):
             A[i] += m or n
         while A[i] and n:
             A[i] -= (i > 0 and A[i]) or A[i]
