@@ -115,6 +115,26 @@ def test_a_worker_that_ends_while_it_is_asked_for_its_version_is_asked_for_no_wo
     assert list(pool.places()) == ["tcp://a"] == list(pool.places()) and not answers
 
 
+def test_a_scheduler_that_is_gone_is_said_to_be():
+    """Whatever Dask raises then, and wherever."""
+    from polytune.campaigns.pools import DaskPool, Place
+
+    class Client:
+        status = "closed"
+
+        def submit(self, *arguments, **options):
+            raise Exception("Tried sending message after closing")
+
+    pool = DaskPool(Client())
+    for ask in (pool.places, lambda: pool.submit(Place("tcp://a", "here"), "look", print)):
+        with pytest.raises(CampaignError, match=r"the scheduler is gone .*begin the campaign again to go on"):
+            ask()
+    pool._client.status = "running"
+    with pytest.raises(Exception, match="Tried sending") as other:
+        pool.submit(Place("tcp://a", "here"), "look", print)
+    assert not isinstance(other.value, CampaignError)
+
+
 def test_executors_do_as_well(tmp_path):
     with ThreadPoolExecutor(1) as executor:
         found = polytune.campaign(shift, [{"n": 100}], client=executor, history=HistoryStore(tmp_path), **LITTLE)
