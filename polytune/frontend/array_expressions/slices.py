@@ -18,8 +18,8 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
-from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
+from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
     at_least,
