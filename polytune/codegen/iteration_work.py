@@ -72,6 +72,7 @@ class LoopPlace:
 
 
 _AccessPattern = tuple[int, int, tuple[int, ...], str]
+_AccessKey = tuple[_AccessPattern, tuple[Expression, ...]]
 
 
 @dataclass
@@ -80,7 +81,8 @@ class IterationWork:
 
     An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
     depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
-    along which elements lie next to one another are one.
+    along which elements lie next to one another are one.  Of those that are vectors, ``vectors_of`` has the subscripts
+    along which they do.
     """
 
     operations: float = 0.0
@@ -88,7 +90,14 @@ class IterationWork:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
-    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
+    accesses: dict[_AccessKey, _AccessPattern] = field(default_factory=dict)
+    vectors_of: dict[_AccessKey, set[Expression]] = field(default_factory=dict)
+
+    @property
+    def described(self) -> list[_AccessPattern | tuple[int, int, tuple[int, ...], str, int]]:
+        """Return the accesses as accounts take them: of those that are several vectors, their number comes last."""
+        numbers = {key: len(self.vectors_of.get(key, ())) for key in self.accesses}
+        return [(*each, numbers[key]) if numbers[key] > 1 else each for key, each in self.accesses.items()]
 
 
 @dataclass(frozen=True)
@@ -206,8 +215,13 @@ class IterationReader:
             varying = tuple(range(len(place.loops)))
         elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
             along = of_near[-1]
+        if region is not None and place.position in far and any(each.name == element.array for each in region.buffers):
+            along = place.position  # what lies in a buffer is in the order in which it is used
         access = np.dtype(element.dtype).itemsize, along, varying, element.array
-        it.accesses[access, tuple(each for each in element.subscripts if each is not near)] = access
+        key = access, tuple(each for each in element.subscripts if each is not near)
+        it.accesses[key] = access
+        if is_vector:
+            it.vectors_of.setdefault(key, set()).add(near)
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -231,15 +245,6 @@ class IterationReader:
         stored = [each.target.array for each in assigns if each.target.subscripts]
         return 1 if len(set(stored)) == len(stored) else 2
 
-    def _suits_lanes(self, each: Assign, place: LoopPlace) -> bool:
-        """Return whether values for several iterations of the innermost loop are computed and stored side by side."""
-        if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
-            return False
-        if place.position not in place.varying(each.target):
-            return True
-        near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
-        return _step(near, place.loops[place.position]) == 1
-
     def _copies_rows(self, nodes: Sequence[Node], place: LoopPlace) -> bool:
         """Return whether all that nodes do is to copy what lies next to one another, from iteration to iteration of the
         innermost loop, to where it does, too."""
@@ -255,8 +260,17 @@ class IterationReader:
     def _is_along(self, element: Element, place: LoopPlace) -> bool:
         """Return whether an iteration of the innermost loop has the neighbour in memory of that of the one before."""
         near = element.subscripts[0 if self._layout(element) == "F" else -1]
-        varying = {k for each in element.subscripts if each is not near for k in place.positions(each)}
-        return place.position not in varying and _step(near, place.loops[place.position]) == 1
+        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        return place.position not in far and _step(near, place.loops[place.position]) == 1
+
+    def _suits_lanes(self, each: Assign, place: LoopPlace) -> bool:
+        """Return whether values for several iterations of the innermost loop are computed and stored side by side."""
+        if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
+            return False
+        if place.position not in place.varying(each.target):
+            return True
+        near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
+        return _step(near, place.loops[place.position]) == 1
 
     def chained(self, nodes: Sequence[Node], place: LoopPlace) -> int:
         """Return how many operations one after another each iteration of the innermost loop waits for of the one

@@ -40,7 +40,14 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedError,
+    ReturnedNothing,
+    ReturnedTuple,
+)
 from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
@@ -247,4 +254,7 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"({yes} if {value(condition)} else {no})"
         case ReturnedNothing():
             return "None"
+        case ReturnedError(text):
+            literals = text.replace(MARK, "\\x24")  # it stands in literals of text alone
+            return f"{MARK}raised({literals})"
     return value(result)

@@ -131,7 +131,7 @@ class _WorkWriter:
             chain: how many operations it waits for of the iteration before.
             position: which of the loops around it is innermost.
         """
-        accesses = ", ".join(map(repr, it.accesses.values())) + ("," if it.accesses else "")
+        accesses = ", ".join(map(repr, it.described)) + ("," if it.accesses else "")
         counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
         self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position})")
 

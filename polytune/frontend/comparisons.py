@@ -9,9 +9,9 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.elementwise import compared
 from polytune.frontend.array_expressions.operators import ambiguous
 from polytune.frontend.array_expressions.readers import Evaluate, Number, ShapeOf
-from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import Operand
 from polytune.frontend.frame import Frame, Meaning, ValueBinding
+from polytune.frontend.objects import compared_objects
 from polytune.frontend.operators import COMPARISONS
 from polytune.frontend.promotion import Value
 
@@ -34,9 +34,9 @@ def comparison(
     Raises:
         UnsupportedSourceError: such things are not compared.
     """
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_none(node.comparators[0]):
-        evaluate(frame, node.left)
-        return promotion.constant(isinstance(node.ops[0], ast.IsNot))  # numbers and arrays are not None
+    outcome = compared_objects(frame, node)
+    if outcome is not None:
+        return outcome
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
         is_in = _membership(frame, node, number, items_of)
         if is_in is not None:
@@ -45,8 +45,8 @@ def comparison(
         raise frame.source.refusal(
             node,
             "a comparison by is or in",
-            "numbers are compared by their values, and the values that one is looked for among are seen in the source",
-            "use == or !=, and spell out each value",
+            "numbers are compared by their values; in finds one among values that are seen in the source",
+            "use == or !=, or in with a tuple, x in (1, 2)",
         )
     sides = (node.left, *node.comparators)
     shapes = [shape_of(frame, side) for side in sides]

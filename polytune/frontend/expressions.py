@@ -44,6 +44,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
@@ -93,10 +94,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
         case ast.Compare():
             return comparison(frame, node, evaluate, number, _shape_or_tuple, _items)
         case ast.BoolOp():
-            later = replace(frame, pure=True)
-            places = [frame, *[later] * (len(node.values) - 1)]
-            operands = [condition(*each, strict=True) for each in zip(places, node.values, strict=True)]
-            return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+            return _conjunction(frame, node)
         case ast.IfExp():
             return _choice(frame, node)
         case ast.Call():
@@ -126,27 +124,53 @@ def _choice(frame: Frame, node: ast.IfExp) -> Operand:
     return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
 
 
+def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
+    """The value of ``and`` and ``or``, one of the operands; what Python never comes to is not looked at."""
+    symbol = "and" if isinstance(node.op, ast.And) else "or"
+    operands: list[Value] = []
+    for operand in node.values:
+        inner = replace(frame, pure=True) if operands else frame
+        known = known_object(inner, operand)
+        value = read(inner, operand) if known is None else promotion.constant(bool(known.value))
+        if promotion.truth(value).constant == (symbol == "and"):
+            if operand is node.values[-1]:
+                operands.append(value)
+            continue  # the next one is the value
+        operands.append(value)
+        if promotion.truth(value).constant is not None:
+            break
+    chosen = operands[-1]
+    if all(each.dtype == "bool" for each in operands):
+        return promotion.logical(symbol, operands)
+    for each in reversed(operands[:-1]):
+        sides = (chosen, each) if symbol == "and" else (each, chosen)
+        chosen = promotion.select(promotion.truth(each), *map(promotion.number, sides))
+    return chosen
+
+
+def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:
+    """Return whether ``and`` and ``or`` hold; what Python never comes to is not looked at."""
+    operands: list[Value] = []
+    for operand in node.values:
+        operands.append(condition(replace(frame, pure=True) if operands else frame, operand))
+        if operands[-1].constant == isinstance(node.op, ast.Or):
+            break
+    return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+
+
 def number(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression, a bool made an integer."""
     return promotion.number(read(frame, node))
 
 
-def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
-    """The value of an expression as a condition.
-
-    Args:
-        frame: where it stands.
-        node: the expression.
-        strict: whether numbers are refused, of which and / or make no condition.
-    """
+def condition(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression as a condition."""
+    known = known_object(frame, node)
+    if known is not None:
+        return promotion.constant(bool(known.value))
+    if isinstance(node, ast.BoolOp):
+        return _conjunction_of_conditions(frame, node)
     value = read(frame, node)
-    if strict and value.dtype != "bool":
-        raise frame.source.refusal(
-            node,
-            "a number as an operand of and / or",
-            "and / or of numbers give one of the numbers, not a truth value",
-            "write a choice, x if x != 0 else y for x or y; in a condition, compare it: x != 0",
-        )
     return promotion.truth(value)
 
 
@@ -230,6 +254,8 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [_shape_or_tuple(frame, side) for side in (node.left, node.right)]
         return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Subscript):
+        return _shape_of_part(frame, node.value)
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
@@ -246,6 +272,14 @@ def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if shape:
         return shape
     return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
+
+
+def _shape_of_part(frame: Frame, node: ast.Subscript) -> tuple[Value, ...] | None:
+    """The extents of ``A[i]`` and its like; None for what is no part of an array."""
+    if not mentions_arrays(frame, node):
+        return None
+    part = evaluate(frame, node)
+    return tuple(Value(extent, weak=True) for extent in part.shape) if isinstance(part, ArrayValue) else None
 
 
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:
@@ -301,9 +335,15 @@ def _item(frame: Frame, node: ast.Subscript, items: tuple[Meaning, ...], positio
             f"it has {counted(len(items), 'value')}, which must be told apart before the kernel runs",
             f"use a constant from 0 to {len(items) - 1}",
         )
-    item = items[position]
+    return _number_or_array(frame, node, items[position])
+
+
+def _number_or_array(frame: Frame, node: ast.expr, item: Meaning) -> Operand:
+    """An item of a tuple as an operand."""
     if isinstance(item, ArrayBinding | ViewBinding):
         return _array(frame, node, item)
+    if isinstance(item, ScalarBinding):
+        return frame.kernel.scalar(item.scalar)
     if not isinstance(item, ValueBinding):
         raise frame.source.refusal(
             node,
@@ -327,8 +367,15 @@ def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
     return None
 
 
-def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
-    """Return what a constant subscript of a tuple selects; None for any other reference."""
+def item_of(frame: Frame, node: ast.Subscript | ast.Attribute) -> Meaning | None:
+    """Return what a constant subscript of a tuple, or the name of a named tuple's item, selects; None for any other
+    reference."""
+    if isinstance(node, ast.Attribute):
+        owner = lookup(frame, node.value) if isinstance(node.value, ast.Name) else None
+        if isinstance(node.value, ast.Subscript | ast.Attribute):
+            owner = item_of(frame, node.value)
+        is_item = isinstance(owner, TupleBinding) and node.attr in owner.fields
+        return owner.items[owner.fields.index(node.attr)] if is_item else None  # type: ignore[union-attr]
     items = _items(frame, node.value)
     if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
         return None
@@ -344,7 +391,7 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     meaning: Meaning | None = None
     if isinstance(node, ast.Name):
         meaning = lookup(frame, node)
-    elif isinstance(node, ast.Subscript):
+    elif isinstance(node, ast.Subscript | ast.Attribute):
         meaning = item_of(frame, node)
     elif isinstance(node, ast.Call):
         meaning = inlined_call(frame, node)
@@ -352,6 +399,9 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
+    item = item_of(frame, node)
+    if item is not None:
+        return _number_or_array(frame, node, item)
     found = attribute(frame, node, evaluate)
     if found is not None:
         return found
@@ -369,6 +419,11 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
+    if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
+        return promotion.negation(condition(frame, node.operand))
+    known = known_object(frame, node.operand) if isinstance(node.op, ast.Not) else None
+    if known is not None:
+        return promotion.constant(not known.value)
     operand = evaluate(frame, node.operand)
     if not isinstance(operand, Value):
         return unary(frame, node, operand)

@@ -37,7 +37,7 @@ def counted_from_the_end(frame: Frame, subscript: Expression, extent: Expression
 
 
 def _may_always_be_negative(terms: Mapping[Expression, int], constant: int) -> bool:
-    """Return whether isl should be asked: not of ``i - 1`` and ``n - 1 - i``, which most negative terms are in."""
+    """Return whether isl should be asked: not of ``i - 1`` and ``n - 1 - i``, where nearly all negative terms are."""
     if all(each <= 0 for each in terms.values()):
         return constant < 0 or any(terms.values())
     return any(each < 0 and not isinstance(leaf, Iterator | Counter) for leaf, each in terms.items())
