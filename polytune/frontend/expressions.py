@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -51,6 +53,9 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
+
+_OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"), (math.prod, "*"))
+"""Python's functions of the numbers in a tuple, which a shape is."""
 
 
 def read(frame: Frame, node: ast.expr) -> Value:
@@ -443,9 +448,9 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
     node = _unstarred_call(frame, node)
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
-    length = _length(frame, node, node.args[0]) if function is len and len(node.args) == 1 else None
-    if length is not None:
-        return length
+    of_extents = _of_extents(frame, node, function) if len(node.args) == 1 else None
+    if of_extents is not None:
+        return of_extents
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):
@@ -475,6 +480,16 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         return apply(function, [read(frame, argument) for argument in node.args])
     except ArityError as error:
         raise refused_call(frame, node, f"{name}(...) {error}", "pass as many as it takes") from None
+
+
+def _of_extents(frame: Frame, node: ast.Call, function: Any) -> Value | None:
+    """The length of a tuple or an array, and what is computed of a shape, as its product; None for any other call."""
+    (argument,) = node.args
+    if function is len:
+        return _length(frame, node, argument)
+    symbol = next((symbol for each, symbol in _OF_SHAPES if each is function), None)
+    shape = None if symbol is None or node.keywords else read_shape(frame, argument)
+    return reduce(partial(promotion.binary, symbol), shape) if symbol is not None and shape else None
 
 
 def _length(frame: Frame, node: ast.Call, argument: ast.expr) -> Value | None:
