@@ -436,7 +436,7 @@ def none_before_a_loop(A, x):
 def numbers_as_conditions(A, m: int, n: int):
     for i in range(len(A)):
         A[i] = A[i] or 5.0
-        if m and A[i] > 1.0 or n and not (m or i):
+        if (m and A[i] > 1.0) or (n and not (m or i)):
             A[i] += m or n
         while A[i] and n:
             A[i] -= (i > 0 and A[i]) or A[i]
@@ -457,3 +457,16 @@ def data_subscripts_of_parts(A, index: "int64[::1]", first: int):
             if row[j] > row[swap] and row[swap] < 1.0:
                 row[j] = A[1:, ::-1][i // 2, index[i]]
     return A[first:, 1:][index[0] // 3, index[0] % 1]
+
+
+def converted(x, y):
+    kind = type(x)
+    return kind(y) * kind(2)
+
+
+@accepted(lambda: (vector().astype("float32"), np.arange(6), 1.5))
+def types_of_numbers(A, K: "int64[::1]", x):
+    total = type(A[0])(0.1) + type(x)(3)
+    for i in range(len(A)):
+        A[i] = converted(A[i], 0.1) + converted(K[i], 2.75)
+    return total, converted(x, K[2])
