@@ -48,6 +48,50 @@ def loop_over_tuple(A: "float64[::1]", B: "float64[::1]"):
 
 
 @polytune.kernel
+def generator_expression(A: "float64[:, ::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        y[i] += sum(A[i, j] * A[j, i] for j in range(len(A))) + max(x for x in A[i])
+
+
+@polytune.kernel
+def any_of_expressions(A: "float64[:, ::1]", y: "float64[::1]"):
+    for i in range(len(A)):
+        if any(x > 1.5 for x in A[i]):
+            y[i] = 0.0
+
+
+@polytune.kernel
+def list_written_out(A: "float64[::1]", B: "float64[::1]"):
+    for i in range(2, len(A)):
+        parts = [WEIGHTS[k] * A[i - k] for k in range(STEPS)]
+        B[i] = parts[0] - parts[2]
+
+
+@polytune.kernel
+def array_of_comprehension(A: "float64[:, ::1]"):
+    return np.array([row.mean() for row in A])
+
+
+@polytune.kernel
+def match_statement(A: "float64[::1]", k: int):
+    for i in range(len(A)):
+        match k:
+            case 0 | 1:
+                A[i] += 1.0
+            case n if n > 5:
+                A[i] *= 2.0
+            case _:
+                A[i] = 0.0
+
+
+@polytune.kernel
+def assigned_in_expression(A: "float64[::1]"):
+    if (n := len(A)) > 3:
+        for i in range(n // 2):
+            A[i] = (x := A[i] + 1.0) * x
+
+
+@polytune.kernel
 def while_loop(A: "float64[::1]", y: "float64[::1]"):
     for i in range(len(A)):
         x = A[i]
@@ -203,6 +247,22 @@ def reshaped(A: "float64[:, ::1]"):
     return A.reshape(-1) + 1.0
 
 
+@polytune.kernel
+def list_of_subscripts(A: "float64[:, ::1]", i: int):
+    A[[0, i - 1]] = A[[i - 1, 0]]
+
+
+@polytune.kernel
+def choice_of_arrays(A: "float64[::1]", B: "float64[::1]", n: int):
+    A[:] = (A if n > 3 else B) + 1.0
+
+
+@polytune.kernel
+def parts_of_array(A: "float64[::1]"):
+    left, right = np.split(A, 2)
+    left += right
+
+
 # ---- library calls
 
 
@@ -234,6 +294,14 @@ def scaled(x, factor=2.0):
 def helper_function(A: "float64[::1]"):
     for i in range(len(A)):
         A[i] = scaled(A[i], factor=3.0)
+
+
+@polytune.kernel
+def functions_and_stars(A: "float64[::1]", k: float):
+    square = lambda x, offset: k * x * x + offset  # noqa: E731
+    for i in range(len(A)):
+        pair = A[i], 1.0
+        A[i] = square(*pair)
 
 
 @polytune.kernel

@@ -8,7 +8,6 @@ import inspect
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
@@ -20,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.argument_types import note_guesses, types_of_source
+from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -94,11 +95,12 @@ class Kernel(CallableKernel, Generic[P, R]):
         search: Search | None = None,
     ):
         if not isinstance(function, FunctionType):
-            raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
+            raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
         self._functions: dict[Any, Callable[..., Any]] = {}
@@ -144,17 +146,19 @@ class Kernel(CallableKernel, Generic[P, R]):
     @functools.cached_property
     def strict(self) -> Kernel[P, R]:
         """The same kernel, with every sum in source order."""
-        if self.is_strict:
-            return self
-        return Kernel(
-            self.__wrapped__,
-            strict=True,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed,
-            search=self._search,
-        )
+        return self if self.is_strict else self._like(strict=True)
+
+    def _like(self, **changed: Any) -> Kernel[P, R]:
+        """A kernel with the settings of this one, but for those that are given."""
+        settings: dict[str, Any] = {
+            "strict": self.is_strict,
+            "budget": self._budget,
+            "thresholds": self.thresholds,
+            "background": self.background,
+            "seed": self._seed,
+            "search": self._search,
+        }
+        return Kernel(self.__wrapped__, **{**settings, **changed})
 
     @shows_frames_of_callers
     def searched(self, search: Search | None = None, seed: int | None = None) -> Kernel[P, R]:
@@ -166,15 +170,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             SearchError: there is no such search, or no such setting.
         """
-        return Kernel(
-            self.__wrapped__,
-            strict=self.is_strict,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed if seed is None else seed,
-            search=self._search if search is None else search,
-        )
+        return self._like(seed=self._seed if seed is None else seed, search=self._search if search is None else search)
 
     @shows_frames_of_callers
     def stages(self, signature: Signature | None = None) -> Stages:
@@ -184,20 +180,13 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        try:
-            from polytune.codegen.transform import Target
-            from polytune.frontend import infer_signature
-            from polytune.pipeline import Stages
-        except ModuleNotFoundError as error:
-            if error.name != "islpy":
-                raise
-            raise MissingLibraryError(
-                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
-                "with its dependencies, or import a package that polytune build has written where they are"
-            ) from error
+        return compiler_stages(self.__wrapped__, lambda: signature or self._types(), strict=self.is_strict)
 
-        types = signature or infer_signature(self.__wrapped__)
-        return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
+    def _types(self) -> Signature:
+        """The types of arguments that the source gives."""
+        if self._types_of_source is None:
+            self._types_of_source = types_of_source(self.__wrapped__, strict=self.is_strict)
+        return self._types_of_source
 
     @shows_frames_of_callers
     def module_text(
@@ -221,16 +210,13 @@ class Kernel(CallableKernel, Generic[P, R]):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            start = time.perf_counter()
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            if target is not None:
-                stages = replace(stages, target=target)
-            text = stages.source
-            for reason in stages.given_up:
-                _LOGGER.info("%s: gave up %s", self.__name__, reason)
-            took, versions = time.perf_counter() - start, len(stages.programs)
-            _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
-            return text
+            try:
+                return written_module(stages if target is None else replace(stages, target=target))
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    note_guesses(error, self.__wrapped__, stages.signature)
+                raise
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
@@ -506,6 +492,7 @@ class Kernel(CallableKernel, Generic[P, R]):
             if is_same:
                 return
             self._stretched_extents.clear()
+            self._types_of_source = None
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
@@ -517,3 +504,13 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
+
+
+def _no_function(given: object) -> str:
+    """Return what is wrong with something that is to be a kernel and is no function."""
+    wrong = f"@polytune.kernel takes a plain Python function, not {type(given).__name__}"
+    if isinstance(getattr(given, "py_func", None), FunctionType):  # as functions that Numba compiles have it
+        return f"{wrong}: put it in place of Numba's decorator, or pass polytune.kernel the function's py_func"
+    if isinstance(given, staticmethod):
+        return f"{wrong}: put it below @staticmethod"
+    return wrong

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from polytune.frontend.affine import as_index
-from polytune.frontend.expressions import number, read_shape
+from polytune.frontend.expressions import number, read_shape, unstarred
 from polytune.frontend.frame import ArrayBinding, Frame
 from polytune.frontend.names import element_type, lookup, outside_object
 from polytune.frontend.parameters import derive
@@ -101,7 +101,7 @@ def _shape(frame: Frame, node: ast.expr) -> tuple[Value, ...]:
     known = read_shape(frame, node)
     if known is not None:
         return known
-    elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+    elements = unstarred(frame, node.elts) if isinstance(node, ast.Tuple | ast.List) else [node]
     return tuple(number(frame, element) for element in elements)
 
 

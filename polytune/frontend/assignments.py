@@ -7,8 +7,9 @@ from dataclasses import replace
 
 from polytune.frontend import promotion
 from polytune.frontend.allocation import allocate, is_allocation
-from polytune.frontend.array_expressions.assigning import assign_part, is_part
+from polytune.frontend.array_expressions.assigning import assign_part, is_part, replace_by_product
 from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.reading import mentions_arrays
 from polytune.frontend.array_expressions.stores import element_target, update
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Sum
 from polytune.frontend.array_expressions.views import bound_array, whole
@@ -128,6 +129,10 @@ def _bind(frame: Frame, node: ast.stmt, target: ast.Name, value: ast.expr, shape
 
 def assign_augmented(frame: Frame, node: ast.AugAssign) -> None:
     """``target op= value``."""
+    if isinstance(node.op, ast.MatMult) and mentions_arrays(frame, node.target):
+        readable = ast.copy_location(_loaded(node.target), node.target)
+        replace_by_product(frame, node, readable, evaluate)
+        return
     if isinstance(node.target, ast.Name):
         array = bound_array(frame, node.target)
         if array is not None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from polytune.frontend.array_expressions.calling import array_meaning
 from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.expressions import condition, evaluate, inlined_call, item_of, read_shape
+from polytune.frontend.expressions import condition, evaluate, inlined_call, item_of, read_shape, unstarred
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -51,7 +51,7 @@ def meaning_of(frame: Frame, node: ast.expr, *, alone: bool = False) -> Meaning:
         if test is not None:
             return meaning_of(frame, node.body if test else node.orelse, alone=alone)
     if isinstance(node, ast.Tuple | ast.List):
-        return TupleBinding(tuple(meaning_of(frame, element) for element in node.elts))
+        return TupleBinding(tuple(meaning_of(frame, element) for element in unstarred(frame, node.elts)))
     item = item_of(frame, node) if isinstance(node, ast.Subscript | ast.Attribute) else None
     if item is not None:
         return item

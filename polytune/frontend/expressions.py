@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +11,10 @@ import numpy as np
 
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.calling import results_of_call
+from polytune.frontend.array_expressions.creation import display
 from polytune.frontend.array_expressions.elementwise import compared, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
+from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import ambiguous, operation, unary
 from polytune.frontend.array_expressions.reading import (
     attribute,
@@ -85,6 +88,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             return _attribute(frame, node)
         case ast.BinOp():
             left, right = evaluate(frame, node.left), evaluate(frame, node.right)
+            _refuse_lists(frame, node, left, right)
             if not (isinstance(left, Value) and isinstance(right, Value)):
                 return operation(frame, node, node.op, left, right)
             symbol = operator_symbol(frame, node, node.op)
@@ -100,9 +104,15 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
             if test.constant is not None:
                 return evaluate(frame, node.body if test.constant else node.orelse)
             branch = replace(frame, pure=True)
+            if mentions_arrays(frame, node.body) or mentions_arrays(frame, node.orelse):
+                sides = [computed(branch, side, evaluate(branch, side)) for side in (node.body, node.orelse)]
+                if any(isinstance(side, ArrayValue) and side.shape for side in sides):
+                    return either(frame, node, test, *sides)
             return promotion.select(test, read(branch, node.body), read(branch, node.orelse), evaluated=True)
         case ast.Call():
             return _call(frame, node)
+        case ast.List(elements) if elements:
+            return display(frame, ast.copy_location(ast.List(unstarred(frame, elements)), node), evaluate)
     raise refuse_expression(frame.source, node)
 
 
@@ -122,11 +132,11 @@ def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
         if promotion.truth(value).constant is not None:
             break
     chosen = operands[-1]
-    if all(operand.dtype == "bool" for operand in operands):
+    if all(each.dtype == "bool" for each in operands):
         return promotion.logical(symbol, operands)
-    for operand in reversed(operands[:-1]):
-        sides = (chosen, operand) if symbol == "and" else (operand, chosen)
-        chosen = promotion.select(promotion.truth(operand), *map(promotion.number, sides))
+    for each in reversed(operands[:-1]):
+        sides = (chosen, each) if symbol == "and" else (each, chosen)
+        chosen = promotion.select(promotion.truth(each), *map(promotion.number, sides))
     return chosen
 
 
@@ -154,6 +164,49 @@ def condition(frame: Frame, node: ast.expr) -> Value:
         return _conjunction_of_conditions(frame, node)
     value = read(frame, node)
     return promotion.truth(value)
+
+
+def _refuse_lists(frame: Frame, node: ast.BinOp, left: Operand, right: Operand) -> None:
+    """Refuse operators on lists, which are arrays beside arrays alone."""
+    sides = (node.left, left), (node.right, right)
+    lists = [isinstance(side, ast.List) for side, _ in sides]
+    if any(lists) and (all(lists) or any(isinstance(value, Value) for _, value in sides)):
+        raise frame.source.refusal(
+            node,
+            "an operator on a list",
+            "it repeats lists, and puts them one after the other",
+            "make arrays: np.full(3, x) for [x] * 3, np.array([a, b]) to compute with the numbers",
+        )
+
+
+def unstarred(frame: Frame, nodes: Sequence[ast.expr]) -> list[ast.expr]:
+    """Expressions with what starred ones stand for in place of them, where the source shows that.
+
+    Args:
+        frame: where they stand.
+        nodes: the arguments of a call, or the elements of a tuple or list.
+    """
+    elements: list[ast.expr] = []
+    for each in nodes:
+        inner = each.value if isinstance(each, ast.Starred) else None
+        if isinstance(inner, ast.Tuple | ast.List):
+            elements += unstarred(frame, inner.elts)
+            continue
+        items = _items(frame, inner) if isinstance(inner, ast.Name | ast.Attribute | ast.Subscript) else None
+        if inner is None or items is None:
+            elements.append(each)
+            continue
+        for place in range(len(items)):
+            part = ast.Subscript(inner, ast.copy_location(ast.Constant(place), inner), ast.Load())
+            elements.append(ast.copy_location(part, inner))
+    return elements
+
+
+def _unstarred_call(frame: Frame, node: ast.Call) -> ast.Call:
+    """A call with what starred arguments stand for."""
+    if not any(isinstance(each, ast.Starred) for each in node.args):
+        return node
+    return ast.copy_location(ast.Call(node.func, unstarred(frame, node.args), node.keywords), node)
 
 
 def _name(frame: Frame, node: ast.Name) -> Operand:
@@ -190,6 +243,9 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
         return binding.extents if isinstance(binding, ShapeBinding) else None
     if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Slice):
         return _part_of_shape(frame, node, node.slice)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        sides = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, node.right)]
+        return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Subscript):
         return _shape_of_part(frame, node.value)
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
@@ -362,9 +418,9 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
     if outcome is not None:
         return outcome
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
-        among = _among(frame, node)
-        if among is not None:
-            return among
+        is_in = _membership(frame, node)
+        if is_in is not None:
+            return is_in
     if any(type(operator) not in COMPARISONS for operator in node.ops):
         raise frame.source.refusal(
             node,
@@ -391,22 +447,21 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
     return promotion.logical("and", [promotion.compare(symbol, left, right) for symbol, left, right in pairs])
 
 
-def _among(frame: Frame, node: ast.Compare) -> Value | None:
-    """The value of ``x in (a, b)``, for numbers; None where the right side is no tuple whose values are seen in the
-    source."""
+def _membership(frame: Frame, node: ast.Compare) -> Value | None:
+    """``x in (1, 2)``, or ``not in``; None where the values are not seen in the source."""
     container = node.comparators[0]
     if isinstance(container, ast.Tuple | ast.List | ast.Set):
-        items = [number(frame, each) for each in container.elts if not isinstance(each, ast.Starred)]
-        if len(items) < len(container.elts):
-            return None
+        values = [number(frame, element) for element in container.elts]
     else:
-        meanings = _items(frame, container) if isinstance(container, ast.Name | ast.Attribute) else None
-        if meanings is None or not all(isinstance(each, ValueBinding) for each in meanings):
+        items = _items(frame, container) if isinstance(container, ast.Name | ast.Attribute) else None
+        if items is None or not all(isinstance(item, ValueBinding) for item in items):
             return None
-        items = [promotion.number(each.value) for each in meanings if isinstance(each, ValueBinding)]
-    one = number(frame, node.left)
-    found = promotion.logical("or", [promotion.compare("==", one, each) for each in items])
-    return promotion.negation(found) if isinstance(node.ops[0], ast.NotIn) else found
+        values = [promotion.number(item.value) for item in items if isinstance(item, ValueBinding)]
+    wanted = number(frame, node.left)
+    if not values:
+        return promotion.constant(isinstance(node.ops[0], ast.NotIn))
+    same = promotion.logical("or", [promotion.compare("==", wanted, value) for value in values])
+    return same if isinstance(node.ops[0], ast.In) else promotion.negation(same)
 
 
 def _tuple_of_numbers(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
@@ -423,6 +478,7 @@ def _same_tuples(left: tuple[Value, ...], right: tuple[Value, ...], equal: bool)
 
 
 def _call(frame: Frame, node: ast.Call) -> Operand:
+    node = _unstarred_call(frame, node)
     name = frame.source.segment(node.func)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     if function is len and len(node.args) == 1:
@@ -478,6 +534,7 @@ def inlined_call(frame: Frame, node: ast.Call, *, alone: bool = False) -> Meanin
     Raises:
         UnsupportedSourceError: the function returns nothing, or cannot be inlined.
     """
+    node = _unstarred_call(frame, node)
     function = None if is_method(frame, node.func) else outside_object(frame, node.func)
     several = results_of_call(frame, node, function, evaluate, read_shape)
     if several is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import contextlib
 from collections.abc import Iterable, Iterator
 from dataclasses import field
 from types import FunctionType
@@ -32,8 +33,9 @@ class _NameUses:
 def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     """The types of a function's arguments, guessed from its source.
 
-    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, or ``int``, ``float`` or a
-    type of NumPy's such as ``np.float32``.
+    An annotation decides: a string that ``parse_type`` reads, such as ``"float64[:, ::1]"``, without quotes too where
+    annotations are not evaluated, or ``bool``, ``int``, ``float``, ``complex`` or a type of NumPy's such as
+    ``np.float32``.
     Without one, what is subscripted is a C-contiguous float64 array of as many dimensions, or int64 where its elements
     stand in subscripts or bound a loop; what bounds a loop, stands
     in a subscript or is compared with a loop variable is an ``int``; everything else is a ``float``.
@@ -62,12 +64,15 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
 def _type(source: Source, argument: ast.arg, uses: _NameUses, annotation: ast.expr | None) -> ArgumentType:
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _named_type(source, annotation, annotation.value)
-    if isinstance(annotation, ast.Name) and annotation.id in ("int", "float"):
+    if isinstance(annotation, ast.Name) and annotation.id in ("bool", "complex", "float", "int"):
         return parse_type(annotation.id)
     if annotation is not None:
         named = _outside(source, annotation)
         if isinstance(named, type) and issubclass(named, np.generic):
             return _named_type(source, annotation, named.__name__)
+        if named is None:
+            with contextlib.suppress(ValueError):  # a type as in a string, where annotations are not evaluated
+                return parse_type(ast.unparse(annotation))
     if argument.arg in uses.ranks:
         return ArrayType("int64" if argument.arg in uses.integer_arrays else "float64", uses.ranks[argument.arg])
     return ScalarType("int64" if argument.arg in uses.integers else "float64")

@@ -19,6 +19,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calling import computes_arrays
 from polytune.frontend.bindings import map_values, meaning_of
 from polytune.frontend.constants import constant_array, tuple_of
+from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Argument, Assign, Constant, ParameterValue, walk
 from polytune.frontend.frame import (
     ArrayBinding,
@@ -76,15 +77,17 @@ def inline_call(
     local = _local_names(callee)
     outer = {name: each for name, each in frame.bindings.items() if is_nested and name not in local}
     meanings = {name: _argument(frame, argument) for name, argument in arguments.items()}
+    statements = desugared(callee.tree.body, meaning_outside(callee, {*local, *outer}), inner.fresh)
+    inner.assigned = assigned_names(statements)
     if (
         value_used
-        and is_expression(callee.tree.body)
+        and is_expression(statements)
         and not _returns_argument(callee, meanings)
-        and not computes_arrays(callee.tree.body, meanings)
+        and not computes_arrays(statements, meanings)
     ):
         inner.bindings = {**outer, **meanings}
         kernel.calls.append(function)
-        value = evaluate(inner, callee.tree.body)
+        value = evaluate(inner, statements)
         kernel.calls.pop()
         return None if value is None else ValueBinding(value)
     if frame.pure:
@@ -100,7 +103,7 @@ def inline_call(
         inner.bindings[name] = _bind_argument(frame, inner, node, name, meaning)
     first, before = len(frame.nodes), set(kernel.arrays)
     kernel.calls.append(function)
-    body = structured(callee.tree.body, inner.fresh, partial(is_over_values, inner))
+    body = structured(statements, inner.fresh, partial(is_over_values, inner))
     inner.assigned, inner.exits = assigned_names(body.statements), Exits(body.returned)
     skipped = kernel.skipped
     lower_block(inner, body.statements)

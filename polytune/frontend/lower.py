@@ -11,6 +11,7 @@ import numpy as np
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
 from polytune.frontend.inline import inline_call
@@ -94,7 +95,10 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
         tests = without_tests(source)
     kernel.preconditions = (*structure_lines(source, kernel.signature, tests.lines), *tests.lines)
     frame = Frame(kernel, source, bindings, [], assigned_names(tests.body))
-    body = structured(tests.body, kernel.fresh, partial(is_over_values, frame))
+    meaning = meaning_outside(source, {*frame.assigned, *bindings})
+    statements = desugared(tests.body, meaning, kernel.fresh)
+    frame.assigned = assigned_names(statements)
+    body = structured(statements, kernel.fresh, partial(is_over_values, frame))
     frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)

@@ -5,7 +5,7 @@ A result is computed where its ``return`` stands, and put together by Python whe
 
 from __future__ import annotations
 
-from polytune.frontend.expression import Expression
+from polytune.frontend.expression import Expression, walk
 from polytune.records import dataclass
 
 
@@ -49,3 +49,8 @@ class ReturnedError:
 
 
 Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+
+
+def raised_errors(result: Result | None) -> list[ReturnedError]:
+    """The exceptions that a kernel raises in place of returning its result."""
+    return [] if result is None else [each for each in walk(result) if isinstance(each, ReturnedError)]

@@ -188,6 +188,24 @@ def read_source(function: Any) -> Source:
     return Source(plain, body[0], file, tuple(text.splitlines()), line, indentation)
 
 
+def enclosing_statement(tree: ast.AST, node: ast.AST) -> ast.stmt | None:
+    """The innermost statement of a tree that a node is, or is in, by its place; None where it is in none."""
+    first, last = _span(node)
+    found: ast.stmt | None = None
+    for each in ast.walk(tree):
+        if isinstance(each, ast.stmt) and each is not tree and hasattr(node, "lineno"):
+            start, end = _span(each)
+            if start <= first and last <= end and (found is None or _span(found)[0] <= start):
+                found = each
+    return found
+
+
+def _span(node: ast.AST) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The places where a node begins and ends."""
+    line, column = getattr(node, "lineno", 0), getattr(node, "col_offset", 0)
+    return (line, column), (getattr(node, "end_lineno", None) or line, getattr(node, "end_col_offset", None) or column)
+
+
 _DEFINITIONS = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.ClassDef
 
 

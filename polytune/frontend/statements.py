@@ -17,7 +17,7 @@ from polytune.frontend.expression import Break, Continue, Element, walk
 from polytune.frontend.expressions import evaluate, number
 from polytune.frontend.frame import Frame, ObjectBinding
 from polytune.frontend.items import with_items_named
-from polytune.frontend.names import outside_object
+from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.obstacles import read_on
 from polytune.frontend.outside_calls import is_method, plain_arguments
 from polytune.frontend.program import Perform
@@ -42,6 +42,9 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             control.lower_if(frame, node, lower_block)
         case ast.While():
             control.lower_while(frame, node, lower_block)
+        case ast.Assign(targets, ast.IfExp(test, then, otherwise)) if _chooses_array(frame, then, otherwise):
+            first, second = (ast.copy_location(ast.Assign(targets, side), node) for side in (then, otherwise))
+            control.lower_if(frame, ast.copy_location(ast.If(test, [first], [second]), node), lower_block)
         case ast.Assign(targets, value):
             assign_targets(frame, node, targets, value)
         case ast.AnnAssign(target, _, value):
@@ -58,6 +61,11 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
             lower_return(frame, node)
         case ast.Pass() | ast.Expr(ast.Constant()):
             pass
+        case ast.Delete(targets) if all(isinstance(target, ast.Name) for target in targets):
+            for name in targets:
+                assert isinstance(name, ast.Name)
+                lookup(frame, name)
+                frame.bindings.pop(name.id, None)
         case ast.With(items, body) if _is_silent(frame, items) and not _jumps(body):
             lower_block(frame, body)
         case ast.Expr(ast.Call() as call):
@@ -68,6 +76,10 @@ def _lower_statement(frame: Frame, node: ast.stmt) -> None:
                 store_scalar(frame, node, frame.kernel.fresh("unused"), unused)
         case _:
             raise refuse_statement(frame.source, node)
+
+
+def _chooses_array(frame: Frame, then: ast.expr, otherwise: ast.expr) -> bool:
+    return mentions_arrays(frame, then) or mentions_arrays(frame, otherwise)
 
 
 def _is_silent(frame: Frame, items: Sequence[ast.withitem]) -> bool:

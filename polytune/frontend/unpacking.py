@@ -20,11 +20,13 @@ from polytune.frontend.expressions import (
     inlined_call,
     item_of,
     number,
+    unstarred,
 )
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     Meaning,
+    TupleBinding,
     ValueBinding,
     ViewBinding,
 )
@@ -49,7 +51,14 @@ def assign_tuple(
     Raises:
         UnsupportedSourceError: the right side is no tuple of as many values.
     """
-    items = tuple(map(ValueBinding, shape)) if shape is not None else _items(frame, value, len(target.elts))
+    starred = [place for place, element in enumerate(target.elts) if isinstance(element, ast.Starred)]
+    items = (
+        tuple(map(ValueBinding, shape))
+        if shape is not None
+        else _items(frame, value, None if starred else len(target.elts))
+    )
+    if len(starred) == 1 and items is not None and len(items) >= len(target.elts) - 1:
+        target, items = _gathered(target, items, starred[0])
     if items is None:
         raise frame.source.refusal(
             value,
@@ -79,6 +88,18 @@ def assign_tuple(
         _assign_meaning(frame, node, element, result)
 
 
+def _gathered(
+    target: ast.Tuple | ast.List, items: tuple[Meaning, ...], place: int
+) -> tuple[ast.Tuple | ast.List, tuple[Meaning, ...]]:
+    """``x, *rest = a, b, c`` with a tuple for the starred name, which is no longer starred."""
+    element = target.elts[place]
+    assert isinstance(element, ast.Starred)
+    stop = len(items) - (len(target.elts) - place - 1)
+    elements = [*target.elts[:place], element.value, *target.elts[place + 1 :]]
+    plain = ast.copy_location(type(target)(elements, target.ctx), target)
+    return plain, (*items[:place], TupleBinding(items[place:stop]), *items[stop:])
+
+
 def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
     """Pairs of what is assigned to and what is assigned, in order, where tuples stand in tuples."""
     items = items_of(meaning)
@@ -87,10 +108,10 @@ def _flat(target: ast.expr, meaning: Meaning) -> list[tuple[ast.expr, Meaning]]:
     return [part for element, item in zip(target.elts, items, strict=True) for part in _flat(element, item)]
 
 
-def _items(frame: Frame, value: ast.expr, wanted: int) -> tuple[Meaning, ...] | None:
-    """Return what is unpacked into a ``wanted`` number of names; None for what is no tuple."""
+def _items(frame: Frame, value: ast.expr, wanted: int | None) -> tuple[Meaning, ...] | None:
+    """Return what is unpacked into a ``wanted`` number of names, or any; None for what is no tuple."""
     if isinstance(value, ast.Tuple | ast.List):
-        items = (meaning_of(frame, element) for element in value.elts)
+        items = (meaning_of(frame, element) for element in unstarred(frame, value.elts))
         return tuple(map_values(item, promotion.number) for item in items)
     if isinstance(value, ast.Name):
         named = items_of(lookup(frame, value))

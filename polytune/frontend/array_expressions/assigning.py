@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Collection, Sequence
 
+import numpy as np
+
 from polytune.frontend.affine import as_index
 from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
@@ -13,6 +15,7 @@ from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
+from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
 from polytune.frontend.array_expressions.stores import store, update
@@ -22,9 +25,10 @@ from polytune.frontend.array_expressions.views import in_memory, whole
 from polytune.frontend.expression import Compare, Expression, ParameterValue, Select
 from polytune.frontend.frame import ArrayBinding, Binding, Frame, Meaning, SelectionBinding, TupleBinding, ViewBinding
 from polytune.frontend.names import outside_object
+from polytune.frontend.refusals import counted
 from polytune.frontend.scop import ArrayRole
 from polytune.frontend.sharing import CALLER, may_be_copied
-from polytune.frontend.source import inlinable, nodes_inside
+from polytune.frontend.source import enclosing_statement, inlinable, nodes_inside
 
 
 def is_part(frame: Frame, target: ast.expr) -> bool:
@@ -97,6 +101,34 @@ def _part(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> ArrayValue:
     return part_of(frame, node, base, subscripts_of(node), number_reader(evaluate))
 
 
+def replace_by_product(frame: Frame, node: ast.AugAssign, target: ast.expr, evaluate: Evaluate) -> None:
+    """Lower ``target @= value``, for a target that is a matrix or a stack of matrices.
+
+    Args:
+        frame: where it stands.
+        node: the assignment.
+        target: what is assigned to, as an expression that is read.
+        evaluate: reads an expression.
+
+    Raises:
+        UnsupportedSourceError: the product has another number of dimensions or another type, of which NumPy makes none.
+    """
+    old = as_array(computed(frame, node, evaluate(frame, target)))
+    product = evaluate(frame, ast.copy_location(ast.BinOp(target, ast.MatMult(), node.value), node))
+    shape = product.shape if isinstance(product, Sum | ArrayValue) else ()
+    if old.region is None or len(shape) != old.ndim or not np.can_cast(product.dtype, old.dtype, "same_kind"):
+        raise frame.source.refusal(
+            node,
+            f"a product of {counted(len(shape), 'dimension')} and of type {product.dtype} in place of an array of "
+            f"{counted(old.ndim, 'dimension')} and of type {old.dtype}",
+            "NumPy raises an error here",
+            "give the product a name of its own; or convert it, A[:] = (A @ B).astype(A.dtype)",
+        )
+    for before, after in zip(old.shape, shape, strict=True):
+        agree(frame, node, before, after, (old.shape, shape), "an array and the product that replaces it,")
+    store(frame, node, old, product)
+
+
 def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayValue | Sum | Selection) -> None:
     """Lower ``name = array``: the name means what is assigned, a part of an array, or a new array.
 
@@ -150,6 +182,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
 def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = "") -> None:
     """Refuse to keep what NumPy makes a view of an array that others can see, and that is a copy here.
 
+    It is kept where nothing changes elements of the array, or of the view, from there on.
+
     Args:
         frame: where it stands.
         node: the expression, for the message.
@@ -164,13 +198,20 @@ def refuse_detached(frame: Frame, node: ast.AST, value: ArrayValue, name: str = 
         return
     others = (binding for other, binding in frame.bindings.items() if other != name)
     is_seen = frame.kernel.arrays[array].role is not ArrayRole.LOCAL or not frame.kernel.owners.get(array)
-    if is_seen or any(_array_of(binding) == array for binding in others):
+    is_shared = is_seen or any(_array_of(binding) == array for binding in others)
+    if is_shared and not _stays_equal(frame, node, {name, *_names_of(frame, array)}):
         raise frame.source.refusal(
             node,
             "an array in another shape gets a name",
             "in NumPy it may be a view, through which the array itself is changed; here it is a copy",
             "make the copy seen: A.reshape(...).copy(); to change the array, assign to it in its own shape",
         )
+
+
+def _stays_equal(frame: Frame, node: ast.AST, names: set[str]) -> bool:
+    """Return whether an array and a copy of it, which these names mean, are the same from an expression on."""
+    statement = enclosing_statement(frame.source.tree, node)
+    return statement is not None and _is_never_changed(frame, statement, names, before=True)
 
 
 def _array_name(frame: Frame, name: str) -> str:

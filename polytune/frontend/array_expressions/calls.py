@@ -67,7 +67,12 @@ class ArrayCall:
             return self.receiver
         if name in self.read:
             return self.read[name]
-        return self.evaluate(self.frame, self.argument(name))
+        node = self.argument(name)
+        if isinstance(node, ast.Tuple | ast.List | ast.ListComp):
+            found = handler_of(np.array)
+            assert found is not None
+            return found[1](replace(self, arguments={"a": node}, receiver=None, first="a", read={}))
+        return self.evaluate(self.frame, node)
 
     def operand_type(self, name: str) -> str:
         """The element type of an argument; it is read once."""
@@ -140,7 +145,12 @@ class ArrayCall:
         if known is not None:
             return tuple(normal(value.expression) for value in known)
         elements = node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
-        return tuple(self.extent(element) for element in elements)
+        return tuple(extent for element in elements for extent in self._extents(element))
+
+    def _extents(self, node: ast.expr) -> list[Expression]:
+        """The extents that a part of a shape stands for: one, or as many as a starred shape has."""
+        inner = self.shape_of(self.frame, node.value) if isinstance(node, ast.Starred) else None
+        return [self.extent(node)] if inner is None else [normal(value.expression) for value in inner]
 
     def extent(self, node: ast.expr) -> Expression:
         """An extent of a shape: an integer that does not depend on data."""
@@ -241,7 +251,7 @@ def handler_of(function: Any) -> tuple[tuple[str, ...], Handler] | None:
 
 def method(name: str) -> Any:
     """NumPy's function that does what an array's method does; None where there is none."""
-    named = {"copy": np.copy, "astype": np.astype, "flatten": np.copy}
+    named = {"copy": np.copy, "astype": np.astype, "flatten": np.ndarray.flatten}
     return named.get(name, getattr(np, name, None))
 
 

@@ -19,13 +19,16 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import cast_array, computed, strong
-from polytune.frontend.array_expressions.shapes import stretched
+from polytune.frontend.array_expressions.comprehension import comprehension
+from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed, strong
+from polytune.frontend.array_expressions.readers import Evaluate
+from polytune.frontend.array_expressions.shapes import agree, stretched
 from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import in_memory
-from polytune.frontend.expression import Compare, Iterator
+from polytune.frontend.expression import Compare, Expression, Iterator
+from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
 
@@ -119,35 +122,90 @@ def _copy(call: ArrayCall) -> Operand:
 def _array(call: ArrayCall) -> Operand:
     if "a" in call.arguments and isinstance(call.arguments["a"], ast.List | ast.Tuple):
         return _listed(call, call.arguments["a"])
+    if "a" in call.arguments and isinstance(call.arguments["a"], ast.ListComp):
+        elements = comprehension(call.frame, call.arguments["a"], call.evaluate)
+        return elements if not call.given("dtype") else _converted(call, elements)
     return _converted_copy(call)
 
 
 def _listed(call: ArrayCall, node: ast.List | ast.Tuple) -> Operand:
-    """``np.array([[a, b], [c, d]])``, of numbers that are written out."""
-    rows = [each.elts if isinstance(each, ast.List | ast.Tuple) else None for each in node.elts]
-    lengths = {None if row is None else len(row) for row in rows}
-    if len(lengths) != 1:
-        raise call.refusal("a list of lists of different lengths, or of nothing", "write np.empty((n, m))")
-    columns = lengths.pop()
-    cells = node.elts if columns is None else [cell for row in rows for cell in row or ()]
-    values = [promotion.number(_number(call, cell)) for cell in cells]
-    kind = promotion.kind_of(values[0]) if values else promotion.ScalarKind("float64", True)
-    for value in values:
-        kind = promotion.join(kind, promotion.kind_of(value))
-    frame, syntax = call.frame, call.node
-    shape = (integer(len(node.elts)),) if columns is None else (integer(len(node.elts)), integer(columns))
-    region = allocate(frame, syntax, shape, call.dtype("dtype", kind.dtype))
-    for place, value in enumerate(values):
-        subscripts = [integer(place)] if columns is None else [integer(part) for part in divmod(place, columns)]
-        emit(frame, syntax, (perform(frame, syntax, assigned(frame, region, subscripts, value)),))
+    """``np.array([[a, b], [c, d]])``, of numbers or arrays that are written out."""
+    return display(call.frame, node, call.evaluate, call.dtype("dtype", "") or None)
+
+
+def display(frame: Frame, node: ast.List | ast.Tuple, evaluate: Evaluate, dtype: str | None = None) -> ArrayValue:
+    """The array of what a list has, or a list of lists: numbers, or arrays of one shape.
+
+    Args:
+        frame: where it stands.
+        node: the list.
+        evaluate: reads an expression.
+        dtype: the type of the elements; None for the one that all of them can be converted to.
+
+    Raises:
+        UnsupportedSourceError: lists in it are of different lengths, or it has numbers and arrays.
+    """
+    lengths, cells = _cells(frame, node)
+    values = [computed(frame, cell, evaluate(frame, cell)) for cell in cells]
+    arrays = [as_array(value) for value in values]
+    ranks = {array.ndim for array in arrays}
+    if len(ranks) > 1:
+        raise frame.source.refusal(
+            node,
+            "a list of arrays of different numbers of dimensions",
+            "they make no array",
+            "use np.concatenate for arrays one after the other, or np.stack for arrays of one shape",
+        )
+    first = arrays[0].shape if arrays else ()
+    for array in arrays:
+        for left, right in zip(first, array.shape, strict=True):
+            agree(frame, node, left, right, (first, array.shape), "arrays in one list,")
+    shape = (*(integer(length) for length in lengths), *first)
+    if dtype is None:
+        dtype = _common_type(values)
+    region = allocate(frame, node, shape, dtype)
+    for place, array in enumerate(arrays):
+        outer = [integer(int(part)) for part in np.unravel_index(place, lengths)]
+        source = as_array(computed(frame, node, cast_array(frame, node, array, dtype))) if first else array
+
+        def body(
+            iterators: tuple[Iterator, ...], source: ArrayValue = source, outer: Sequence[Expression] = outer
+        ) -> Sequence[Node]:
+            return (perform(frame, node, assigned(frame, region, [*outer, *iterators], source.at(iterators))),)
+
+        emit(frame, node, over(frame, node, first, body))
     return in_memory(frame.kernel, region, shape, is_new=True)
 
 
-def _number(call: ArrayCall, node: ast.expr) -> Value:
-    value = computed(call.frame, node, call.evaluate(call.frame, node))
-    if isinstance(value, ArrayValue):
-        raise call.refusal("a list of arrays", "write np.stack((A, B)), or np.concatenate")
-    return value
+def _common_type(values: Sequence[ArrayValue | Value]) -> str:
+    """The type of an array of these elements, or of elements of these arrays."""
+    if values and all(value.dtype == "bool" for value in values):
+        return "bool"
+    kinds = [
+        promotion.kind_of(promotion.number(value))
+        if isinstance(value, Value)
+        else promotion.ScalarKind("int64" if value.dtype == "bool" else value.dtype, False)
+        for value in values
+    ]
+    kind = kinds[0] if kinds else promotion.ScalarKind("float64", True)
+    for other in kinds[1:]:
+        kind = promotion.join(kind, other)
+    return kind.dtype
+
+
+def _cells(frame: Frame, node: ast.List | ast.Tuple) -> tuple[tuple[int, ...], list[ast.expr]]:
+    """The shape of a list of lists, and what is in it, in order."""
+    if not any(isinstance(each, ast.List | ast.Tuple) for each in node.elts):
+        return (len(node.elts),), list(node.elts)
+    inner = [_cells(frame, each) for each in node.elts if isinstance(each, ast.List | ast.Tuple)]
+    if len(inner) < len(node.elts) or len({lengths for lengths, _ in inner}) > 1:
+        raise frame.source.refusal(
+            node,
+            "a list of lists of different lengths",
+            "they make no array",
+            "write np.zeros((n, m)), and assign its parts",
+        )
+    return (len(inner), *inner[0][0]), [cell for _, cells in inner for cell in cells]
 
 
 @compiles(np.asarray, "a", "dtype")
@@ -158,7 +216,10 @@ def _asarray(call: ArrayCall) -> Operand:
 
 
 def _converted_copy(call: ArrayCall) -> Operand:
-    array = call.array("a")
+    return _converted(call, call.array("a"))
+
+
+def _converted(call: ArrayCall, array: ArrayValue) -> Operand:
     converted = cast_array(call.frame, call.node, array, call.dtype("dtype", array.dtype))
     assert isinstance(converted, ArrayValue)
     return kept(call.frame, call.node, converted, "copy")

@@ -19,7 +19,7 @@ from polytune.frontend.array_expressions.elementwise import (
     computed,
     elementwise,
 )
-from polytune.frontend.array_expressions.sizes import extent, require, shape_text
+from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, shape_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import rearranged
@@ -118,6 +118,34 @@ def _isclose(call: ArrayCall) -> ArrayValue | Value:
 @compiles(np.allclose, "a", "b", "rtol", "atol", "equal_nan")
 def _allclose(call: ArrayCall) -> Operand:
     return call.of(np.all, as_array(computed(call.frame, call.node, _isclose(call))))
+
+
+@compiles(np.array_equal, "a", "b", "equal_nan")
+def _array_equal(call: ArrayCall) -> Operand:
+    """Return whether all elements are equal, and the shapes, which each call decides."""
+    frame, node = call.frame, call.node
+    left, right = call.array("a"), call.array("b")
+    if left.ndim != right.ndim:
+        return constant(False)
+    same = [
+        promotion.compare("==", Value(one, weak=True), Value(other, weak=True))
+        for one, other in zip(left.shape, right.shape, strict=True)
+        if not are_equal(frame, one, other)
+    ]
+    nan_is_equal = bool(call.constant("equal_nan", False))
+
+    def are_same(values: list[Value]) -> Value:
+        tests = [promotion.compare("==", *(promotion.number(each) for each in values))]
+        if nan_is_equal:
+            tests.append(promotion.logical("and", [functions.apply(np.isnan, [each]) for each in values]))
+        return promotion.logical("or", tests) if len(tests) > 1 else tests[0]
+
+    # Elements that only one of the arrays has are not compared.
+    shape = tuple(lesser(frame, one, other) for one, other in zip(left.shape, right.shape, strict=True))
+    parts = [ArrayValue(shape, side.dtype, side.at, is_costly=side.is_costly) for side in (left, right)]
+    found = computed(frame, node, call.of(np.all, as_array(elementwise(frame, node, are_same, parts))))
+    assert isinstance(found, Value)
+    return promotion.logical("and", [*same, promotion.truth(found)]) if same else found
 
 
 @compiles(np.nan_to_num, "x", "copy", "nan", "posinf", "neginf")

@@ -12,6 +12,7 @@ from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import minimum
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles, compiles_several
 from polytune.frontend.array_expressions.library import Wanted, library_call
+from polytune.frontend.array_expressions.rearrangements import reshaped
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.promotion import Value
 
@@ -166,35 +167,36 @@ compiles_several(np.linalg.eig, "a")(_may_be_complex)
 # Sorting and searching
 
 
-def _along(call: ArrayCall, array: ArrayValue) -> int:
+def _along(call: ArrayCall) -> tuple[ArrayValue, int]:
+    """The array, and the axis along which its elements are ordered; for the axis None all of them, as one row."""
+    array = call.array("a")
     if not array.ndim:
         raise call.refusal(f"{call.name} of a number", "pass an array")
-    axis = call.axis("axis", array.ndim, -1)
-    if axis is None:
-        raise call.refusal(f"{call.name} of an array as if it had one dimension", "pass A.ravel()")
-    return axis
+    if "axis" in call.arguments and not call.given("axis"):
+        return reshaped(call, array, [None]), 0
+    return array, call.axis("axis", array.ndim, -1) or 0
 
 
 @compiles(np.sort, "a", "axis", "kind")
 def _sort(call: ArrayCall) -> Operand:
-    array, kind = call.array("a"), call.constant("kind")
-    function = f"numpy.sort * axis={_along(call, array)} kind={kind!r}"
+    (array, axis), kind = _along(call), call.constant("kind")
+    function = f"numpy.sort * axis={axis} kind={kind!r}"
     return _called(call, function, [array], (array.shape, array.dtype))[0]
 
 
 @compiles(np.argsort, "a", "axis", "kind")
 def _argsort(call: ArrayCall) -> Operand:
-    array, kind = call.array("a"), call.constant("kind")
-    function = f"numpy.argsort * axis={_along(call, array)} kind={kind!r}"
+    (array, axis), kind = _along(call), call.constant("kind")
+    function = f"numpy.argsort * axis={axis} kind={kind!r}"
     return _called(call, function, [array], (array.shape, "int64"))[0]
 
 
 @compiles(np.partition, "a", "kth", "axis")
 def _partition(call: ArrayCall) -> Operand:
-    array, place = call.array("a"), call.value("kth")
+    (array, axis), place = _along(call), call.value("kth")
     if isinstance(place, ArrayValue):
         raise call.refusal("np.partition for several places", "pass one number")
-    function = f"numpy.partition a=@0 kth=@1 axis={_along(call, array)}"
+    function = f"numpy.partition a=@0 kth=@1 axis={axis}"
     return _called(call, function, [array, place], (array.shape, array.dtype))[0]
 
 

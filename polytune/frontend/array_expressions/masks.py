@@ -13,9 +13,11 @@ from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Subscripts
 from polytune.frontend.frame import Frame
 from polytune.frontend.promotion import Value
+from polytune.frontend.refusals import counted
+from polytune.frontend.scop import ArrayRole
 from polytune.records import dataclass
 
 
@@ -27,6 +29,42 @@ def _where(call: ArrayCall) -> Operand:
             "how many elements it gives depends on data; loop over the elements, under an if",
         )
     return chosen(call.frame, call.node, call.value("condition"), call.value("x"), call.value("y"))
+
+
+def either(
+    frame: Frame, node: ast.IfExp, test: Value, then: ArrayValue | Value, otherwise: ArrayValue | Value
+) -> ArrayValue:
+    """``then if test else otherwise`` of arrays of one shape and type.
+
+    Args:
+        frame: where it stands.
+        node: the whole expression.
+        test: the condition, a number.
+        then, otherwise: both sides.
+
+    Raises:
+        UnsupportedSourceError: they are of different types or numbers of dimensions.
+    """
+    left, right = as_array(then), as_array(otherwise)
+    if left.ndim != right.ndim or left.dtype != right.dtype:
+        kinds = [f"{each.dtype} with {counted(each.ndim, 'dimension')}" for each in (left, right)]
+        raise frame.source.refusal(
+            node,
+            f"a choice between an array of {kinds[0]} and one of {kinds[1]}",
+            "of arrays, the type and the number of dimensions must not depend on a condition",
+            "convert one of them, as A.astype(np.float64), or write an if statement with what is done in each case",
+        )
+    for one, other in zip(left.shape, right.shape, strict=True):
+        agree(frame, node, one, other, (left.shape, right.shape), "arrays between which a condition chooses,")
+    in_memory = [side.region.array for side in (left, right) if side.region is not None and not side.is_new]
+    arrays = frame.kernel.arrays
+    seen = [name for name in in_memory if arrays[name].role is not ArrayRole.LOCAL] or in_memory
+
+    def at(subscripts: Subscripts) -> Value:
+        return promotion.select(test, left.at(subscripts), right.at(subscripts))
+
+    costly = left.is_costly or right.is_costly
+    return ArrayValue(left.shape, left.dtype, at, is_costly=costly, view_of=seen[0] if seen else None)
 
 
 def read_index(frame: Frame, node: ast.Subscript, evaluate: Evaluate) -> tuple[ArrayValue | None, Evaluate]:

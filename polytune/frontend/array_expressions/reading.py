@@ -12,6 +12,7 @@ from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
     creation,
     derived,
+    joining,
     library_functions,
     library_random,
     library_signals,
@@ -19,6 +20,7 @@ from polytune.frontend.array_expressions import (  # noqa: F401  (they register 
     masks,
     rearrangements,
     reductions,
+    splitting,
     tiling,
 )
 from polytune.frontend.array_expressions.calls import (
@@ -62,6 +64,8 @@ def mentions_arrays(frame: Frame, node: ast.expr) -> bool:
         case ast.Call(ast.Name("len")):
             return False
         case ast.Call(function) if _makes_arrays(frame, function):
+            return True
+        case ast.List():
             return True
     children = (
         child.value if isinstance(child, ast.keyword) else child  # as in out=A

@@ -1,4 +1,4 @@
-"""The elements of arrays in another order or shape: transposed, flipped, reshaped, rolled, joined."""
+"""The elements of arrays in another order or shape: transposed, flipped, reshaped, rolled."""
 
 from __future__ import annotations
 
@@ -10,16 +10,15 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of, integer, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
-from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, cast_array, computed
+from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
-from polytune.frontend.array_expressions.sizes import extent, lesser, require, size_text
-from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, kept, over, perform
+from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, size_text
+from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
-from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
-from polytune.frontend.expression import Binary, Compare, Expression, Iterator
+from polytune.frontend.array_expressions.views import permuted, rearranged
+from polytune.frontend.expression import Argument, Binary, Compare, Expression, ParameterValue
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value
 
 
@@ -152,6 +151,12 @@ def _is_rest(node: ast.expr) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub) and ast.unparse(node) == "-1"
 
 
+@compiles(np.ndarray.flatten, "a")
+def _flatten(call: ArrayCall) -> Operand:
+    flat = reshaped(call, call.array("a"), [None])
+    return flat if flat.is_new else kept(call.frame, call.node, flat, "flat")
+
+
 @compiles(np.ravel, "a")
 def _ravel(call: ArrayCall) -> Operand:
     return reshaped(call, call.array("a"), [None])
@@ -173,7 +178,9 @@ def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | N
     frame = call.frame
     old = [place for place, size in enumerate(array.shape) if constant_of(size) != 1]
     new = [place for place, size in enumerate(wanted) if size is None or constant_of(size) != 1]
-    if len(old) != len(new):
+    if len(old) != len(new) or not all(
+        _may_stay(frame, array.shape[before], wanted[after]) for before, after in zip(old, new, strict=True)
+    ):
         return _regrouped(call, array, wanted)
     shape: list[Expression] = [ONE if size is None else size for size in wanted]
     axes = [Axis(ZERO)] * array.ndim
@@ -185,6 +192,15 @@ def reshaped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | N
             agree(frame, call.node, array.shape[before], size, pair, "an array and its new shape,")
         shape[after] = array.shape[before]
     return rearranged(frame.kernel, array, axes, tuple(shape))
+
+
+def _may_stay(frame: Frame, size: Expression, wanted: Expression | None) -> bool:
+    """Return whether an extent of a new shape is taken to be that of the array at its place: one that is an argument
+    is, which each call checks."""
+    if wanted is None or are_equal(frame, size, wanted):
+        return True
+    parameter = frame.kernel.parameters.get(wanted.name) if isinstance(wanted, ParameterValue) else None
+    return parameter is not None and isinstance(parameter.source, Argument)
 
 
 def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression | None]) -> ArrayValue:
@@ -284,83 +300,6 @@ def _roll(call: ArrayCall) -> Operand:
         return promotion.select(Value(test, weak=True), *values)
 
     return ArrayValue(array.shape, array.dtype, at, is_costly=array.is_costly)
-
-
-def joined_operands(call: ArrayCall, name: str) -> list[ArrayValue]:
-    """The arrays of an argument that is a list of them."""
-    node = call.argument(name)
-    if not isinstance(node, ast.Tuple | ast.List):
-        raise call.refusal(f"{call.name} of something other than a list of arrays", "write the arrays: (A, B)")
-    return [as_array(computed(call.frame, call.node, call.evaluate(call.frame, each))) for each in node.elts]
-
-
-def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayValue:
-    """The arrays one after the other along an axis, in a new array.
-
-    Args:
-        call: where it stands.
-        arrays: with as many dimensions each, which agree in all extents but one; one array at least.
-        axis: the dimension along which they are joined, counted from the front.
-    """
-    frame, node = call.frame, call.node
-    dtype = arrays[0].dtype
-    size: Expression = ZERO
-    offsets = []
-    for array in arrays:
-        if array.dtype != dtype:
-            dtype = np.promote_types(dtype, array.dtype).name
-        if array.ndim != arrays[0].ndim:
-            raise call.refusal("arrays of different numbers of dimensions are joined", "give them as many: A[None]")
-        for place, (left, right) in enumerate(zip(arrays[0].shape, array.shape, strict=True)):
-            if place != axis:
-                agree(frame, node, left, right, (arrays[0].shape, array.shape), "arrays that are joined,")
-        offsets.append(size)
-        size = add(size, array.shape[axis])
-    shape = (*arrays[0].shape[:axis], size, *arrays[0].shape[axis + 1 :])
-    region = allocate(frame, node, shape, dtype)
-    for array, offset in zip(arrays, offsets, strict=True):
-        source = as_array(computed(frame, node, cast_array(frame, node, array, dtype)))
-
-        def body(
-            iterators: tuple[Iterator, ...], source: ArrayValue = source, offset: Expression = offset
-        ) -> Sequence[Node]:
-            target = [*iterators[:axis], add(offset, iterators[axis]), *iterators[axis + 1 :]]
-            return (perform(frame, node, assigned(frame, region, target, source.at(iterators))),)
-
-        emit(frame, node, over(frame, node, array.shape, body))
-    return in_memory(frame.kernel, region, shape, is_new=True)
-
-
-@compiles(np.concatenate, "arrays", "axis")
-def _concatenate(call: ArrayCall) -> Operand:
-    arrays = joined_operands(call, "arrays")
-    return joined(call, arrays, call.axis("axis", arrays[0].ndim, 0) or 0)
-
-
-@compiles(np.hstack, "arrays")
-def _hstack(call: ArrayCall) -> Operand:
-    arrays = joined_operands(call, "arrays")
-    return joined(call, arrays, 0 if arrays[0].ndim == 1 else 1)
-
-
-@compiles(np.stack, "arrays", "axis")
-def _stack(call: ArrayCall) -> Operand:
-    arrays = joined_operands(call, "arrays")
-    place = call.axis("axis", arrays[0].ndim + 1, 0) or 0
-    return joined(call, [_with_dimension(call, array, place) for array in arrays], place)
-
-
-@compiles(np.vstack, "arrays")
-def _vstack(call: ArrayCall) -> Operand:
-    arrays = joined_operands(call, "arrays")
-    if arrays[0].ndim == 1:
-        arrays = [_with_dimension(call, array, 0) for array in arrays]
-    return joined(call, arrays, 0)
-
-
-def _with_dimension(call: ArrayCall, array: ArrayValue, place: int) -> ArrayValue:
-    axes = [Axis(ZERO, dimension + (dimension >= place)) for dimension in range(array.ndim)]
-    return rearranged(call.frame.kernel, array, axes, (*array.shape[:place], ONE, *array.shape[place:]))
 
 
 @compiles(np.broadcast_to, "a", "shape")

@@ -67,7 +67,9 @@ def several_arrays(
     return TupleBinding(tuple(array_meaning(frame, node, array) for array in found))
 
 
-def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: int) -> tuple[Meaning, ...] | None:
+def parts_along_first(
+    frame: Frame, node: ast.expr, array: ArrayValue, wanted: int | None
+) -> tuple[Meaning, ...] | None:
     """Return what an array is unpacked into; None where it has no dimensions, or too many parts.
 
     How many parts there are is seen in the source, or else is what is wanted, which each call is checked for.
@@ -76,7 +78,7 @@ def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: i
         frame: where it stands.
         node: the expression that is unpacked.
         array: its value.
-        wanted: how many names there are for the parts.
+        wanted: how many names there are for the parts; None where one of them takes any number.
 
     Raises:
         UnsupportedSourceError: no call has so many.
@@ -85,6 +87,8 @@ def parts_along_first(frame: Frame, node: ast.expr, array: ArrayValue, wanted: i
         return None
     count = constant_of(array.shape[0])
     if count is None:
+        if wanted is None:
+            return None
         count = wanted
         text = f"{frame.source.segment(node)} is unpacked into {counted(wanted, 'name')}"
         require(

@@ -18,6 +18,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
+from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
 from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
@@ -143,6 +144,8 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     known = constant_of(subscript)
     if known is not None and known < 0:
         subscript = add(length, subscript)
+    else:
+        subscript = counted_from_the_end(frame, subscript, length)
     if not is_whole(frame, value, dimension):
         # Accesses are checked against the array in memory, of which this is only a part.
         text = frame.source.segment(node)
@@ -160,7 +163,7 @@ _OUTSIDE = 2**40
 
 
 def _in_part(index: Expression, length: Expression) -> Expression:
-    """A subscript of a part of an array, or of nothing in the array where it is out of range of the part."""
+    """A subscript of a part of an array, which is out of range of the array where it is out of range of the part."""
     one = Value(index)
     inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
     return select(inside, one, constant(_OUTSIDE)).expression

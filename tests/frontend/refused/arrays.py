@@ -275,3 +275,15 @@ def loop_over_the_part(A):
         if A[k] < A[0]:
             found += 1
     A[0] = found
+
+
+@refused("an operator on a list", "[0.0] * 3")
+def repeated_list(A):
+    x = [0.0] * 3
+    A[0] = x[1]
+
+
+@mended(repeated_list, VECTOR, "np.full(3, x) for [x] * 3")
+def filled_array(A):
+    x = np.full(3, 0.0)
+    A[0] = x[1]

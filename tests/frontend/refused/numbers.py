@@ -207,6 +207,18 @@ def shifted_right(A):
         A[i] = i >> 1
 
 
+@refused("a comparison by is or in", "A[0] is A[1]")
+def identity(A):
+    if A[0] is A[1]:
+        A[0] = 1.0
+
+
+@mended(identity, VECTOR, "use == or !=")
+def compared_by_value(A):
+    if A[0] == A[1]:
+        A[0] = 1.0
+
+
 @refused("a comparison by is or in", "i in A")
 def membership(A):
     for i in range(len(A)):

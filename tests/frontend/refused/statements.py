@@ -1,6 +1,6 @@
 """Statements and displays that are refused, and what to write instead."""
 
-# ruff: noqa: C416, E731, F401, F841, SIM105
+# ruff: noqa: C416, F401, F841, SIM105
 # mypy: ignore-errors
 
 from __future__ import annotations
@@ -54,24 +54,24 @@ def no_dictionary(A):
     A[0] = 1.0
 
 
-@refused("a comprehension", "[i for i in range(3)]")
+@refused("a comprehension", "[i for i in range(len(A))]")
 def comprehension(A):
-    x = [i for i in range(3)]
+    x = [i for i in range(len(A))]
     A[0] = 1.0
 
 
 @mended(comprehension, VECTOR, "make an array with np.empty at the top of the kernel and fill it in a loop")
 def array_for_a_comprehension(A):
-    x = np.empty(3)
-    for i in range(3):
+    x = np.empty(len(A))
+    for i in range(len(A)):
         x[i] = i
     A[0] = 1.0
 
 
 @refused("a lambda", "lambda y: y + 1")
 def lambda_expression(A):
-    f = lambda y: y + 1
-    A[0] = f(A[0])
+    f = (lambda y: y + 1, 0)
+    A[0] = f[0](A[0])
 
 
 def one_more(y):
@@ -163,7 +163,7 @@ def value_as_an_argument(A, x: float):
 @refused("a match statement", "match LIMIT:")
 def match_statement(A):
     match LIMIT:
-        case 3:
+        case int():
             A[0] = 1.0
 
 
@@ -175,24 +175,26 @@ def if_for_a_match(A):
 
 @refused("an assignment inside an expression (:=)", "x := 1.0")
 def walrus(A):
-    A[0] = (x := 1.0)
+    A[0] = 0.0 if A[1] > 9.0 else (x := 1.0)
 
 
 @mended(walrus, VECTOR, "assign the variable in a line of its own")
 def line_of_its_own(A):
     x = 1.0
-    A[0] = x
+    A[0] = 0.0 if A[1] > 9.0 else x
 
 
-@refused("del", "del A")
+@refused("del", "del x[1]")
 def deletion(A):
-    A[0] = 1.0
-    del A
+    x = [A[0], A[1]]
+    del x[1]
+    A[0] = x[0]
 
 
 @mended(deletion, VECTOR, "leave the line out")
 def line_left_out(A):
-    A[0] = 1.0
+    x = [A[0], A[1]]
+    A[0] = x[0]
 
 
 @refused("nothing has no statement that is ever executed", "def nothing(A):")

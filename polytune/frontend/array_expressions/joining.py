@@ -1,0 +1,120 @@
+"""Arrays one after the other, or as parts of one with one dimension more: concatenated and stacked."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+
+import numpy as np
+
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add
+from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.elementwise import as_array, cast_array, computed
+from polytune.frontend.array_expressions.shapes import agree
+from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, over, perform
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand
+from polytune.frontend.array_expressions.views import in_memory, permuted, rearranged
+from polytune.frontend.expression import Expression, Iterator
+from polytune.frontend.frame import TupleBinding
+from polytune.frontend.program import Node
+
+
+def joined_operands(call: ArrayCall, name: str) -> list[ArrayValue]:
+    """The arrays of an argument that is a list of them."""
+    node = call.argument(name)
+    given = node.elts if isinstance(node, ast.Tuple | ast.List) else _named_arrays(call, node)
+    if not given:
+        raise call.refusal(f"{call.name} of something other than a list of arrays", "write the arrays: (A, B)")
+    return [as_array(computed(call.frame, call.node, call.evaluate(call.frame, each))) for each in given]
+
+
+def _named_arrays(call: ArrayCall, node: ast.expr) -> list[ast.expr]:
+    """The arrays of a tuple or list that has a name; none for any other expression."""
+    binding = call.frame.bindings.get(node.id) if isinstance(node, ast.Name) else None
+    if not isinstance(binding, TupleBinding):
+        return []
+    places = (ast.copy_location(ast.Constant(place), node) for place in range(len(binding.items)))
+    return [ast.copy_location(ast.Subscript(node, place, ast.Load()), node) for place in places]
+
+
+def joined(call: ArrayCall, arrays: Sequence[ArrayValue], axis: int) -> ArrayValue:
+    """The arrays one after the other along an axis, in a new array.
+
+    Args:
+        call: where it stands.
+        arrays: with as many dimensions each, which agree in all extents but one; one array at least.
+        axis: the dimension along which they are joined, counted from the front.
+    """
+    frame, node = call.frame, call.node
+    dtype = arrays[0].dtype
+    size: Expression = ZERO
+    offsets = []
+    for array in arrays:
+        if array.dtype != dtype:
+            dtype = np.promote_types(dtype, array.dtype).name
+        if array.ndim != arrays[0].ndim:
+            raise call.refusal("arrays of different numbers of dimensions are joined", "give them as many: A[None]")
+        for place, (left, right) in enumerate(zip(arrays[0].shape, array.shape, strict=True)):
+            if place != axis:
+                agree(frame, node, left, right, (arrays[0].shape, array.shape), "arrays that are joined,")
+        offsets.append(size)
+        size = add(size, array.shape[axis])
+    shape = (*arrays[0].shape[:axis], size, *arrays[0].shape[axis + 1 :])
+    region = allocate(frame, node, shape, dtype)
+    for array, offset in zip(arrays, offsets, strict=True):
+        source = as_array(computed(frame, node, cast_array(frame, node, array, dtype)))
+
+        def body(
+            iterators: tuple[Iterator, ...], source: ArrayValue = source, offset: Expression = offset
+        ) -> Sequence[Node]:
+            target = [*iterators[:axis], add(offset, iterators[axis]), *iterators[axis + 1 :]]
+            return (perform(frame, node, assigned(frame, region, target, source.at(iterators))),)
+
+        emit(frame, node, over(frame, node, array.shape, body))
+    return in_memory(frame.kernel, region, shape, is_new=True)
+
+
+@compiles(np.concatenate, "arrays", "axis")
+def _concatenate(call: ArrayCall) -> Operand:
+    arrays = joined_operands(call, "arrays")
+    return joined(call, arrays, call.axis("axis", arrays[0].ndim, 0) or 0)
+
+
+def _comprehension(call: ArrayCall) -> ArrayValue | None:
+    """The arrays that a comprehension gives, as one array along whose first dimension they are; None where the
+    argument is something else."""
+    return call.array("arrays") if isinstance(call.argument("arrays"), ast.ListComp) else None
+
+
+@compiles(np.hstack, "arrays")
+def _hstack(call: ArrayCall) -> Operand:
+    arrays = joined_operands(call, "arrays")
+    return joined(call, arrays, 0 if arrays[0].ndim == 1 else 1)
+
+
+@compiles(np.stack, "arrays", "axis")
+def _stack(call: ArrayCall) -> Operand:
+    found = _comprehension(call)
+    if found is not None:
+        place = call.axis("axis", found.ndim, 0) or 0
+        order = [*range(1, place + 1), 0, *range(place + 1, found.ndim)]
+        return permuted(call.frame.kernel, found, order) if place else found
+    arrays = joined_operands(call, "arrays")
+    place = call.axis("axis", arrays[0].ndim + 1, 0) or 0
+    return joined(call, [_with_dimension(call, array, place) for array in arrays], place)
+
+
+@compiles(np.vstack, "arrays")
+def _vstack(call: ArrayCall) -> Operand:
+    found = _comprehension(call)
+    if found is not None and found.ndim == 2:
+        return found
+    arrays = joined_operands(call, "arrays")
+    if arrays[0].ndim == 1:
+        arrays = [_with_dimension(call, array, 0) for array in arrays]
+    return joined(call, arrays, 0)
+
+
+def _with_dimension(call: ArrayCall, array: ArrayValue, place: int) -> ArrayValue:
+    axes = [Axis(ZERO, dimension + (dimension >= place)) for dimension in range(array.ndim)]
+    return rearranged(call.frame.kernel, array, axes, (*array.shape[:place], ONE, *array.shape[place:]))
