@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -50,6 +52,9 @@ from polytune.frontend.promotion import Value
 from polytune.frontend.refusals import counted, instead_of, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
+
+_OF_SHAPES: tuple[tuple[Any, str], ...] = ((min, "min"), (max, "max"), (sum, "+"), (math.prod, "*"))
+"""Python's functions of the numbers in a tuple, which a shape is."""
 
 
 def read(frame: Frame, node: ast.expr) -> Value:
@@ -492,6 +497,11 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
             array = computed(frame, node, evaluate(frame, node.args[0]))
             if isinstance(array, ArrayValue) and array.ndim:
                 return Value(array.shape[0], weak=True)
+    symbol = next((symbol for each, symbol in _OF_SHAPES if each is function), None)
+    if symbol is not None and len(node.args) == 1 and not node.keywords:
+        shape = read_shape(frame, node.args[0])
+        if shape:
+            return reduce(partial(promotion.binary, symbol), shape)
     inlined = inlined_call(frame, node)
     if inlined is not None:
         if isinstance(inlined, ArrayBinding | ViewBinding):

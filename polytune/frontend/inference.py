@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from polytune.errors import Obstacle, UnsupportedSourceError
-from polytune.frontend.source import Source, inlinable, read_source
+from polytune.frontend.source import Source, arguments_of, inlinable, read_source
 from polytune.records import dataclass
 from polytune.signature import DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature, parse_type
 
@@ -51,7 +51,7 @@ def infer_signature(function: Any, *, annotated: bool = True) -> Signature:
     uses = _uses(source, ())
     types: list[tuple[str, ArgumentType]] = []
     refused: list[Obstacle] = []
-    for argument in (*source.tree.args.posonlyargs, *source.tree.args.args):
+    for argument in arguments_of(source.tree):
         try:
             types.append((argument.arg, _type(source, argument, uses, argument.annotation if annotated else None)))
         except UnsupportedSourceError as error:
@@ -170,7 +170,7 @@ def _note_call(source: Source, node: ast.Call, uses: _NameUses, callers: tuple[F
         return
     callee = read_source(function)
     inner = _uses(callee, (*callers, source.function))
-    names = [argument.arg for argument in (*callee.tree.args.posonlyargs, *callee.tree.args.args)]
+    names = [argument.arg for argument in arguments_of(callee.tree)]
     for name, argument in zip(names, node.args, strict=False):
         if name in inner.ranks:
             for base in _bases(argument):

@@ -193,3 +193,19 @@ def compared_and_replaced(A, B, C):
     del temporary
     inside = len(A) in (5, 6), A.shape[0] not in (7, 8), A is not None
     return same, inside, 3 in C.shape
+
+
+@accepted(lambda: (matrix(4, 6),))
+def functions_of_shapes(A):
+    n = min(A.shape)
+    for i in range(n):
+        A[i, i] += sum(A.shape) + math.prod(A.shape) - max(A.shape)
+    return n
+
+
+@accepted(lambda: (np.array([-2.5, -1.5, -0.5, 0.5, 1.5, 2.5, 3.49, 1e9 + 0.5]),))
+def nearest_integers(x):
+    total = 0
+    for i in range(len(x)):
+        total += round(x[i]) * (i + 1) + round(i)
+    return total, round(x[0]), 3
