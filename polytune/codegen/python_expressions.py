@@ -40,7 +40,14 @@ from polytune.frontend.expression import (
 )
 from polytune.frontend.functions import NUMPY_NAMES
 from polytune.frontend.generated_names import MARK
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedNothing,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.signature import COMPLEX_TYPES, SIGNED_TYPES, UNSIGNED_TYPES
 
 ElementText = Callable[[Any], str]
@@ -233,6 +240,8 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
     match result:
         case ReturnedArray(name):
             return array(name)
+        case ReturnedPart(name, count):
+            return f"{array(name)}[: {value(count)}].copy()"
         case ReturnedTuple(items):
             inner = ", ".join(result_text(item, value, array) for item in items)
             return f"({inner},)" if len(items) == 1 else f"({inner})"

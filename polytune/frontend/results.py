@@ -17,6 +17,14 @@ class ReturnedArray:
 
 
 @dataclass(frozen=True)
+class ReturnedPart:
+    """The first elements of an array that is made for each call anew, as many as a variable counts."""
+
+    name: str
+    count: Expression
+
+
+@dataclass(frozen=True)
 class ReturnedTuple:
     items: tuple[Result, ...]
 
@@ -35,4 +43,4 @@ class ReturnedNothing:
     """None."""
 
 
-Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing
+Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing

@@ -6,17 +6,29 @@ import ast
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
 
-from polytune.frontend.array_expressions.calling import array_of_its_own
+from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.expression import Counter, Element, Iterator, walk
 from polytune.frontend.expressions import read
-from polytune.frontend.frame import ArrayBinding, Frame, Meaning, ShapeBinding, TupleBinding, ValueBinding, ViewBinding
+from polytune.frontend.frame import (
+    ArrayBinding,
+    Frame,
+    Meaning,
+    SelectionBinding,
+    ShapeBinding,
+    TupleBinding,
+    ValueBinding,
+    ViewBinding,
+)
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
     ReturnedChoice,
     ReturnedNothing,
+    ReturnedPart,
     ReturnedTuple,
 )
 from polytune.frontend.scop import ArrayRole
@@ -34,6 +46,7 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         exits.sites[site] = None
         return
     meaning = meaning_of(frame, node.value, alone=True)
+    meaning = _with_arrays(frame, node.value, meaning)
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
         whole = map_arrays(meaning, lambda view: array_of_its_own(frame, node, view))
@@ -42,6 +55,18 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         exits.sites[site] = _in_slots(frame, node, meaning)
     else:
         exits.sites[site] = meaning
+
+
+def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
+    """The same with arrays of what masks select."""
+    match meaning:
+        case TupleBinding(items):
+            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+        case SelectionBinding(selection):
+            selected = computed(frame, node, selection)
+            assert isinstance(selected, ArrayValue)
+            return array_meaning(frame, node, selected)
+    return meaning
 
 
 def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
@@ -183,6 +208,11 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
     match meaning:
         case ValueBinding(value):
             return value.expression
+        case ViewBinding(view):  # a part that a variable counts
+            assert view.region is not None
+            name = view.region.array
+            kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)
+            return ReturnedPart(name, view.shape[0])
         case ArrayBinding(name):
             if kernel.arrays[name].role is ArrayRole.LOCAL:
                 kernel.arrays[name] = replace(kernel.arrays[name], role=ArrayRole.RESULT)

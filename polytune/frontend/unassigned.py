@@ -15,7 +15,14 @@ from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend.budget import within_budget
 from polytune.frontend.expression import Element, Logical, Select, children
 from polytune.frontend.promotion import is_inexact
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedNothing,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 
@@ -134,6 +141,8 @@ def _certain_variables(result: Result) -> Iterator[str]:
         case ReturnedTuple(items):
             for item in items:
                 yield from _certain_variables(item)
+        case ReturnedPart(_, count):
+            yield from _certain_variables(count)
         case ReturnedArray() | ReturnedNothing():
             pass
         case Logical(_, (first, *_)):

@@ -12,7 +12,14 @@ import numpy as np
 
 from polytune.frontend import expression as ir
 from polytune.frontend.generated_names import REPORT
-from polytune.frontend.results import Result, ReturnedArray, ReturnedChoice, ReturnedNothing, ReturnedTuple
+from polytune.frontend.results import (
+    Result,
+    ReturnedArray,
+    ReturnedChoice,
+    ReturnedNothing,
+    ReturnedPart,
+    ReturnedTuple,
+)
 from polytune.frontend.scop import Access, AccessKind, ArrayRole, Scop, Statement
 from polytune.runtime import library
 
@@ -96,6 +103,8 @@ class Run:
         match result:
             case ReturnedArray(name):
                 return self.memory[name]
+            case ReturnedPart(name, count):
+                return self.memory[name][: self._value(count)]
             case ReturnedTuple(items):
                 return tuple(map(self._returned, items))
             case ReturnedChoice(condition, then, otherwise):
@@ -298,7 +307,10 @@ def _chooses_by_data(statement: Statement) -> bool:
         for node in ir.walk(operation)
         if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While | ir.Loop | ir.Checked)
     )
-    return any(isinstance(node, ir.Element) for choice in choices for node in ir.walk(choice))
+    parts = [node for operation in statement.operations for node in ir.walk(operation) if isinstance(node, ir.ArrayPart)]
+    sizes = (node for part in parts for extent in part.extents for node in ir.walk(extent))
+    decided = (node for choice in choices for node in ir.walk(choice))
+    return any(isinstance(node, ir.Element) for node in (*decided, *sizes))
 
 
 def _access_points(

@@ -298,6 +298,11 @@ def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue 
 
 def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: bool) -> bool:
     def is_of_users(call: ast.Call) -> bool:
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in frame.assigned and root.id not in frame.bindings:
+            return root is call.func  # what has no meaning yet is none of the user's modules
         return inlinable(outside_object(frame, call.func)) is not None
 
     return may_be_copied(frame.source.tree, node, names, is_of_users, before=before, to_the_end=frame.is_kernel)

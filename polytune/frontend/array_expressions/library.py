@@ -96,8 +96,8 @@ def _part(frame: Frame, region: ArrayRegion, shape: Shape) -> ArrayPart:
     """A region as a part of its array; without a shape its first element."""
     kernel = frame.kernel
     counters = tuple(Counter(kernel.fresh(f"{region.array}_{place}")) for place in range(len(shape)))
-    for counter in counters:
-        kernel.affine.counters[counter.name] = True
+    for counter, extent in zip(counters, shape, strict=True):
+        kernel.affine.counters[counter.name] = kernel.affine.is_function(extent)
     return ArrayPart(element_of(kernel, region, counters or [ZERO]), counters, shape)
 
 

@@ -33,7 +33,7 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import cast
+from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
 from polytune.frontend.refusals import counted
 
 
@@ -138,6 +138,14 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     given = with_products(frame, number(frame, node))
     if given.is_integer and is_of_data(frame, given.expression) and is_whole(frame, value, dimension):
         return from_either_end(given, length)
+    if given.is_integer and is_of_data(frame, length) and value.region is not None:
+        (whole,) = (
+            frame.kernel.extents[value.region.array, place].expression
+            for place, axis in enumerate(value.region.axes)
+            if axis.dimension == dimension
+        )
+        if all(axis.stride == 1 for axis in value.region.axes if axis.dimension == dimension):
+            return _within_data(given, length, whole)
     subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)
     if known is not None and known < 0:
@@ -152,6 +160,15 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
             what = f"the subscript {text} of a part of an array {how}"
             require(frame, node, condition, what, (), "let the loops end sooner, or pass larger arrays")
     return subscript
+
+
+def _within_data(given: Value, length: Expression, whole: Expression) -> Expression:
+    """A subscript of a part of an array that ends where the data say; one outside of it is past the array's end, where
+    each use is tested."""
+    end = Value(length, weak=True)
+    index = select(compare("<", given, constant(0)), binary("+", given, end), cast(given, "int64"))
+    inside = logical("and", [compare(">=", index, constant(0)), compare("<", index, end)])
+    return select(inside, index, Value(whole, weak=True)).expression
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:

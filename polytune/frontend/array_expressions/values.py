@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Expression
@@ -106,11 +108,15 @@ class Selection:
         values: the whole array.
         mask: truth values, of the same shape.
         key: what is equal for selections by the same mask.
+        extract: makes an array of one dimension of them.
+        is_named: whether a name means it, so that the array and the mask are copies that nothing changes.
     """
 
     values: ArrayValue
     mask: ArrayValue
     key: Hashable
+    extract: Callable[[Any, ast.AST, Selection], ArrayValue]
+    is_named: bool = False
 
     @property
     def shape(self) -> Shape:
