@@ -28,7 +28,7 @@ from benchmarks.gpu.phases import Deadline, Results
 from benchmarks.timing import Sample, Workload
 from polybench.benchmark import Benchmark
 from polybench.datasets import Dataset
-from polybench.registry import UnknownKernelError, benchmark, check_name
+from polybench.registry import benchmark
 from polytune.errors import LaunchError
 
 if TYPE_CHECKING:
@@ -89,12 +89,7 @@ def cooperative(
     debug: program.Debug = False,
 ) -> None:
     """Tune kernels on either platform and on both, and compare what comes of it."""
-    wanted = list(dict.fromkeys(kernels or KERNELS))
-    try:
-        for name in wanted:
-            check_name(name)
-    except UnknownKernelError as error:
-        program.fail(str(error), 2)
+    wanted = program.known_kernels(kernels or KERNELS)
     program.check_output(output)
     with cores_of_device(device_cores):
         device = chosen_device(identity)

@@ -23,7 +23,6 @@ from rich.table import Column, Table
 from benchmarks import program
 from benchmarks.timing import Sample, Workload, in_turns
 from polybench.datasets import Dataset
-from polybench.registry import UnknownKernelError, check_name
 
 KERNELS = ("gemm", "jacobi-2d", "atax", "floyd-warshall")
 REST = 0.05
@@ -87,12 +86,7 @@ def native(
     debug: program.Debug = False,
 ) -> None:
     """Tune kernels, build packages of them, and time their imports, their first calls, and calls of both in turns."""
-    wanted = list(dict.fromkeys(kernels or KERNELS))
-    try:
-        for name in wanted:
-            check_name(name)
-    except UnknownKernelError as error:
-        program.fail(str(error), 2)
+    wanted = program.known_kernels(kernels or KERNELS)
     program.check_output(output)
     program.limit_threads(threads)
     found: list[Measured] = []

@@ -16,7 +16,7 @@ from rich.table import Column, Table
 from benchmarks import program
 from polybench.benchmark import Benchmark
 from polybench.datasets import Dataset
-from polybench.registry import UnknownKernelError, benchmark, check_name
+from polybench.registry import benchmark
 
 app = program.application("occupancy", "Say what PolyBench's device kernels need on a GPU that need not be there.")
 
@@ -67,12 +67,7 @@ def occupancy(
     debug: program.Debug = False,
 ) -> None:
     """Compile kernels for compute capability 9.0 in several shapes, and read what they need."""
-    wanted = list(dict.fromkeys(kernels or KERNELS))
-    try:
-        for name in wanted:
-            check_name(name)
-    except UnknownKernelError as error:
-        program.fail(str(error), 2)
+    wanted = program.known_kernels(kernels or KERNELS)
     dtype = np.dtype(np.float32 if single else np.float64)
     found = [needs for name in wanted for needs in needs_of(benchmark(name), dtype, SHAPES)]
     if as_json:

@@ -67,6 +67,23 @@ def fail(message: str, code: int) -> NoReturn:
     raise SystemExit(code)
 
 
+def known_kernels(named: Sequence[str]) -> list[str]:
+    """The kernels of the suite that are named, each once.
+
+    Raises:
+        SystemExit: the suite has no kernel of a name.
+    """
+    from polybench.registry import UnknownKernelError, check_name
+
+    wanted = list(dict.fromkeys(named))
+    try:
+        for name in wanted:
+            check_name(name)
+    except UnknownKernelError as error:
+        fail(str(error), 2)
+    return wanted
+
+
 def check_output(path: Path | None) -> None:
     """End the process where results could not be written, before anything is measured.
 

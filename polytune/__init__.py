@@ -15,6 +15,7 @@ from polytune.errors import (
     PolytuneError,
     PolytuneWarning,
     RecompilationWarning,
+    SubscriptError,
     UnassignedVariableError,
     UnsupportedSourceError,
 )
@@ -51,6 +52,7 @@ __all__ = [
     "PolytuneError",
     "PolytuneWarning",
     "RecompilationWarning",
+    "SubscriptError",
     "UnassignedVariableError",
     "UnsupportedSourceError",
     "__version__",

@@ -8,10 +8,10 @@ import inspect
 import logging
 import os
 import sys
-import time
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
@@ -19,6 +19,8 @@ from typing import TYPE_CHECKING, Any, Generic, ParamSpec, TypeVar
 import numpy as np
 
 from polytune import notebook
+from polytune.argument_types import note_guesses, types_of_source
+from polytune.compiler import compiler_stages, written_module
 from polytune.defects import defects_named
 from polytune.errors import (
     ArgumentError,
@@ -40,8 +42,9 @@ from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.machine import machine, vector_registers
 from polytune.runtime.rules import Thresholds
 from polytune.runtime.threads import current_threads
-from polytune.signature import Signature
-from polytune.surroundings import Surroundings, surroundings_of
+from polytune.signature import Signature, Structure
+from polytune.structures import functions_of, has_structure, taken_apart
+from polytune.surroundings import Surroundings, surroundings_of, surroundings_of_value
 from polytune.tracebacks import shows_frames_of_callers, warn_caller
 from polytune.tuner import Budget, OnlineTuner, Search, Space
 from polytune.tuner.budget import seconds_text
@@ -92,13 +95,16 @@ class Kernel(CallableKernel, Generic[P, R]):
         search: Search | None = None,
     ):
         if not isinstance(function, FunctionType):
-            raise PolytuneError(f"@polytune.kernel takes a plain Python function, not {type(function).__name__}")
+            raise PolytuneError(_no_function(function))
         self.__wrapped__ = function
         self.is_strict = strict
         self._surroundings = Surroundings()
         self._changes = 0
+        self._types_of_source: Signature | None = None
         self._shard_modules: dict[str, ShardedKernel] = {}
         self._stretched_extents: dict[Signature, StretchedExtents] = {}
+        self._functions: dict[Any, Callable[..., Any]] = {}
+        self._outside_functions: dict[Callable[..., Any], Surroundings] = {}
         functools.update_wrapper(self, function)
         super().__init__(
             function.__name__,
@@ -140,17 +146,19 @@ class Kernel(CallableKernel, Generic[P, R]):
     @functools.cached_property
     def strict(self) -> Kernel[P, R]:
         """The same kernel, with every sum in source order."""
-        if self.is_strict:
-            return self
-        return Kernel(
-            self.__wrapped__,
-            strict=True,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed,
-            search=self._search,
-        )
+        return self if self.is_strict else self._like(strict=True)
+
+    def _like(self, **changed: Any) -> Kernel[P, R]:
+        """A kernel with the settings of this one, but for those that are given."""
+        settings: dict[str, Any] = {
+            "strict": self.is_strict,
+            "budget": self._budget,
+            "thresholds": self.thresholds,
+            "background": self.background,
+            "seed": self._seed,
+            "search": self._search,
+        }
+        return Kernel(self.__wrapped__, **{**settings, **changed})
 
     @shows_frames_of_callers
     def searched(self, search: Search | None = None, seed: int | None = None) -> Kernel[P, R]:
@@ -162,15 +170,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             SearchError: there is no such search, or no such setting.
         """
-        return Kernel(
-            self.__wrapped__,
-            strict=self.is_strict,
-            budget=self._budget,
-            thresholds=self.thresholds,
-            background=self.background,
-            seed=self._seed if seed is None else seed,
-            search=self._search if search is None else search,
-        )
+        return self._like(seed=self._seed if seed is None else seed, search=self._search if search is None else search)
 
     @shows_frames_of_callers
     def stages(self, signature: Signature | None = None) -> Stages:
@@ -180,20 +180,13 @@ class Kernel(CallableKernel, Generic[P, R]):
         Raises:
             MissingLibraryError: the libraries of the compiler are not installed.
         """
-        try:
-            from polytune.codegen.transform import Target
-            from polytune.frontend import infer_signature
-            from polytune.pipeline import Stages
-        except ModuleNotFoundError as error:
-            if error.name != "islpy":
-                raise
-            raise MissingLibraryError(
-                f"compiling {self.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
-                "with its dependencies, or import a package that polytune build has written where they are"
-            ) from error
+        return compiler_stages(self.__wrapped__, lambda: signature or self._types(), strict=self.is_strict)
 
-        types = signature or infer_signature(self.__wrapped__)
-        return Stages(self.__wrapped__, types, self.is_strict, target=Target(*vector_registers()))
+    def _types(self) -> Signature:
+        """The types of arguments that the source gives."""
+        if self._types_of_source is None:
+            self._types_of_source = types_of_source(self.__wrapped__, strict=self.is_strict)
+        return self._types_of_source
 
     @shows_frames_of_callers
     def module_text(
@@ -217,16 +210,13 @@ class Kernel(CallableKernel, Generic[P, R]):
             DefectError: the compiler failed.
         """
         with defects_named(self.__wrapped__), collector_paused():
-            start = time.perf_counter()
             stages = replace(self.stages(signature), devices=devices, places=places or (lambda place: place))
-            if target is not None:
-                stages = replace(stages, target=target)
-            text = stages.source
-            for reason in stages.given_up:
-                _LOGGER.info("%s: gave up %s", self.__name__, reason)
-            took, versions = time.perf_counter() - start, len(stages.programs)
-            _LOGGER.info("%s(%s): %d versions made in %.3f s", self.__name__, stages.signature, versions, took)
-            return text
+            try:
+                return written_module(stages if target is None else replace(stages, target=target))
+            except UnsupportedSourceError as error:
+                if signature is None:
+                    note_guesses(error, self.__wrapped__, stages.signature)
+                raise
 
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, or the tasks of one with arrays of Dask."""
@@ -373,6 +363,29 @@ class Kernel(CallableKernel, Generic[P, R]):
         with defects_named(self.__wrapped__):
             return example_arguments(self.stages(signature), sizes, rng)
 
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        if not has_structure(values):
+            return self._names, values, ()
+        code = self.__wrapped__.__code__
+        taken = (*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars)
+        found = taken_apart(self._names, values, taken, self._known_function)
+        return found.names, found.values, found.structure
+
+    def _known_function(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        """A function that was an argument before and does the same: one that is defined anew for each call is one
+        function."""
+        if not isinstance(function, FunctionType):
+            return function
+        try:
+            cells = tuple(cell.cell_contents for cell in function.__closure__ or ())
+            key = function.__code__, id(function.__globals__), tuple((type(value), value) for value in cells)
+            with self._lock:
+                return self._functions.setdefault((*key, function.__defaults__), function)
+        except (TypeError, ValueError):  # an array, or a variable without a value
+            return function
+
     def _with_source(self, error: ArgumentError, values: tuple[Any, ...]) -> ArgumentError:
         """The refusal of a call's types, and that of the source, if it is refused too: both obstacles at once."""
         try:
@@ -387,7 +400,8 @@ class Kernel(CallableKernel, Generic[P, R]):
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types with those extents of 1 that NumPy stretches to others of the call, which is other code."""
-        shapes = {name: np.shape(value) for name, value in zip(self._names, values, strict=True)}
+        names = (name for name, _ in signature.arguments)
+        shapes = {name: np.shape(value) for name, value in zip(names, values, strict=True)}
         return with_ones(signature, shapes, self._stretched)
 
     def _stretched(self, signature: Signature) -> StretchedExtents:
@@ -396,29 +410,40 @@ class Kernel(CallableKernel, Generic[P, R]):
             found = self._stretched_extents.get(signature)
             if found is None:
                 try:
-                    found = stretched_extents(self.__wrapped__, signature, self._described())
+                    found = stretched_extents(self.__wrapped__, signature, self._described(signature))
                 except (UnsupportedSourceError, ImportError):
                     return ()  # what is wrong is told where the kernel is compiled
                 self._stretched_extents[signature] = found
             return found
 
-    def _described(self) -> tuple[str, str]:
-        """The kernel and what it uses from outside, as text."""
+    def _described(self, signature: Signature | None = None) -> tuple[str, ...]:
+        """The kernel and what it uses from outside, and the functions among the arguments of a call, as text."""
         if self._outside is None:
             self._surroundings = surroundings_of(self.__wrapped__)
             self._outside = self._surroundings.values
-        return self._text, self._surroundings.text
+        passed: list[str] = []
+        for name, function in functions_of(signature) if signature is not None else ():
+            if function not in self._outside_functions:
+                self._outside_functions[function] = around = surroundings_of_value(name, function)
+                self._outside.add_all(around.values)
+            passed.append(f"{name}: {self._outside_functions[function].text}")
+        return (self._text, self._surroundings.text, *passed)
+
+    def _source_functions(self, signature: Signature) -> list[FunctionType]:
+        """The kernel's function and all that it calls, those among the arguments of a call included."""
+        passed = [self._outside_functions[function].functions for _, function in functions_of(signature)]
+        return list(dict.fromkeys(chain(self._surroundings.functions, *passed)))
 
     def _provide(self, signature: Signature) -> tuple[str, GeneratedKernel]:
         """The module for a signature: from the disk cache, else compiled."""
         with defects_named(self.__wrapped__):
             while True:
-                described = self._described()
+                described = self._described(signature)
                 with_devices = bool(devices())
                 options = f"strict={self.is_strict} devices={with_devices} vectors={vector_registers()}"
                 identity = key_of("kernel", *described, str(signature), options, compiler_digest())
                 module = module_cache().load(identity)
-                forms = [NormalForm(function, k) for k, function in enumerate(self._surroundings.functions)]
+                forms = [NormalForm(function, k) for k, function in enumerate(self._source_functions(signature))]
                 if module is None:
                     if self.background and machine().cores > 1:
                         background.expect()  # while the source is analysed
@@ -445,7 +470,7 @@ class Kernel(CallableKernel, Generic[P, R]):
         return self._name_in_history(signature or self.stages().signature)
 
     def _name_in_history(self, signature: Signature) -> str:
-        parts = (self._text, self._surroundings.text, str(signature), str(self.is_strict))
+        parts = (*self._described(signature), str(signature), str(self.is_strict))
         return f"{self.__name__} {hashlib.sha256(chr(10).join(parts).encode()).hexdigest()[:16]}"
 
     @functools.cached_property
@@ -459,9 +484,15 @@ class Kernel(CallableKernel, Generic[P, R]):
             now = surroundings_of(self.__wrapped__)
             is_same = now.text == self._surroundings.text
             self._surroundings, self._outside = now, now.values
+            around, self._outside_functions = self._outside_functions, {}
+            for function, before in around.items():
+                self._outside_functions[function] = again = surroundings_of_value("", function)
+                self._outside.add_all(again.values)
+                is_same = is_same and again.text == before.text
             if is_same:
                 return
             self._stretched_extents.clear()
+            self._types_of_source = None
             self._changes += 1
             _LOGGER.info("%s: is compiled again, as %r outside of it has changed", self.__name__, name)
             if self._changes == _MANY_CHANGES:
@@ -473,3 +504,13 @@ class Kernel(CallableKernel, Generic[P, R]):
                     )
                 )
             self._forget()
+
+
+def _no_function(given: object) -> str:
+    """Return what is wrong with something that is to be a kernel and is no function."""
+    wrong = f"@polytune.kernel takes a plain Python function, not {type(given).__name__}"
+    if isinstance(getattr(given, "py_func", None), FunctionType):  # as functions that Numba compiles have it
+        return f"{wrong}: put it in place of Numba's decorator, or pass polytune.kernel the function's py_func"
+    if isinstance(given, staticmethod):
+        return f"{wrong}: put it below @staticmethod"
+    return wrong

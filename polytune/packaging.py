@@ -8,13 +8,13 @@ import re
 import shutil
 import unicodedata
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from polytune.errors import PolytuneError
+from polytune.errors import PolytuneError, SourceLocation
 from polytune.files import replace_text
 from polytune.history import default_store, machine_key
 from polytune.runtime.cache_key import runtime_digest
@@ -55,13 +55,30 @@ def build(kernels: Sequence[Kernel[..., Any]], directory: Path, *, devices: bool
     """
     check_names([kernel.__name__ for kernel in kernels])
     ordered = sorted(kernels, key=lambda kernel: kernel.__name__)
-    modules = {f"_{kernel.__name__}.py": kernel.module_text(devices=devices) for kernel in ordered}
+    modules = {
+        f"_{kernel.__name__}.py": kernel.module_text(devices=devices, places=place_in_package) for kernel in ordered
+    }
     best = [tuned_configurations(kernel) if tuned else {} for kernel in ordered]
     initial = _initial(ordered, [text_digest(text) for text in modules.values()], best)
     directory.mkdir(parents=True, exist_ok=True)
     for name, text in modules.items():
         replace_text(directory / name, text)
     finish(directory, initial, modules)
+
+
+def place_in_package(place: SourceLocation) -> SourceLocation:
+    """Return a place under the name by which messages of a package call its file: that of its module.
+
+    The package is used where the source is not, and the folders of who has built it mean nothing to who uses it.
+
+    Args:
+        place: where something stands on this machine.
+    """
+    file = Path(place.file)
+    folder = file.parent
+    while (folder / "__init__.py").is_file() and folder != folder.parent:
+        folder = folder.parent
+    return replace(place, file=file.relative_to(folder).as_posix())
 
 
 def finish(directory: Path, initial: str, kept: Collection[str]) -> None:

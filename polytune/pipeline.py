@@ -24,7 +24,7 @@ from polytune.errors import PolytuneError, SourceLocation, UnprovenError
 from polytune.frontend import analyse
 from polytune.frontend.bounds import BoundsCondition, access_bounds
 from polytune.frontend.budget import ProcessorTime, within_budget
-from polytune.frontend.scop import Scop
+from polytune.frontend.scop import Report, Scop
 from polytune.frontend.unassigned import UnassignedRead, unassigned_reads
 from polytune.records import dataclass
 from polytune.runtime.devices.backends import KINDS
@@ -285,8 +285,24 @@ class Stages:
             UnsupportedSourceError: the kernel cannot be cut.
         """
         sharded = self.sharded
-        scop = replace(self.scop, location=self.places(self.scop.location))
-        return write_module(scop, (), self._conditions, Counts(), sharded, describes_memory=True)
+        return write_module(self._placed_scop, (), self._conditions, Counts(), sharded, describes_memory=True)
+
+    @property
+    def _placed_scop(self) -> Scop:
+        """The kernel, with what messages speak of at the places that the module knows."""
+
+        def placed(report: Report) -> Report:
+            return replace(report, location=self.places(report.location))
+
+        return replace(
+            self.scop,
+            location=self.places(self.scop.location),
+            size_conditions=tuple(
+                replace(each, location=self.places(each.location)) for each in self.scop.size_conditions
+            ),
+            checks=tuple(replace(each, report=placed(each.report)) for each in self.scop.checks),
+            reports=tuple(map(placed, self.scop.reports)),
+        )
 
     @property
     def _conditions(self) -> tuple[BoundsCondition | UnassignedRead, ...]:
@@ -312,7 +328,7 @@ class Stages:
         # What no version can do without comes first: isl gives up on the rest when the time is used up.
         _ = self.bounds, self.unassigned, self.dependences
         partitioned = self.partitioned if self.devices else None
-        scop = replace(self.scop, arrays=all_arrays(self.plans), location=self.places(self.scop.location))
+        scop = replace(self._placed_scop, arrays=all_arrays(self.plans))
         # Rules ask for counts where devices or outer tiles are to choose from.
         asked = self.devices or any(program.outer for program in self.programs)
         counts = self.counts if asked else Counts()

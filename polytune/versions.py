@@ -178,10 +178,11 @@ def make_programs(plans: Sequence[Plan], target: Target, transforms: Transforms)
             is_another = taken.get(version.program.name, plan) is not plan
             if not is_another and not any(version.repeats(other) for other in found):
                 found.append(version)
-    first, *others = sorted(found, key=_Version.cost)
-    tried = (first.then(transform, target) for transform in transforms.of_loops if transform.is_for_first)
-    further = [version for version in tried if version is not None]
-    return Attempted(tuple(version.program for version in (first, *further, *others)), tuple(given_up))
+    ranked = sorted(found, key=_Version.cost)
+    for transform in reversed(transforms.of_loops):  # each is put before those that come later
+        if transform.is_for_first:
+            _add_to_first(ranked, transform, target)
+    return Attempted(tuple(version.program for version in ranked), tuple(given_up))
 
 
 @dataclass(frozen=True)
@@ -207,6 +208,11 @@ class _Version:
         """Return whether it is another one but for what it was made by."""
         return replace(self.program, recipe=other.program.recipe) == other.program
 
+    @property
+    def copies(self) -> bool:
+        """Return whether tiles copy into buffers what their rows share."""
+        return any(region.buffers for region in self.program.regions)
+
     def cost(self) -> tuple[bool, bool, bool, int, bool]:
         """Return what is less for versions that promise more."""
         program = self.program
@@ -220,12 +226,14 @@ class _Version:
 def _rewritten(version: _Version, target: Target, transforms: Transforms) -> list[_Version]:
     """A version and all that transforms make of it, less those that are no versions by themselves.
 
-    A transform that goes without saying after another one takes the place of the version that it was made of.
+    A transform that goes without saying after another one takes the place of the version that it was made of.  What
+    reads from buffers comes first: large matrices lie in too many pages, and copies of small ones cost little.
     """
     made = _made(version, target, transforms)
     recipes = [each.program.recipe for each in made]
     replaced = [recipe.before_last for recipe in recipes[1:] if recipe.before_last.name == recipe.name]
-    return [each for each in made if each.program.recipe.is_whole and each.program.recipe not in replaced]
+    kept = [each for each in made if each.program.recipe.is_whole and each.program.recipe not in replaced]
+    return sorted(kept, key=lambda each: not each.copies)
 
 
 def _made(version: _Version, target: Target, transforms: Transforms) -> list[_Version]:
@@ -237,6 +245,16 @@ def _made(version: _Version, target: Target, transforms: Transforms) -> list[_Ve
             if after is not None:
                 made.append(after)
     return made
+
+
+def _add_to_first(ranked: list[_Version], transform: LoopTransform, target: Target) -> None:
+    """Add the version with one more transform to the most promising ones, behind what it is made of: the first version
+    of the first plan that the transform may follow."""
+    for place, version in enumerate(ranked):
+        after = version.then(transform, target) if version.plan is ranked[0].plan else None
+        if after is not None:
+            ranked.insert(place + 1, after)
+            return
 
 
 def programs_after(plans: Sequence[Plan], target: Target, transforms: Transforms, name: str) -> tuple[Program, ...]:

@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "tuner": {"tuner"},
     "history": {"history"},
     "lab": {"lab", "tuner"},
-    "shards": {"shards", "runtime"},
+    "shards": {"shards", "runtime", "tuner", "history"},
 }
 """For each folder, the folders of the package that it may import."""
 

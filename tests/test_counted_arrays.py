@@ -13,8 +13,8 @@ from polytune.errors import SubscriptError
 
 @polytune.kernel
 def places_and_values(A, limit):
-    i, j = np.nonzero(A > limit)
-    B = A[A > limit]
+    i, j = np.nonzero(limit < A)
+    B = A[limit < A]
     A[i, j] = 0.0
     return i, j, B, B * 2.0, len(B)
 
@@ -43,7 +43,7 @@ def test_an_array_that_is_returned_is_the_callers() -> None:
 
 @polytune.kernel
 def one_of_the_selected(A, limit, k: int):
-    B = A[A > limit]
+    B = A[limit < A]
     return B[k]
 
 

@@ -140,3 +140,20 @@ def part_by_index(A, index):
 def test_parts_are_not_assigned_to_by_index_arrays() -> None:
     with pytest.raises(UnsupportedSourceError, match="an assignment by an array of subscripts to a part of an array"):
         polytune.kernel(part_by_index)(np.ones(5), np.array([1]))
+
+
+def element_of_a_part(A, index):
+    for i in range(len(index)):
+        row = A[i, 1:4]
+        row[index[i]] += 1.0
+    return A
+
+
+def test_a_subscript_out_of_a_part_is_out_of_range() -> None:
+    kernel = polytune.kernel(budget=0)(element_of_a_part)
+    A = np.arange(12.0).reshape(2, 6)
+    right = element_of_a_part(A.copy(), np.array([2, -3]))
+    np.testing.assert_array_equal(kernel(A.copy(), np.array([2, -3])), right)
+    for wrong in (3, -4):  # which the array has, but not the part
+        with pytest.raises(SubscriptError, match="out of range"):
+            kernel(A.copy(), np.array([0, wrong]))

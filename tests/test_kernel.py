@@ -128,6 +128,36 @@ def test_function_is_still_there() -> None:
 def test_only_functions_are_decorated() -> None:
     with pytest.raises(PolytuneError, match="takes a plain Python function, not builtin_function_or_method"):
         polytune.kernel(math.sqrt)
+    compiled = type("Dispatcher", (), {"py_func": staticmethod(cleared)})()
+    with pytest.raises(PolytuneError, match=r"not Dispatcher: put it in place of Numba's decorator, or .* py_func"):
+        polytune.kernel(compiled)
+    with pytest.raises(PolytuneError, match="not staticmethod: put it below @staticmethod"):
+        polytune.kernel(staticmethod(cleared))
+
+
+def cleared(x):
+    for i in range(len(x)):
+        x[i] = 0.0
+
+
+def test_a_method_that_is_a_kernel_is_told_that_it_has_no_object() -> None:
+    class Model:
+        @polytune.kernel
+        def cleared(self, x):
+            for i in range(len(x)):
+                x[i] = 0.0
+
+        @staticmethod
+        @polytune.kernel
+        def filled(x):
+            for i in range(len(x)):
+                x[i] = 1.0
+
+    with pytest.raises(ArgumentError, match=r"missing a required argument: 'x'; a kernel is bound to no object: make"):
+        Model().cleared(np.zeros(3))
+    x = np.zeros(3)
+    Model().filled(x)
+    assert x.sum() == 3.0
 
 
 def test_unsupported_source_is_refused_at_the_call() -> None:

@@ -8,13 +8,15 @@ import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from polytune.version import DISTRIBUTION, __version__
 
 ROOT = Path(__file__).parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+DESCRIBED = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+PROJECT, BUILD = DESCRIBED["project"], DESCRIBED["build-system"]
 
 
 def tracked(folder: str) -> set[str]:
@@ -58,10 +60,35 @@ def test_versions_agree() -> None:
     assert cited and cited[1] == __version__
 
 
-def test_the_conda_recipe_requires_what_the_project_does() -> None:
-    recipe = (ROOT / ".conda" / "meta.yaml").read_text(encoding="utf-8")
-    listed = dict(re.findall(r"^    - ([\w-]+) >=([\d.]+)$", recipe.partition("  run:\n")[2], re.MULTILINE))
-    required = dict(re.fullmatch(r"([\w-]+)>=([\d.]+)", each).groups() for each in PROJECT["dependencies"])  # type: ignore[union-attr]
-    required["islpy"] = required.pop("islpy-barvinok")
-    assert listed == {**required, "python": PROJECT["requires-python"].removeprefix(">=")}
-    assert PROJECT["license"] == "MIT" and "license: MIT" in recipe
+@pytest.fixture
+def recipe() -> dict[str, Any]:
+    read: dict[str, Any] = pytest.importorskip("yaml").safe_load((ROOT / ".conda" / "recipe.yaml").read_text("utf-8"))
+    return read
+
+
+def test_the_conda_recipe_is_of_this_project(recipe) -> None:
+    assert recipe["package"] == {"name": PROJECT["name"], "version": "${{ version }}"}
+    assert recipe["context"] == {"version": __version__}
+    made = recipe["build"]
+    assert made["noarch"] == "python" and "--no-deps --no-build-isolation" in made["script"]
+    assert made["python"]["entry_points"] == [f"{name} = {of}" for name, of in PROJECT["scripts"].items()]
+    assert set(recipe["tests"][0]["python"]["imports"]) == {"polytune", "polybench", "gallery"}
+    about = recipe["about"]
+    assert (about["license"], about["summary"]) == (PROJECT["license"], PROJECT["description"])
+    assert (ROOT / about["license_file"]).is_file() and (ROOT / ".conda" / recipe["source"]["path"]).resolve() == ROOT
+
+
+def test_the_conda_recipe_requires_what_the_project_does(recipe) -> None:
+    python = f"python {PROJECT['requires-python']}"
+    required = [re.sub("(>=|<|==)", r" \1", each, count=1) for each in PROJECT["dependencies"]]
+    required = [each.replace("islpy-barvinok", "islpy") for each in required]
+    assert set(recipe["requirements"]["run"]) == {python, "barvinok", *required}
+    assert set(recipe["requirements"]["host"]) == {python, "pip", *BUILD["requires"]}
+
+
+def test_the_conda_recipe_is_one_that_rattler_build_takes() -> None:
+    rattler = pytest.importorskip("rattler_build", reason="needs py-rattler-build")
+    (variant,) = rattler.Stage0Recipe.from_file(ROOT / ".conda" / "recipe.yaml").render()
+    package = variant.recipe.package
+    assert (package.name, package.version) == (PROJECT["name"], __version__)
+    assert variant.recipe.build.noarch == "python"

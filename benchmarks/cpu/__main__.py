@@ -16,7 +16,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from benchmarks import program
 from polybench.datasets import Dataset
-from polybench.registry import UnknownKernelError, check_name, names
+from polybench.registry import names
 
 PEERS = ("numba", "numpy", "gcc", "gcc-plain", "clang", "polly", "pluto", "ppcg", "pythran", "dace")
 """What can be asked for, ``benchmarks.cpu.peers.NAMES``; importing those would import Numba."""
@@ -53,9 +53,9 @@ def cpu(
     debug: program.Debug = False,
 ) -> None:
     """Tune each kernel by calling it, then time it and its peers in turns, each kernel in a process of its own."""
-    wanted = list(dict.fromkeys(kernels or names()))
+    wanted = program.known_kernels(kernels or names())
     asked = list(dict.fromkeys(name.strip() for name in peers.split(",") if name.strip()))
-    _check(wanted, asked, also or [], plot)
+    _check(asked, also or [], plot)
     if markdown is not None and not markdown.absolute().parent.is_dir():
         program.fail(f"--markdown: there is no folder {markdown.parent}.", 2)
     program.limit_threads(threads)
@@ -133,13 +133,8 @@ def cpu(
         raise typer.Exit(1)
 
 
-def _check(kernels: Sequence[str], peers: Sequence[str], extras: Sequence[str], plot: Path | None) -> None:
+def _check(peers: Sequence[str], extras: Sequence[str], plot: Path | None) -> None:
     """End the process if a name is not known, or the figure cannot be written."""
-    try:
-        for name in kernels:
-            check_name(name)
-    except UnknownKernelError as error:
-        program.fail(str(error), 2)
     for name in peers:
         if name not in PEERS:
             program.fail(f"--peers takes {', '.join(PEERS)}, not {name!r}.", 2)

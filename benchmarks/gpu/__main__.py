@@ -15,7 +15,7 @@ from benchmarks import program
 from benchmarks.gpu.chosen_device import chosen_device
 from benchmarks.gpu.phases import Deadline, Results, deadlines
 from polybench.datasets import Dataset
-from polybench.registry import UnknownKernelError, benchmark, check_name, names
+from polybench.registry import benchmark, names
 
 if TYPE_CHECKING:
     from polytune.runtime.devices.device import Device
@@ -42,12 +42,7 @@ def gpu(
     debug: program.Debug = False,
 ) -> None:
     """Check the results of all kernels, then transfers, then measure the device's limits and the speed of kernels."""
-    wanted = list(dict.fromkeys(kernels or names()))
-    try:
-        for name in wanted:
-            check_name(name)
-    except UnknownKernelError as error:
-        program.fail(str(error), 2)
+    wanted = program.known_kernels(kernels or names())
     program.check_output(output)
     ends = deadlines(seconds, SHARES)
     device = chosen_device(identity)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import json
+import posixpath
 import re
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -48,6 +51,14 @@ RESULTS = (
 REPORTS = ROOT / "build" / "reports"
 """The reports that ``make report`` has written, if it has: they are part of the site."""
 
+NOTEBOOKS = {
+    file.relative_to(ROOT / "docs").with_suffix(".md").as_posix(): file
+    for file in sorted((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+}
+"""Pages that are made of notebooks, with what they have printed."""
+
+_SHOWN = 'text title="Output"'
+_COLOURS = re.compile(r"\x1b\[[0-9;]*m")
 _LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^)\s]+)\)")
 
 
@@ -84,12 +95,48 @@ def on_files(files: Files, config: Any) -> Files:
     classes = "\n\n".join(f"::: {name}" for name in RESULTS)
     words = "Objects of these classes are taken or returned by methods of kernels; nobody has to make one."
     files.append(File.generated(config, "api/results.md", content=f"# Results\n\n{words}\n\n{classes}\n"))
+    for page, notebook in NOTEBOOKS.items():
+        text = notebook_text(json.loads(notebook.read_text(encoding="utf-8")), notebook.name)
+        files.append(File.generated(config, page, content=text))
     _add_reports(files, config)
     named = set(_named(config["nav"]))
     others = sorted(file.src_uri for file in files.documentation_pages() if file.src_uri not in named)
     if others:
         config["nav"].append({"More": others})
     return files
+
+
+def notebook_text(notebook: Mapping[str, Any], name: str) -> str:
+    """The page of a notebook that has been run: its words, its code, and what that has shown.
+
+    Args:
+        notebook: what its file holds.
+        name: of the file, which lies beside the page.
+    """
+    parts: list[str] = []
+    for cell in notebook["cells"]:
+        text = "".join(cell["source"])
+        parts.append(text if cell["cell_type"] == "markdown" else _fenced("python", text))
+        parts += filter(None, map(_shown, cell.get("outputs", ())))
+    title, *others = parts
+    link = f'<a href="{name}" download>This page as a notebook</a>'
+    return "\n\n".join([title, link, *others, ""])
+
+
+def _shown(output: Mapping[str, Any]) -> str:
+    """What a cell has shown, as text or as a table; empty where that is nothing."""
+    if output["output_type"] == "error":
+        return _fenced(_SHOWN, _COLOURS.sub("", "\n".join(output["traceback"])))
+    data = output.get("data", {})
+    page = "".join(data.get("text/html", ""))
+    if page and not page.startswith("<pre"):
+        return f"<div>{page}</div>"
+    text = "".join(output.get("text", "") or data.get("text/plain", "")).rstrip()
+    return _fenced(_SHOWN, text) if text else ""
+
+
+def _fenced(language: str, text: str) -> str:
+    return f"```{language}\n{text.rstrip()}\n```"
 
 
 def _add_reports(files: Files, config: Any) -> None:
@@ -118,6 +165,11 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
     """Have links lead to pages of the site; of those to other files of the project the text stays."""
     source = page.file.src_uri
     folder = ROOT if source in COPIED else ROOT / "docs" / Path(source).parent
+    pages = {(ROOT / original).resolve(): copy for copy, original in COPIED.items()}
+    pages |= {notebook: made for made, notebook in NOTEBOOKS.items()}
+
+    def link_to(target: str) -> str:
+        return posixpath.relpath(target, posixpath.dirname(source) or ".")
 
     def resolved(found: re.Match[str]) -> str:
         is_image, text, target = found.groups()
@@ -127,11 +179,10 @@ def on_page_markdown(markdown: str, page: Any, config: Any, files: Files) -> str
         file = (folder / path).resolve()
         if not file.exists():
             return found[0]  # MkDocs says what is wrong with it
-        copied = {(ROOT / original).resolve(): copy for copy, original in COPIED.items()}
-        if file in copied:
-            return f"{is_image}[{text}]({copied[file]}{hash_mark}{anchor})"
+        if file in pages:
+            return f"{is_image}[{text}]({link_to(pages[file])}{hash_mark}{anchor})"
         if file.is_relative_to(ROOT / "docs") and file.is_file():
-            return f"{is_image}[{text}]({file.relative_to(ROOT / 'docs').as_posix()}{hash_mark}{anchor})"
+            return f"{is_image}[{text}]({link_to(file.relative_to(ROOT / 'docs').as_posix())}{hash_mark}{anchor})"
         return (
             text
             if text.startswith("`") or not file.is_relative_to(ROOT)

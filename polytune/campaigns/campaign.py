@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from polytune.campaigns.pools import pool_of
-from polytune.campaigns.running import CampaignEntry, Progress, Running, Settings
+from polytune.campaigns.progress import CampaignEntry, Progress
+from polytune.campaigns.running import Running
+from polytune.campaigns.search import Settings
 from polytune.campaigns.work import Shapes, checked_sizes, read_shapes, work_of
 from polytune.campaigns.worker import is_worker
 from polytune.errors import CampaignError

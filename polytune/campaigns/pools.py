@@ -53,7 +53,14 @@ class Pending(Protocol):
 
 
 class Pool(Protocol):
-    """Workers to which tasks are submitted, one at a time to each."""
+    """Workers to which tasks are submitted, one at a time to each.
+
+    Attributes:
+        session: changes when all that has been submitted is lost, though no worker has done anything wrong: there is
+            another scheduler.
+    """
+
+    session: str
 
     def places(self) -> Mapping[str, Place]:
         """Return the workers that there are now, by name.
@@ -86,6 +93,7 @@ class DaskPool:
     """
 
     def __init__(self, client: Any):
+        self.session = ""
         self._client = client
         self._offer: set[str] = set()  # the workers that offer the resource
         self._checked: set[str] = set()
@@ -99,22 +107,27 @@ class DaskPool:
         try:
             if self._client.status not in ("running", "connecting"):
                 raise OSError(f"the client is {self._client.status}")
-            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+            scheduler = self._client.scheduler_info(n_workers=-1)
+            workers, self.session = scheduler["workers"], str(scheduler["id"])
         except (OSError, TimeoutError, KeyError) as error:
             raise CampaignError(
                 f"the scheduler is gone ({error}); what was measured is kept: begin the campaign again to go on"
             ) from error
         if not self._checked.issuperset(workers):
             self._check_versions(set(workers) - self._checked)
-        self._offer = {address for address, each in workers.items() if each.get("resources", {}).get(RESOURCE)}
-        return {address: Place(address, each["host"], each["nthreads"]) for address, each in workers.items()}
+        known = {address: each for address, each in workers.items() if address in self._checked}
+        self._offer = {address for address, each in known.items() if each.get("resources", {}).get(RESOURCE)}
+        return {address: Place(address, each["host"], each["nthreads"]) for address, each in known.items()}
 
     def _check_versions(self, addresses: set[str]) -> None:
-        """See to it that workers have the same Python as this process: others may not even read what they are sent."""
+        """See to it that workers have the same Python as this process: others may not even read what they are sent.
+
+        Where one of them ends just then, all are asked again the next time.
+        """
         try:
             versions = self._client.get_versions()["workers"]
-        except (OSError, TimeoutError) as error:
-            raise CampaignError(f"the workers cannot be asked for their versions: {error}") from error
+        except (OSError, TimeoutError):
+            return
         mine = platform.python_version_tuple()[:2]
         for address in addresses & set(versions):
             found = versions[address] or {}
@@ -170,6 +183,7 @@ class ExecutorPool:
             raise CampaignError(
                 f"{type(executor).__name__} does not say how many workers it has: pass workers=, a number from 1 up"
             )
+        self.session = ""
         self._executor = executor
         self._places = {str(number): Place(str(number), "all workers") for number in range(count)}
 

@@ -30,7 +30,7 @@ from polytune.version import __version__
 
 if TYPE_CHECKING:
     from polytune.kernel import Kernel
-    from polytune.runtime.calls import TuningProblem
+    from polytune.runtime.tuning_problem import TuningProblem
 
 __all__ = ["Failure", "TimedRuns", "about", "compare", "compile_version", "describe", "is_worker", "measure"]
 

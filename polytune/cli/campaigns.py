@@ -15,7 +15,7 @@ from polytune.cli.console import progress, progress_text
 
 if TYPE_CHECKING:
     from polytune.campaigns.campaign import CampaignResult
-    from polytune.campaigns.running import CampaignEntry, Progress
+    from polytune.campaigns.progress import CampaignEntry, Progress
     from polytune.kernel import Kernel
 
 __all__ = ["run_campaign", "table_of"]

@@ -1,16 +1,17 @@
 """The program itself: its commands, and what a person sees of an error.
 
-Exit code 0: done; 1: the work failed; 2: the command line makes no sense.
+Exit code 0: done; 1: the work failed; 2: the command line makes no sense; 130: interrupted.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import pkgutil
 import sys
 import warnings
-from collections.abc import Sequence
-from typing import Annotated, TextIO
+from collections.abc import Callable, Sequence
+from typing import Annotated, Any, TextIO
 
 import typer
 
@@ -46,9 +47,28 @@ def _program(
     pass
 
 
+INTERRUPTED = 130
+"""The code that shells give to what an interrupt (Ctrl-C) has ended."""
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Have a command end with `INTERRUPTED`, and with a word where others end with a traceback or with nothing."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+        except KeyboardInterrupt:
+            print("interrupted", file=sys.stderr)
+            raise typer.Exit(INTERRUPTED) from None
+
+    return run
+
+
 for _file in pkgutil.iter_modules(commands.__path__):
     _command = importlib.import_module(f"{commands.__name__}.{_file.name}")
-    app.command(_file.name, cls=getattr(_command, "COMMAND_CLASS", None))(getattr(_command, _file.name))
+    _run = _interruptible(getattr(_command, _file.name))
+    app.command(_file.name, cls=getattr(_command, "COMMAND_CLASS", None))(_run)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -77,7 +97,7 @@ def _sentence(error: Exception) -> str:
     """Return what to tell a person of an error; anything but polytune's own, the operating system's and a lack of
     memory is a defect."""
     if isinstance(error, PolytuneError):
-        return str(error)
+        return "\n\n".join([str(error), *getattr(error, "__notes__", ())])
     if isinstance(error, MemoryError):
         return f"there is not enough memory: {error}" if str(error) else "there is not enough memory"
     if isinstance(error, OSError) and error.strerror:

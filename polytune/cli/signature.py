@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+import inspect
+from types import FunctionType
+from typing import Annotated
 
 import typer
 
+from polytune.argument_types import types_of_source
 from polytune.signature import ArgumentType, Signature, parse_type
 
 SignatureOption = Annotated[
@@ -14,8 +16,8 @@ SignatureOption = Annotated[
 ]
 
 
-def complete_signature(function: Callable[..., Any], text: str) -> Signature:
-    """The signature of a function: the types that ``text`` gives, and for the other arguments those inferred.
+def complete_signature(function: FunctionType, text: str) -> Signature:
+    """The signature of a function: the types that ``text`` gives, and for the other arguments those of its source.
 
     Args:
         text: ``name: type`` pairs with commas between them, types as :func:`polytune.signature.parse_type` reads them.
@@ -23,15 +25,12 @@ def complete_signature(function: Callable[..., Any], text: str) -> Signature:
     Raises:
         typer.BadParameter: a pair cannot be read, or names no argument of the function.
     """
-    from polytune.frontend import infer_signature
-
     given = dict(_parse_pair(pair) for pair in split_pairs(text))
-    inferred = infer_signature(function)
-    names = [name for name, _ in inferred.arguments]
+    names = inspect.signature(function).parameters
     for name in given:
         if name not in names:
             raise typer.BadParameter(f"--signature: there is no argument {name!r}; there are {', '.join(names)}")
-    return Signature(tuple((name, given.get(name, kind)) for name, kind in inferred.arguments))
+    return types_of_source(function, given)
 
 
 def split_pairs(text: str) -> list[str]:

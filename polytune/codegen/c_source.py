@@ -37,7 +37,7 @@ from polytune.frontend.expression import (
     While,
     walk,
 )
-from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedPart, ReturnedTuple
+from polytune.frontend.results import ReturnedArray, ReturnedChoice, ReturnedError, ReturnedPart, ReturnedTuple
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.records import dataclass
 from polytune.signature import ArrayType, ScalarType
@@ -142,7 +142,7 @@ def c_function(
             f"{scop.name} works on {other.name!r}, an array of {other.dtype}; kernels of int32, int64, "
             "float32 and float64 can be printed as C"
         )
-    if isinstance(scop.result, ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice):
+    if isinstance(scop.result, ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedError):
         raise PolytuneError(
             f"{scop.name} returns arrays or several values, and functions in C return one number: print it as C with "
             "arrays as arguments that take what it returns"
@@ -177,9 +177,7 @@ class _FunctionWriter:
         self.names = Namespace(words=RESERVED)
         self.loop_names = {name: self.names.spelling(name) for name in self.loops}
         self.arrays = {array.name: self.unique(array.name) for array in scop.arrays}
-        operations = (operation for statement in scop.statements for operation in statement.operations)
-        counters = (part.counter for operation in operations for part in walk(operation) if isinstance(part, Loop))
-        self.counters = {counter: self.unique(counter) for counter in dict.fromkeys(counters)}
+        self.counters = {counter: self.unique(counter) for counter in _counters(scop)}
         self.parameters = {parameter.name: self.unique(parameter.name) for parameter in scop.parameters}
         # What the kernel assigns to is a variable, whatever it starts as.
         variables = self.arrays.values()
@@ -191,17 +189,12 @@ class _FunctionWriter:
             for name, kind in scop.signature.arguments
             if isinstance(kind, ScalarType)
         }
+        axes = [(name, axis) for name in self.storage.arrays for axis in range(scop.array(name).ndim)]
         self.extents = {
-            (name, axis): sources.get(Extent(name, axis)) or self.unique(f"{name}_extent_{axis}")
-            for name in self.storage.arrays
-            for axis in range(scop.array(name).ndim)
+            place: sources.get(Extent(*place)) or self.unique("{}_extent_{}".format(*place)) for place in axes
         }
-        self.strides = {
-            (name, axis): self.unique(f"{name}_stride_{axis}")
-            for name in self.storage.arrays
-            if self.layout(name) == "A"
-            for axis in range(scop.array(name).ndim)
-        }
+        strided = [place for place in axes if self.layout(place[0]) == "A"]
+        self.strides = {place: self.unique("{}_stride_{}".format(*place)) for place in strided}
 
     # Names
 
@@ -388,6 +381,13 @@ class _FunctionWriter:
             if layout == "F":
                 subscripts.reverse()
         return name + "".join(f"[{_bare(subscript)}]" for subscript in subscripts)
+
+
+def _counters(scop: Scop) -> list[str]:
+    """The counters of loops inside of statements, each once."""
+    operations = (operation for statement in scop.statements for operation in statement.operations)
+    loops = (part for operation in operations for part in walk(operation) if isinstance(part, Loop))
+    return list(dict.fromkeys(loop.counter for loop in loops))
 
 
 def _bare(text: str) -> str:

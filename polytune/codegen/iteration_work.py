@@ -13,17 +13,7 @@ from typing import Any
 import numpy as np
 
 from polytune.codegen.affine_range import difference
-from polytune.codegen.loops import (
-    Block,
-    Compute,
-    For,
-    Let,
-    Node,
-    Prefetch,
-    RegionCode,
-    Store,
-    walk_nodes,
-)
+from polytune.codegen.loops import Block, Compute, For, Let, Node, Prefetch, RegionCode, Store, walk_nodes
 from polytune.codegen.vectors.expressions import VECTOR, Lanes, VectorExpression
 from polytune.frontend.expression import (
     Assign,
@@ -76,8 +66,13 @@ class LoopPlace:
         used = {leaf.name for leaf in walk(node) if isinstance(leaf, Iterator)}
         return tuple(k for k, names in enumerate(self.loops) if names & used)
 
+    def varying(self, element: Element) -> set[int]:
+        """Return which of the loops the subscripts of an element vary with."""
+        return {k for subscript in element.subscripts for k in self.positions(subscript)}
+
 
 _AccessPattern = tuple[int, int, tuple[int, ...], str]
+_AccessKey = tuple[_AccessPattern, tuple[Expression, ...]]
 
 
 @dataclass
@@ -86,7 +81,8 @@ class IterationWork:
 
     An access is the bytes of an element, the loop along which elements are neighbours (-1 for none, -2 where that
     depends on data), all loops that it varies with, and the array; those that have equal subscripts but for the one
-    along which elements lie next to one another are one.
+    along which elements lie next to one another are one.  Of those that are vectors, ``vectors_of`` has the subscripts
+    along which they do.
     """
 
     operations: float = 0.0
@@ -94,7 +90,14 @@ class IterationWork:
     calls: float = 0.0
     branches: float = 0.0
     vectors: float = 0.0
-    accesses: dict[tuple[_AccessPattern, tuple[Expression, ...]], _AccessPattern] = field(default_factory=dict)
+    accesses: dict[_AccessKey, _AccessPattern] = field(default_factory=dict)
+    vectors_of: dict[_AccessKey, set[Expression]] = field(default_factory=dict)
+
+    @property
+    def described(self) -> list[_AccessPattern | tuple[int, int, tuple[int, ...], str, int]]:
+        """Return the accesses as accounts take them: of those that are several vectors, their number comes last."""
+        numbers = {key: len(self.vectors_of.get(key, ())) for key in self.accesses}
+        return [(*each, numbers[key]) if numbers[key] > 1 else each for key, each in self.accesses.items()]
 
 
 @dataclass(frozen=True)
@@ -202,7 +205,7 @@ class IterationReader:
             it.vectors += 1
         if not element.subscripts or (region is not None and element.array in region.local):
             return
-        varying = tuple(sorted({k for subscript in element.subscripts for k in place.positions(subscript)}))
+        varying = tuple(sorted(place.varying(element)))
         along = -1
         near = element.subscripts[0 if self._layout(element) == "F" else -1]
         of_near = place.positions(near)
@@ -212,8 +215,13 @@ class IterationReader:
             varying = tuple(range(len(place.loops)))
         elif of_near and of_near[-1] not in far and _step(near, place.loops[of_near[-1]]) == 1:
             along = of_near[-1]
+        if region is not None and place.position in far and any(each.name == element.array for each in region.buffers):
+            along = place.position  # what lies in a buffer is in the order in which it is used
         access = np.dtype(element.dtype).itemsize, along, varying, element.array
-        it.accesses[access, tuple(each for each in element.subscripts if each is not near)] = access
+        key = access, tuple(each for each in element.subscripts if each is not near)
+        it.accesses[key] = access
+        if is_vector:
+            it.vectors_of.setdefault(key, set()).add(near)
 
     def _layout(self, element: Element) -> str:
         return self.layouts.get(element.array, "C")
@@ -224,25 +232,45 @@ class IterationReader:
         loop = place.innermost
         if loop is None or place.region is None:
             return 0
+        if self._copies_rows(nodes, place):
+            return 1
         operations = [each for node in nodes if isinstance(node, Compute) for each in node.operations]
-        if len(operations) == 0 or any(not isinstance(each, Assign) for each in operations):
+        assigns = [each for each in operations if isinstance(each, Assign)]
+        if len(operations) == 0 or len(assigns) < len(operations):
             return 0
         if any(not isinstance(node, Block | Compute | For) for node in walk_nodes(loop.body)):
             return 0
-        position = place.position
-        for each in operations:
-            assert isinstance(each, Assign)
-            if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
-                return 0
-            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
-            if position in varying:
-                near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
-                if _step(near, place.loops[position]) != 1:
-                    return 0
-        if self.chained(nodes, place):
+        if not all(self._suits_lanes(each, place) for each in assigns) or self.chained(nodes, place):
             return 0
-        stored = [each.target.array for each in operations if isinstance(each, Assign) and each.target.subscripts]
+        stored = [each.target.array for each in assigns if each.target.subscripts]
         return 1 if len(set(stored)) == len(stored) else 2
+
+    def _copies_rows(self, nodes: Sequence[Node], place: LoopPlace) -> bool:
+        """Return whether all that nodes do is to copy what lies next to one another, from iteration to iteration of the
+        innermost loop, to where it does, too."""
+        copies = [
+            (node.element, node.value)
+            for node in nodes
+            if isinstance(node, Store) and not node.is_vector and isinstance(node.value, Element)
+        ]
+        return len(copies) == len(nodes) > 0 and all(
+            self._is_along(element, place) for pair in copies for element in pair
+        )
+
+    def _is_along(self, element: Element, place: LoopPlace) -> bool:
+        """Return whether an iteration of the innermost loop has the neighbour in memory of that of the one before."""
+        near = element.subscripts[0 if self._layout(element) == "F" else -1]
+        far = {k for each in element.subscripts if each is not near for k in place.positions(each)}
+        return place.position not in far and _step(near, place.loops[place.position]) == 1
+
+    def _suits_lanes(self, each: Assign, place: LoopPlace) -> bool:
+        """Return whether values for several iterations of the innermost loop are computed and stored side by side."""
+        if self.strict and any(isinstance(part, Call) for part in walk(each.value)):
+            return False
+        if place.position not in place.varying(each.target):
+            return True
+        near = each.target.subscripts[0 if self._layout(each.target) == "F" else -1]
+        return _step(near, place.loops[place.position]) == 1
 
     def chained(self, nodes: Sequence[Node], place: LoopPlace) -> int:
         """Return how many operations one after another each iteration of the innermost loop waits for of the one
@@ -250,29 +278,20 @@ class IterationReader:
         loop = place.innermost
         if loop is None or place.region is None:
             return 0
-        position = place.position
         assigns = [
             each for node in nodes if isinstance(node, Compute) for each in node.operations if isinstance(each, Assign)
         ]
-        reads = [
-            (number, part)
-            for number, each in enumerate(assigns)
-            for part in walk(each.value)
-            if isinstance(part, Element)
-        ]
+        may_depend = loop.variable not in place.region.independent
         assigned: set[str] = set()
         longest = 0
         for number, each in enumerate(assigns):
-            varying = {k for subscript in each.target.subscripts for k in place.positions(subscript)}
-            if position not in varying:
+            if place.position not in place.varying(each.target):
                 # An accumulation, which may be taken apart where its order is free, or a value of this iteration.
                 is_carried = each.target in walk(each.value) and each.target.array not in assigned
                 if is_carried and (self.strict or not _is_sum(each)):
                     longest = max(longest, _depth(each.value))
-            elif loop.variable not in place.region.independent:
-                same = [(at, read) for at, read in reads if read.array == each.target.array and read != each.target]
-                if any(_waits(read, each.target, place, is_behind=at > number) for at, read in same):
-                    longest = max(longest, sum(_depth(one.value) for one in assigns))
+            elif may_depend and _is_waited_for(assigns, number, place):
+                longest = max(longest, sum(_depth(one.value) for one in assigns))
             assigned.add(each.target.array)
         return longest
 
@@ -335,6 +354,23 @@ def _is_sum(each: Assign) -> bool:
         isinstance(value, Binary)
         and value.operator in ("+", "-", "*", "min", "max")
         and (value.left == each.target or value.right == each.target)
+    )
+
+
+def _is_waited_for(assigns: Sequence[Assign], number: int, place: LoopPlace) -> bool:
+    """Return whether an iteration of the innermost loop reads what an assignment in the one before has written.
+
+    Args:
+        assigns: those of an iteration, in their order.
+        number: which of them.
+        place: where they are.
+    """
+    target = assigns[number].target
+    return any(
+        _waits(read, target, place, is_behind=at > number)
+        for at, each in enumerate(assigns)
+        for read in walk(each.value)
+        if isinstance(read, Element) and read.array == target.array and read != target
     )
 
 

@@ -5,19 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import assert_never
 
-from polytune.codegen.loops import (
-    Block,
-    Compute,
-    For,
-    If,
-    Let,
-    Node,
-    Prefetch,
-    Program,
-    RegionCall,
-    RegionCode,
-    Store,
-)
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, Program, RegionCall, RegionCode, Store
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.vectors.expressions import VectorExpression

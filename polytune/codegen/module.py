@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from polytune.codegen.checks import report_text, write_checks, write_index_checks
 from polytune.codegen.loops import Program
-from polytune.codegen.names import Namespace, builtin_names, module_namespace
+from polytune.codegen.module_header import calls_library, header_text
+from polytune.codegen.names import module_namespace
 from polytune.codegen.numba_source import write_version
 from polytune.codegen.partitioned import PartitionedProgram, write_partitioned
 from polytune.codegen.python_expressions import expression_text, result_text
@@ -15,31 +16,12 @@ from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, dynamic_axes, scratch_name, storage_of
 from polytune.codegen.work import write_work
 from polytune.frontend.bounds import BoundsCondition
-from polytune.frontend.expression import Binary, Call, Constant, Expression, LibraryCall, Power, walk
+from polytune.frontend.expression import Constant, Expression
 from polytune.frontend.generated_names import MARK, REPORT, generated
+from polytune.frontend.results import raised_errors
 from polytune.frontend.scop import Array, ArrayRole, Scop
 from polytune.frontend.unassigned import UnassignedRead
 from polytune.schedule.counting.counts import Counts
-from polytune.signature import COMPLEX_TYPES
-from polytune.version import __version__
-
-VECTOR_OPERATIONS = (
-    "between",
-    "lane_sum",
-    "load",
-    "load_masked",
-    "misalignment",
-    "prefetch",
-    "select",
-    "shifted",
-    "splat",
-    "store",
-    "store_masked",
-)
-"""What modules with vectors import from ``polytune.runtime.vectors``."""
-
-APART_OPERATIONS = ("load_apart", "load_apart_masked", "store_apart", "store_apart_masked")
-"""What modules with vectors whose lanes lie apart import from ``polytune.runtime.vectors_apart``."""
 
 
 def write_module(
@@ -90,118 +72,7 @@ def write_module(
         write_work(writer, program, scop)
     _write_tables(writer, scop, programs)
     text = namespace.finish(writer.text())
-    header = SourceWriter()
-    errors = ["ArgumentError", "SourceLocation"]
-    if any(isinstance(condition, UnassignedRead) for condition in conditions):
-        errors.append("UnassignedVariableError")
-    if scop.reports:
-        errors.append("SubscriptError")
-    _write_header(header, scop, partitioned is not None, _of_versions(written, namespace), errors, namespace)
-    return header.text() + text
-
-
-def _of_versions(programs: Sequence[Program], namespace: Namespace) -> str:
-    """The imports of what versions do as teams, with sums of workers and with vectors."""
-    lines = []
-    if any(program.has_sums for program in programs):
-        names = _imported(namespace, "complete_all", "enter", "leave", "pieces")
-        lines.append(f"from polytune.runtime.private_sums import {names}\n")
-    lines.append(f"from polytune.runtime.team import {_imported(namespace, 'claim', 'complete', 'wait')}\n")
-    if any(program.has_vectors for program in programs):
-        lines.append(f"from polytune.runtime.vectors import {_imported(namespace, *VECTOR_OPERATIONS)}\n")
-    if any(program.has_vectors_apart for program in programs):
-        lines.append(f"from polytune.runtime.vectors_apart import {_imported(namespace, *APART_OPERATIONS)}\n")
-    return "".join(lines)
-
-
-def _arithmetic(scop: Scop) -> list[str]:
-    """Return what versions use of ``polytune.runtime.arithmetic``."""
-    names = ["greatest", "least", "quotient", "remainder"]
-    nodes = [node for statement in scop.statements for operation in statement.operations for node in walk(operation)]
-    if any(isinstance(node, Power) for node in nodes):
-        names.append("power")
-    functions = {node.function for node in nodes if isinstance(node, Call)}
-    names += [name for function, name in (("pow", "library_pow"), ("rounded", "rounded")) if function in functions]
-    shifts = {"<<": "shifted_left", ">>": "shifted_right"}
-    used = {node.operator for node in nodes if isinstance(node, Binary)}
-    names += [shift for operator, shift in shifts.items() if operator in used]
-    if any(isinstance(node, Binary) and node.operator == "/" and node.dtype in COMPLEX_TYPES for node in nodes):
-        names.append("complex_quotient")
-    return names
-
-
-def _of_local_arrays(scop: Scop, namespace: Namespace) -> str:
-    """The import of the memory of local arrays."""
-    makers = {ArrayRole.LOCAL: "local_array", ArrayRole.RESULT: "result_array"}
-    used = [maker for role, maker in makers.items() if any(array.role is role for array in scop.arrays)]
-    return f"from polytune.runtime.local_arrays import {_imported(namespace, *used)}\n" if used else ""
-
-
-def _of_library(scop: Scop, namespace: Namespace) -> str:
-    """The import of what calls NumPy."""
-    names = _imported(namespace, "call_library", "has_failed", "library_error", "memory_of")
-    return f"from polytune.runtime.library import {names}\n" if calls_library(scop) else ""
-
-
-def _of_index_checks(scop: Scop, namespace: Namespace) -> str:
-    """The import of what tests index arrays."""
-    return f"from polytune.runtime.subscripts import {_imported(namespace, 'require_range')}\n" if scop.checks else ""
-
-
-def _write_header(
-    writer: SourceWriter,
-    scop: Scop,
-    partitioned: bool,
-    of_versions: str,
-    errors: Sequence[str],
-    namespace: Namespace,
-) -> None:
-    options = 'dict(error_model="numpy", nogil=True'
-    if not scop.strict:
-        options += ', fastmath={"reassoc", "contract", "nsz"}'
-    parts = (
-        "from polytune.runtime.partitioned.description import DeviceCode, Part, Partitioned\n" if partitioned else ""
-    )
-    views = _imported(namespace, "keep_alive", "one_by_one", "view")
-    header = f'''"""{scop.name}, compiled by polytune {__version__} from {scop.location}
-
-for ({scop.signature}){", strict" if scop.strict else ""}.
-"""
-
-import {_as("math", namespace, "math")}
-
-import {_as("numpy", namespace, "np")}
-from numba import {_imported(namespace, "njit")}
-
-from polytune.errors import {_imported(namespace, *errors)}
-from polytune.runtime.arithmetic import {_imported(namespace, *_arithmetic(scop))}
-from polytune.runtime.compilation import keeps_code
-from polytune.runtime.context import {_imported(namespace, "attach", "integer", "number")}
-{_of_library(scop, namespace)}{_of_local_arrays(scop, namespace)}from polytune.runtime.memory import {views}
-{parts}{_of_index_checks(scop, namespace)}{of_versions}from polytune.runtime.threads import current_threads
-from polytune.runtime.version import Version
-from polytune.signature import ArrayType, ScalarType, Signature
-from polytune.tuner import Integer, Is, Nominal, Space
-
-{namespace.spelling(generated("CACHE"))} = keeps_code(__file__)
-{namespace.spelling(generated("OPTIONS"))} = {options})
-'''
-    for line in header.splitlines():
-        writer.line(line.replace("\\", "\\\\"))
-    for builtin, spelling in builtin_names(namespace):
-        writer.line(f"{spelling} = {builtin}")
-    writer.line()
-    writer.line()
-
-
-def _imported(namespace: Namespace, *names: str) -> str:
-    return ", ".join(_as(name, namespace, name) for name in names)
-
-
-def _as(name: str, namespace: Namespace, wanted: str) -> str:
-    """Return what an import statement has for a name, under the spelling that it has in the module."""
-    spelling = namespace.spelling(generated(wanted))
-    return name if spelling == name else f"{name} as {spelling}"
+    return header_text(scop, written, conditions, namespace, partitioned=partitioned is not None) + text
 
 
 def _arguments(scop: Scop) -> list[str]:
@@ -323,6 +194,8 @@ def _write_result(writer: SourceWriter, scop: Scop) -> None:
 
     with writer.indented(f"def result({', '.join(names)}):"):
         writer.line('"""What the kernel returns."""')
+        for line in dict.fromkeys(line for error in raised_errors(scop.result) for line in error.imports):
+            writer.line(line.replace(MARK, "\\x24"))
         writer.line(f"return {result_text(scop.result, text, lambda name: _memory_name(scop, name))}")
     writer.line()
     writer.line()
@@ -353,12 +226,6 @@ def _write_verification(writer: SourceWriter, scop: Scop) -> None:
     writer.line()
 
 
-def calls_library(scop: Scop) -> bool:
-    """Return whether statements call NumPy."""
-    operations = (operation for statement in scop.statements for operation in statement.operations)
-    return any(isinstance(part, LibraryCall) for operation in operations for part in walk(operation))
-
-
 def _memory_name(scop: Scop, name: str) -> str:
     """Return what an array is called beside a call's arguments."""
     return name if scop.array(name).role is ArrayRole.ARGUMENT else scratch_name(name)
@@ -377,7 +244,6 @@ def _write_counts(writer: SourceWriter, counts: Counts) -> None:
 
 def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program]) -> None:
     storage = storage_of(scop)
-    arrays = [array for array in scop.arrays if array.role is ArrayRole.ARGUMENT]
     written = {access.array for statement in scop.statements for access in statement.accesses if access.is_write}
     writer.line(f"NAME = {scop.name!r}")
     writer.line(f"STRICT = {scop.strict}")
@@ -386,10 +252,10 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
             writer.line(f"({name!r}, {kind!r}),")
     writer.line("))")
     writer.line(f"ARGUMENTS = {tuple(_arguments(scop))!r}")
-    writer.line(f"ARRAYS = {tuple(array.name for array in arrays)!r}")
+    writer.line(f"ARRAYS = {storage.arrays!r}")
     kinds = array_types(storage, scop)
     writer.line(f"MEMORY = {tuple(str(kinds[name]) for name in storage.memory)!r}")
-    writer.line(f"WRITTEN = {tuple(array.name for array in arrays if array.name in written)!r}")
+    writer.line(f"WRITTEN = {tuple(name for name in storage.arrays if name in written)!r}")
     writer.line(f"INDEXES = {tuple(dict.fromkeys(check.array for check in scop.checks))!r}")
     writer.line(f"SCALARS = {storage.scalars!r}")
     writer.line(f"SCRATCH = {storage.scratch!r}")
@@ -403,6 +269,11 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     if not programs:
         writer.line("VERSIONS = ()")
         return
+    _write_versions(writer, programs)
+    _write_space(writer, programs)
+
+
+def _write_versions(writer: SourceWriter, programs: Sequence[Program]) -> None:
     with writer.indented("VERSIONS = ("):
         for program in programs:
             function = f"{MARK}run_{program.function}"
@@ -414,6 +285,9 @@ def _write_tables(writer: SourceWriter, scop: Scop, programs: Sequence[Program])
     writer.line(")")
     writer.line()
     writer.line()
+
+
+def _write_space(writer: SourceWriter, programs: Sequence[Program]) -> None:
     with writer.indented("def space():"):
         writer.line('"""Every choice that there is for calls from this thread."""')
         names = [program.name for program in programs]

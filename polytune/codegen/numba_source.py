@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import ExitStack
-from typing import Any, TypeVar, assert_never
+from collections.abc import Callable, Mapping
 
-from polytune.codegen.loops import (
-    Block,
-    Compute,
-    For,
-    If,
-    Let,
-    Node,
-    Prefetch,
-    Program,
-    RegionCall,
-    RegionCode,
-    Store,
-    walk_nodes,
-)
+from polytune.codegen.loops import Node, Program, RegionCall, RegionCode
 from polytune.codegen.private_sums import PrivateSums
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.statement_source import StatementPlace, StatementWriter, has_library_call
 from polytune.codegen.storage import (
     PART,
     TILES,
@@ -40,29 +26,7 @@ from polytune.codegen.storage import (
 )
 from polytune.codegen.tiles.loops import CLAIM, TileLoops
 from polytune.codegen.transform import BYTES
-from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
-from polytune.frontend.expression import (
-    ArrayPart,
-    Assign,
-    Branch,
-    Break,
-    Checked,
-    Constant,
-    Continue,
-    Counter,
-    Element,
-    Expression,
-    Iterator,
-    LibraryCall,
-    Loop,
-    Operation,
-    While,
-    map_children,
-    walk,
-)
 from polytune.frontend.scop import ArrayRole, Scop
-from polytune.records import dataclass
 
 
 def write_version(
@@ -85,57 +49,6 @@ def write_version(
     _VersionWriter(writer, program, scop, part_words, is_nested).write()
 
 
-_Part = TypeVar("_Part", Node, Operation)
-
-
-def _calls_library(part: Node | Operation) -> bool:
-    """Return whether a call of the library is made in a node or an operation."""
-    if isinstance(part, Operation):
-        return any(isinstance(each, LibraryCall) for each in walk(part))
-    computed = (each for each in walk_nodes(part) if isinstance(each, Compute))
-    return any(_calls_library(operation) for each in computed for operation in each.operations)
-
-
-def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
-    """An expression with numbers in place of counters."""
-    if isinstance(node, Counter) and node.name in values:
-        return Constant(values[node.name], "int64")
-    return map_children(node, lambda child: _with_counters(child, values))
-
-
-@dataclass(frozen=True)
-class _StatementPlace:
-    """The ways in which code at some place refers to memory: scalars that are variables there, arrays of which it uses
-    a copy, those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
-
-    local: frozenset[str] = frozenset()
-    copies: frozenset[str] = frozenset()
-    expanded: frozenset[str] = frozenset()
-    summed: frozenset[str] = frozenset()
-
-    def text(self, node: Element | VectorExpression) -> str:
-        if not isinstance(node, Element):
-            return vector_text(node, self)
-        if node.array in self.local:
-            return node.array
-        if not node.subscripts:
-            own = private_name if node.array in self.copies else shared_name
-            own = summed_name if node.array in self.summed else own
-            return f"{own(node.array)}[0]"
-        return f"{self.array(node)}[{', '.join(self.subscripts(node))}]"
-
-    def array(self, element: Element) -> str:
-        """The view through which an element is accessed."""
-        if element.array in self.expanded:
-            return expanded_name(element.array)
-        if element.array in self.summed:
-            return summed_name(element.array)
-        return private_name(element.array) if element.array in self.copies else element.array
-
-    def subscripts(self, element: Element) -> list[str]:
-        return [expression_text(subscript, self.text) for subscript in element.subscripts]
-
-
 BYTES_OF_COPIES = 1 << 20
 """The memory that a worker's copies of one array may have, if it is not more for one copy: the second cache's."""
 
@@ -147,9 +60,11 @@ class _VersionWriter:
     def __init__(self, writer: SourceWriter, program: Program, scop: Scop, part_words: int, is_nested: bool):
         self.writer, self.program, self.scop, self.part_words = writer, program, scop, part_words
         self.is_nested = is_nested
-        self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
         self.storage: Storage = storage_of(scop)
         self.copies = frozenset().union(*(self.worker_copies(region) for region in program.regions))
+        self.statements = StatementWriter(
+            writer, scop, self.storage, self.copies, is_team=program.team, write_region=self.region
+        )
         self.expansions = {
             array: region.expansion.member
             for region in program.regions
@@ -179,7 +94,7 @@ class _VersionWriter:
             self.unpack()
             if self.program.team:
                 writer.line("$base = 0")
-                self.node(self.program.skeleton, _StatementPlace())
+                self.statements.node(self.program.skeleton, StatementPlace())
             else:
                 self.body(self.program.regions[0])
                 self.leave(self.program.regions[0].body)
@@ -195,9 +110,21 @@ class _VersionWriter:
     # What comes in
 
     def unpack(self) -> None:
+        """Write what takes the version's arguments from the context, and makes the memory that each worker has."""
+        positions = context_positions(self.storage, self.scop, self.part_words)
+        self.arguments(positions)
+        self.worker_memory()
+        self.packed_buffers()
+        if self.is_nested:
+            depth = self.program.tile_depth
+            for member in range(depth):
+                inner = f"$integer($context, {positions[TILES] + depth + member})"
+                self.writer.line(f"$outer_{member} = $tile_{member} * $greatest(1, {inner})")
+        self.strip_memory()
+
+    def arguments(self, positions: Mapping[str, int]) -> None:
         """Views of the arrays, and the scalars, parameters and tile sizes, as far as the version uses them."""
         writer = self.writer
-        positions = context_positions(self.storage, self.scop, self.part_words)
         used = [used_in(region.body) for region in self.program.regions]
         elements = frozenset().union(*(part.elements for part in used))
         arguments = frozenset().union(*(part.arguments for part in used))
@@ -217,6 +144,10 @@ class _VersionWriter:
             writer.line(f"$tile_{member} = $integer($context, {positions[TILES] + member})")
         for number, name in enumerate(self.program.part):
             writer.line(f"{name} = $integer($context, {positions[PART] + number})")
+
+    def worker_memory(self) -> None:
+        """Make the copies of arrays that a worker has: one of each, or one for each point of a tile."""
+        writer = self.writer
         for name in sorted(self.copies):
             copy, private = copy_name(name), private_name(name)
             writer.line(f"{copy} = $np.empty({self.shape(name)}, $np.{self.scop.array(name).dtype})")
@@ -232,17 +163,19 @@ class _VersionWriter:
             writer.line(f"{copies} = $np.empty(({shape}), $np.{self.scop.array(name).dtype})")
             writer.line(f'{points} = $view({copies}, "{points}", "{self.scopes()}")')
 
+    def packed_buffers(self) -> None:
+        """Make the memory into which what rows share is copied, and tiles no larger than that."""
+        writer = self.writer
         for member in sorted({member for buffer in self.buffers for member in buffer.members}):
             writer.line(f"$tile_{member} = $least($tile_{member}, {MOST_PACKED})")
         for buffer in self.buffers:
             shape = ", ".join(f"$tile_{member}" for member in buffer.members)
             writer.line(f"{buffer.name}_copy = $np.empty(({shape}), $np.{buffer.dtype})")
             writer.line(f'{buffer.name} = $view({buffer.name}_copy, "{buffer.name}", "{self.scopes()}")')
-        if self.is_nested:
-            depth = self.program.tile_depth
-            for member in range(depth):
-                inner = f"$integer($context, {positions[TILES] + depth + member})"
-                writer.line(f"$outer_{member} = $tile_{member} * $greatest(1, {inner})")
+
+    def strip_memory(self) -> None:
+        """Make the memory of strips."""
+        writer = self.writer
         for strip in self.strips:
             shape = ", ".join(f"$greatest(0, {expression_text(extent)})" for extent in strip.shape)
             writer.line(f"{strip.name}_copy = $np.empty(({shape},), $np.{strip.dtype})")
@@ -261,138 +194,6 @@ class _VersionWriter:
     def extents(self, name: str) -> list[str]:
         """The extents of an array."""
         return [f"$greatest(0, {expression_text(extent)})" for extent in self.scop.array(name).shape]
-
-    # Loops and statements
-
-    def node(self, node: Node, place: _StatementPlace) -> None:
-        writer = self.writer
-        match node:
-            case Block(children):
-                self.in_turn(children, lambda child: self.node(child, place))
-            case For(variable, start, stop, step, body):
-                bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
-                if step != 1:
-                    bounds.append(str(step))
-                with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
-                    if self.scatters(variable, body, place):
-                        writer.line("$one_by_one()")
-                    self.node(body, place)
-                    self.end_loop(body)
-            case If(condition, then, otherwise):
-                with writer.indented(f"if {expression_text(condition, place.text)}:"):
-                    self.node(then, place)
-                if otherwise is not None:
-                    with writer.indented("else:"):
-                        self.node(otherwise, place)
-            case Compute(operations=operations):
-                self.operations(operations, place)
-            case Let(name, value):
-                writer.line(f"{name} = {expression_text(value, place.text)}")
-            case Store():
-                writer.line(store_text(node, place))
-            case Prefetch(element):
-                writer.line(prefetch_text(element, place))
-            case RegionCall():
-                self.region(node)
-            case _:
-                assert_never(node)
-
-    def scatters(self, variable: str, body: Node, place: _StatementPlace) -> bool:
-        """Return whether an innermost loop stores to elements that are not next to one another."""
-        parts = list(walk_nodes(body))
-        if any(isinstance(part, For) for part in parts):
-            return False
-        operations = [operation for part in parts if isinstance(part, Compute) for operation in part.operations]
-        targets = [operation.target for operation in operations if isinstance(operation, Assign)]
-        return any(
-            isinstance(leaf, Iterator) and leaf.name == variable
-            for target in targets
-            if target.array not in place.local
-            for subscript in self.far_subscripts(target)
-            for leaf in walk(subscript)
-        )
-
-    def far_subscripts(self, element: Element) -> tuple[Expression, ...]:
-        """The subscripts along which elements do not lie next to one another."""
-        kinds = array_types(self.storage, self.scop)
-        own_layout = element.array in kinds and element.array not in self.copies
-        if own_layout and kinds[element.array].layout == "F":
-            return element.subscripts[1:]
-        return element.subscripts[:-1]
-
-    def operations(self, operations: Sequence[Operation], place: _StatementPlace) -> None:
-        self.in_turn(operations, lambda operation: self.operation(operation, place))
-
-    def in_turn(self, parts: Sequence[_Part], write: Callable[[_Part], None]) -> None:
-        """Write parts one after the other, those that follow a call of the library under the test that it has not
-        failed.  (Who does a region alone has left it then.)"""
-        with ExitStack() as tests:
-            for number, part in enumerate(parts):
-                write(part)
-                if self.shares_calls and number + 1 < len(parts) and _calls_library(part):
-                    tests.enter_context(self.writer.indented("if not $has_failed($context):"))
-
-    def end_loop(self, *body: Node | Operation) -> None:
-        """End a loop of a region that is shared out where a call of the library in it has failed: what the call should
-        have computed may be what the loop waits for."""
-        if self.shares_calls and any(map(_calls_library, body)):
-            with self.writer.indented("if $has_failed($context):"):
-                self.writer.line("break")
-
-    def operation(self, operation: Operation, place: _StatementPlace) -> None:
-        match operation:
-            case Assign(target, value):
-                self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
-            case Branch(condition, then, otherwise):
-                with self.writer.indented(f"if {expression_text(condition, place.text)}:"):
-                    self.operations(then, place)
-                if otherwise:
-                    with self.writer.indented("else:"):
-                        self.operations(otherwise, place)
-            case While(condition, body):
-                with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
-                    self.operations(body, place)
-                    self.end_loop(*body)
-            case Loop(counter, start, stop, step, body):
-                bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
-                with self.writer.indented(f"for {counter} in $range({bounds}):"):
-                    self.operations(body, place)
-                    self.end_loop(*body)
-            case Break():
-                self.writer.line("break")
-            case Continue():
-                self.writer.line("continue")
-            case Checked(Constant(False), body=body):
-                self.operations(body, place)
-            case Checked(violation, report, site, body, leaves):
-                with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
-                    self.writer.line(f"{place.text(report)} = {site}")
-                    if leaves:
-                        self.writer.line("break")
-                with self.writer.indented("else:"):
-                    self.operations(body, place)
-            case LibraryCall(function, results, arguments, report):
-                memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
-                memory += [self.part(part, place) for part in (*results, *arguments)]
-                self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
-                if not self.shares_calls:
-                    with self.writer.indented("if $has_failed($context):"):
-                        if self.program.team:
-                            self.writer.line("$complete($context)")
-                        self.writer.line("return")
-
-    def part(self, part: ArrayPart, place: _StatementPlace) -> str:
-        """Return where a part of an array is, for a call of the library: its first element, the next one along each of
-        its dimensions, and its extents."""
-        ends = [dict.fromkeys(part.counters, 0)]
-        ends += [{counter: int(counter is each) for counter in part.counters} for each in part.counters]
-        places = []
-        for values in ends:
-            element = _with_counters(part.element, {counter.name: value for counter, value in values.items()})
-            places.append(f"({', '.join(place.subscripts(element))},)")
-        extents = "".join(f"{expression_text(extent, place.text)}, " for extent in part.extents)
-        steps = "".join(f"{step}, " for step in places[1:])
-        return f"$memory_of({place.array(part.element)}, {places[0]}, ({steps}), ({extents}))"
 
     # Regions
 
@@ -434,13 +235,10 @@ class _VersionWriter:
         self.finish("$total")
 
     def body(self, region: RegionCode) -> None:
-        self.shares_calls = region.kind != "serial" and _calls_library(region.body)
         for name in sorted(region.local & used_in(region.body).elements):
             self.writer.line(f"{name} = $np.{self.scop.array(name).dtype}(0)")
-        self.node(
-            region.body, _StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
-        )
-        self.shares_calls = False
+        place = StatementPlace(region.local, self.worker_copies(region), region.expanded, region.summed)
+        self.statements.region_body(region.body, place, is_shared=region.kind != "serial")
 
     def claim(self, region: RegionCode) -> None:
         """Write what claims the next task; where tiles descend, from the share that has the worker's tiles then."""
@@ -450,7 +248,7 @@ class _VersionWriter:
     def leave(self, body: Node) -> None:
         """Write what ends the work after a call of the library that has failed: who does a region alone ends at the
         call, and each other worker sees that when the work is done that the call was part of."""
-        if _calls_library(body):
+        if has_library_call(body):
             with self.writer.indented("if $has_failed($context):"):
                 self.writer.line("return")
 

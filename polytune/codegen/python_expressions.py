@@ -44,6 +44,7 @@ from polytune.frontend.results import (
     Result,
     ReturnedArray,
     ReturnedChoice,
+    ReturnedError,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -126,8 +127,8 @@ class _Printer:
                 return self.binary(expression)
             case Power(operand, exponent):
                 return f"{MARK}power({self.text(operand)}, {exponent})", _ATOM
-            case Call("pow", arguments) if self.compiled:
-                return f"{MARK}library_pow({', '.join(self.text(argument) for argument in arguments)})", _ATOM
+            case Call():
+                return self.call(expression)
             case Compare(operator, left, right):
                 level = _PRECEDENCE["compare"]
                 return f"{self.operand(left, level + 1)} {operator} {self.operand(right, level + 1)}", level
@@ -142,22 +143,27 @@ class _Printer:
                 if dtype == "bool":
                     return f"{self.operand(operand, _PRECEDENCE['compare'] + 1)} != 0", _PRECEDENCE["compare"]
                 return f"{MARK}np.{dtype}({self.text(operand)})", _ATOM
+        raise AssertionError(f"no such expression: {expression!r}")
+
+    def call(self, node: Call) -> tuple[str, int]:
+        match node:
+            case Call("pow") if self.compiled:
+                return f"{MARK}library_pow({self.arguments(node)})", _ATOM
             case Call("real" | "imag" as name, (operand,)):
                 return f"{self.operand(operand, _ATOM)}.{name}", _ATOM
             case Call("conjugate", (operand,)):
                 return f"{self.operand(operand, _ATOM)}.conjugate()", _ATOM
             case Call("rounded", (operand,)):
                 return (f"{MARK}rounded({self.text(operand)})", _ATOM) if self.compiled else self.render(operand)
-            case Call("complex", (real, imaginary)):
-                return f"{MARK}complex({self.text(real)}, {self.text(imaginary)})", _ATOM
-            case Call(function, arguments, dtype) if dtype in COMPLEX_TYPES:
-                name = f"{MARK}np.{NUMPY_NAMES.get(function, function)}"
-                return f"{name}({', '.join(self.text(argument) for argument in arguments)})", _ATOM
-            case Call(function, arguments, dtype):
-                name = f"{MARK}{'np' if function in _NUMPY_ONLY else 'math'}.{function}"
-                call = f"{name}({', '.join(self.text(argument) for argument in arguments)})"
-                return (f"{MARK}np.{dtype}({call})", _ATOM) if dtype != "float64" else (call, _ATOM)
-        raise AssertionError(f"no such expression: {expression!r}")
+            case Call("complex"):
+                return f"{MARK}complex({self.arguments(node)})", _ATOM
+            case Call(function, _, dtype) if dtype in COMPLEX_TYPES:
+                return f"{MARK}np.{NUMPY_NAMES.get(function, function)}({self.arguments(node)})", _ATOM
+        call = f"{MARK}{'np' if node.function in _NUMPY_ONLY else 'math'}.{node.function}({self.arguments(node)})"
+        return (f"{MARK}np.{node.dtype}({call})", _ATOM) if node.dtype != "float64" else (call, _ATOM)
+
+    def arguments(self, node: Call) -> str:
+        return ", ".join(self.text(argument) for argument in node.arguments)
 
     def unary(self, node: Unary) -> tuple[str, int]:
         if node.operator == "not":
@@ -251,4 +257,7 @@ def result_text(result: Result, value: Callable[[Expression], str], array: Calla
             return f"({yes} if {value(condition)} else {no})"
         case ReturnedNothing():
             return "None"
+        case ReturnedError(text):
+            literals = text.replace(MARK, "\\x24")  # it stands in literals of text alone
+            return f"{MARK}raised({literals})"
     return value(result)

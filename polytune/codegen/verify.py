@@ -31,25 +31,9 @@ from polytune.codegen.loops import (
     Store,
     walk_nodes,
 )
-from polytune.codegen.verify_expressions import (
-    NUMBER_OF_INDICES,
-    TRUTH,
-    ExpressionVerifier,
-    ValueKind,
-    VerifiedProgram,
-)
+from polytune.codegen.verify_expressions import NUMBER_OF_INDICES, TRUTH, ExpressionVerifier, ValueKind, VerifiedProgram
 from polytune.environment import VERIFY
-from polytune.frontend.expression import (
-    Assign,
-    Branch,
-    Break,
-    Checked,
-    Constant,
-    Continue,
-    LibraryCall,
-    Loop,
-    While,
-)
+from polytune.frontend.expression import Assign, Branch, Break, Checked, Constant, Continue, LibraryCall, Loop, While
 from polytune.frontend.scop import Scop
 from polytune.records import dataclass
 

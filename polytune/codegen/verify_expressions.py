@@ -10,9 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
-from polytune.codegen.loops import (
-    Program,
-)
+from polytune.codegen.loops import Program
 from polytune.codegen.vectors.expressions import (
     VECTOR,
     AnyMask,

@@ -12,32 +12,12 @@ from collections.abc import Sequence
 from typing import assert_never
 
 from polytune.codegen.iteration_work import IterationReader, IterationWork, LoopPlace
-from polytune.codegen.loops import (
-    Block,
-    Compute,
-    For,
-    If,
-    Let,
-    Node,
-    Prefetch,
-    Program,
-    RegionCall,
-    Store,
-    walk_nodes,
-)
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, Program, RegionCall, Store, walk_nodes
 from polytune.codegen.python_expressions import expression_text
 from polytune.codegen.source_writer import SourceWriter
 from polytune.codegen.storage import array_types, storage_of
 from polytune.codegen.vectors.expressions import VectorExpression
-from polytune.frontend.expression import (
-    Branch,
-    Element,
-    Iterator,
-    Loop,
-    Operation,
-    While,
-    walk,
-)
+from polytune.frontend.expression import Branch, Element, Iterator, Loop, Operation, While, walk
 from polytune.frontend.scop import Scop
 
 __all__ = ["write_work"]
@@ -151,7 +131,7 @@ class _WorkWriter:
             chain: how many operations it waits for of the iteration before.
             position: which of the loops around it is innermost.
         """
-        accesses = ", ".join(map(repr, it.accesses.values())) + ("," if it.accesses else "")
+        accesses = ", ".join(map(repr, it.described)) + ("," if it.accesses else "")
         counts = ", ".join(f"{each:g}" for each in (it.operations, it.divisions, it.calls, it.branches, it.vectors))
         self.writer.line(f"$account.add(({counts}), ({accesses}), {is_vector}, {chain}, {position})")
 

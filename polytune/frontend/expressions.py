@@ -24,7 +24,6 @@ from polytune.frontend.array_expressions.reading import (
 )
 from polytune.frontend.array_expressions.reading import call as call_of_arrays
 from polytune.frontend.array_expressions.several import several_arrays
-from polytune.frontend.array_expressions.slices import is_none
 from polytune.frontend.array_expressions.values import ArrayValue, Operand
 from polytune.frontend.array_expressions.views import whole
 from polytune.frontend.complex_numbers import conjugated
@@ -44,6 +43,7 @@ from polytune.frontend.frame import (
 from polytune.frontend.functions import ArityError, apply, is_known
 from polytune.frontend.literals import constant_value, read_text
 from polytune.frontend.names import lookup, outside_object
+from polytune.frontend.objects import compared_objects, known_object
 from polytune.frontend.operators import COMPARISONS, combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
@@ -98,10 +98,7 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
         case ast.Compare():
             return _comparison(frame, node)
         case ast.BoolOp():
-            first, later = node.values[0], replace(frame, pure=True)
-            operands = [condition(frame, first, strict=True)]
-            operands += [condition(later, operand, strict=True) for operand in node.values[1:]]
-            return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+            return _conjunction(frame, node)
         case ast.IfExp():
             test = condition(frame, node.test)
             if test.constant is not None:
@@ -119,27 +116,53 @@ def evaluate(frame: Frame, node: ast.expr) -> Operand:
     raise refuse_expression(frame.source, node)
 
 
+def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
+    """The value of ``and`` and ``or``, one of the operands; what Python never comes to is not looked at."""
+    symbol = "and" if isinstance(node.op, ast.And) else "or"
+    operands: list[Value] = []
+    for operand in node.values:
+        inner = replace(frame, pure=True) if operands else frame
+        known = known_object(inner, operand)
+        value = read(inner, operand) if known is None else promotion.constant(bool(known.value))
+        if promotion.truth(value).constant == (symbol == "and"):
+            if operand is node.values[-1]:
+                operands.append(value)
+            continue  # the next one is the value
+        operands.append(value)
+        if promotion.truth(value).constant is not None:
+            break
+    chosen = operands[-1]
+    if all(operand.dtype == "bool" for operand in operands):
+        return promotion.logical(symbol, operands)
+    for operand in reversed(operands[:-1]):
+        sides = (chosen, operand) if symbol == "and" else (operand, chosen)
+        chosen = promotion.select(promotion.truth(operand), *map(promotion.number, sides))
+    return chosen
+
+
+def _conjunction_of_conditions(frame: Frame, node: ast.BoolOp) -> Value:
+    """Return whether ``and`` and ``or`` hold; what Python never comes to is not looked at."""
+    operands: list[Value] = []
+    for operand in node.values:
+        operands.append(condition(replace(frame, pure=True) if operands else frame, operand))
+        if operands[-1].constant == isinstance(node.op, ast.Or):
+            break
+    return promotion.logical("and" if isinstance(node.op, ast.And) else "or", operands)
+
+
 def number(frame: Frame, node: ast.expr) -> Value:
     """The value of an expression, a bool made an integer."""
     return promotion.number(read(frame, node))
 
 
-def condition(frame: Frame, node: ast.expr, *, strict: bool = False) -> Value:
-    """The value of an expression as a condition.
-
-    Args:
-        frame: where it stands.
-        node: the expression.
-        strict: whether numbers are refused, of which and / or make no condition.
-    """
+def condition(frame: Frame, node: ast.expr) -> Value:
+    """The value of an expression as a condition."""
+    known = known_object(frame, node)
+    if known is not None:
+        return promotion.constant(bool(known.value))
+    if isinstance(node, ast.BoolOp):
+        return _conjunction_of_conditions(frame, node)
     value = read(frame, node)
-    if strict and value.dtype != "bool":
-        raise frame.source.refusal(
-            node,
-            "a number as an operand of and / or",
-            "and / or of numbers give one of the numbers, not a truth value",
-            "write a choice, x if x != 0 else y for x or y; in a condition, compare it: x != 0",
-        )
     return promotion.truth(value)
 
 
@@ -296,9 +319,15 @@ def _subscript(frame: Frame, node: ast.Subscript) -> Operand:
             f"it has {counted(len(items), 'value')}, which must be told apart before the kernel runs",
             f"use a constant from 0 to {len(items) - 1}",
         )
-    item = items[position]
+    return _number_or_array(frame, node, items[position])
+
+
+def _number_or_array(frame: Frame, node: ast.expr, item: Meaning) -> Operand:
+    """An item of a tuple as an operand."""
     if isinstance(item, ArrayBinding | ViewBinding):
         return _array(frame, node, item)
+    if isinstance(item, ScalarBinding):
+        return frame.kernel.scalar(item.scalar)
     if not isinstance(item, ValueBinding):
         raise frame.source.refusal(
             node,
@@ -322,8 +351,15 @@ def _items_of(meaning: Meaning) -> tuple[Meaning, ...] | None:
     return None
 
 
-def item_of(frame: Frame, node: ast.Subscript) -> Meaning | None:
-    """Return what a constant subscript of a tuple selects; None for any other reference."""
+def item_of(frame: Frame, node: ast.Subscript | ast.Attribute) -> Meaning | None:
+    """Return what a constant subscript of a tuple, or the name of a named tuple's item, selects; None for any other
+    reference."""
+    if isinstance(node, ast.Attribute):
+        owner = lookup(frame, node.value) if isinstance(node.value, ast.Name) else None
+        if isinstance(node.value, ast.Subscript | ast.Attribute):
+            owner = item_of(frame, node.value)
+        is_item = isinstance(owner, TupleBinding) and node.attr in owner.fields
+        return owner.items[owner.fields.index(node.attr)] if is_item else None  # type: ignore[union-attr]
     items = _items(frame, node.value)
     if not items or isinstance(node.slice, ast.Slice | ast.Tuple):
         return None
@@ -339,7 +375,7 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
     meaning: Meaning | None = None
     if isinstance(node, ast.Name):
         meaning = lookup(frame, node)
-    elif isinstance(node, ast.Subscript):
+    elif isinstance(node, ast.Subscript | ast.Attribute):
         meaning = item_of(frame, node)
     elif isinstance(node, ast.Call):
         meaning = inlined_call(frame, node)
@@ -347,6 +383,9 @@ def _items(frame: Frame, node: ast.expr) -> tuple[Meaning, ...] | None:
 
 
 def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
+    item = item_of(frame, node)
+    if item is not None:
+        return _number_or_array(frame, node, item)
     found = attribute(frame, node, evaluate)
     if found is not None:
         return found
@@ -364,6 +403,11 @@ def _attribute(frame: Frame, node: ast.Attribute) -> Operand:
 
 
 def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
+    if isinstance(node.op, ast.Not) and isinstance(node.operand, ast.BoolOp):
+        return promotion.negation(condition(frame, node.operand))
+    known = known_object(frame, node.operand) if isinstance(node.op, ast.Not) else None
+    if known is not None:
+        return promotion.constant(not known.value)
     operand = evaluate(frame, node.operand)
     if not isinstance(operand, Value):
         return unary(frame, node, operand)
@@ -380,9 +424,9 @@ def _unary(frame: Frame, node: ast.UnaryOp) -> Operand:
 
 
 def _comparison(frame: Frame, node: ast.Compare) -> Operand:
-    if len(node.ops) == 1 and isinstance(node.ops[0], ast.Is | ast.IsNot) and is_none(node.comparators[0]):
-        evaluate(frame, node.left)
-        return promotion.constant(isinstance(node.ops[0], ast.IsNot))  # numbers and arrays are not None
+    outcome = compared_objects(frame, node)
+    if outcome is not None:
+        return outcome
     if len(node.ops) == 1 and isinstance(node.ops[0], ast.In | ast.NotIn):
         is_in = _membership(frame, node)
         if is_in is not None:
@@ -391,8 +435,8 @@ def _comparison(frame: Frame, node: ast.Compare) -> Operand:
         raise frame.source.refusal(
             node,
             "a comparison by is or in",
-            "numbers are compared by their values, and the values that one is looked for among are seen in the source",
-            "use == or !=, and spell out each value",
+            "numbers are compared by their values; in finds one among values that are seen in the source",
+            "use == or !=, or in with a tuple, x in (1, 2)",
         )
     shapes = [read_shape(frame, side) or _tuple_of_numbers(frame, side) for side in (node.left, *node.comparators)]
     if (

@@ -55,7 +55,7 @@ def lookup(frame: Frame, node: ast.Name) -> Meaning:
         if frame.unique(name) in frame.kernel.knowledge.in_memory:
             raise frame.source.refusal(
                 node,
-                f"{name!r} means an array or a tuple on one way that leads here, and something else on another",
+                f"{name!r} means an array, a tuple or None on one way that leads here, and something else on another",
                 "what a name means must be known without running the program",
                 "use a name of its own for each",
             )

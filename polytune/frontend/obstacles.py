@@ -20,10 +20,12 @@ from polytune.frontend.frame import (
     Frame,
     KernelWalk,
     ObjectBinding,
+    Stale,
     Unknown,
     UnknownNameError,
     ValueBinding,
     ViewBinding,
+    assigned_names,
 )
 from polytune.frontend.outside_calls import unknown_call
 from polytune.frontend.promotion import Value
@@ -154,6 +156,10 @@ def _read_inside(frame: Frame, statement: ast.stmt, lower: LowerOne) -> None:
             _stand_in(frame, statement, ast.While(_unknown_condition(frame), body, []), lower)
         case ast.If(_, then, otherwise):
             _stand_in(frame, statement, ast.If(_unknown_condition(frame), then, otherwise), lower)
+            for name in assigned_names([*then, *otherwise]):  # the test may have said which of two meanings it has
+                if isinstance(frame.bindings.get(name), Stale):
+                    frame.bindings[name] = Unknown()
+                    kernel.knowledge.unknown.add(frame.unique(name))
         case ast.With(items, body):
             targets = [item.optional_vars for item in items if item.optional_vars is not None]
             for node in (node for target in targets for node in ast.walk(target)):

@@ -29,7 +29,10 @@ from polytune.frontend.frame import (
     Binding,
     Frame,
     KernelWalk,
+    Meaning,
+    ObjectBinding,
     ScalarBinding,
+    TupleBinding,
     Unknown,
     ValueBinding,
     assigned_names,
@@ -37,7 +40,18 @@ from polytune.frontend.frame import (
 from polytune.frontend.promotion import ScalarKind, Value
 from polytune.frontend.scop import Array, ArrayRole, Parameter
 from polytune.frontend.source import Source
-from polytune.signature import COMPLEX_TYPES, DATA_TYPES, ArgumentType, ArrayType, ScalarType, Signature
+from polytune.signature import (
+    COMPLEX_TYPES,
+    DATA_TYPES,
+    ArgumentType,
+    ArrayType,
+    Fixed,
+    Items,
+    Leaf,
+    ScalarType,
+    Signature,
+    Structure,
+)
 
 
 def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacle]:
@@ -59,9 +73,11 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
             )
     nodes = (*arguments.posonlyargs, *arguments.args)
     names = [node.arg for node in nodes]
-    if names != [name for name, _ in signature.arguments]:
+    if names != [name for name, _ in signature.structure or signature.arguments]:
         raise ValueError(f"{source.name} has the arguments ({', '.join(names)}), not ({signature})")
-    for node, (name, kind) in zip(nodes, signature.arguments, strict=True):
+    owners = {part: node for node in nodes for part in _parts(dict(signature.structure).get(node.arg, Leaf(node.arg)))}
+    for name, kind in signature.arguments:
+        node = owners[name]
         if kind.dtype not in DATA_TYPES or (isinstance(kind, ArrayType) and kind.ndim == 0):
             refused[name] = source.obstacle(
                 node,
@@ -70,6 +86,27 @@ def refused_arguments(source: Source, signature: Signature) -> dict[str, Obstacl
                 _conversion(name, kind),
             )
     return refused
+
+
+def _parts(structure: Structure) -> list[str]:
+    """The names of the numbers and arrays that an argument is made of."""
+    match structure:
+        case Leaf(name):
+            return [name]
+        case Items(items):
+            return [name for item in items for name in _parts(item)]
+    return []
+
+
+def _structured(structure: Structure, bindings: dict[str, Binding]) -> Meaning:
+    """Return what an argument means that is made of others, or is a constant."""
+    match structure:
+        case Leaf(name):
+            return bindings[name]  # type: ignore[return-value]  # it is not refused
+        case Items(items, fields):
+            return TupleBinding(tuple(_structured(item, bindings) for item in items), fields)
+        case Fixed(value):
+            return ObjectBinding(value)
 
 
 def _conversion(name: str, kind: ArgumentType) -> str:
@@ -112,6 +149,9 @@ def declare_arguments(kernel: KernelWalk, source: Source, refused: Iterable[str]
             bindings[name] = ArrayBinding(name)
         else:
             bindings[name] = _declare_scalar(kernel, source, name, kind)
+    for name, structure in kernel.signature.structure:
+        is_refused = any(isinstance(bindings[part], Unknown) for part in _parts(structure))
+        bindings[name] = Unknown() if is_refused else _structured(structure, bindings)
     return bindings
 
 

@@ -61,9 +61,9 @@ _STATEMENTS: tuple[tuple[tuple[type[ast.stmt], ...], str, str, str], ...] = (
         "put the block around the call of the kernel",
     ),
     (
-        (ast.Try, ast.TryStar, ast.Raise, ast.Assert),
-        "an exception or assertion",
-        "when iterations are reordered no point in the program is the one to stop at",
+        (ast.Try, ast.TryStar),
+        "a try statement",
+        "compiled code raises no exceptions that could be caught: what fails gives NaN, or ends the kernel",
         "check the arguments at the top of the kernel, before anything but assignments of variables, or before it is "
         "called",
     ),

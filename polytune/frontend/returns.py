@@ -16,17 +16,20 @@ from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
     Meaning,
+    ObjectBinding,
     SelectionBinding,
     ShapeBinding,
     TupleBinding,
     ValueBinding,
     ViewBinding,
 )
+from polytune.frontend.preconditions import error_text, structure_lines
 from polytune.frontend.promotion import Value, compare, constant, number
 from polytune.frontend.results import (
     Result,
     ReturnedArray,
     ReturnedChoice,
+    ReturnedError,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -42,6 +45,10 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         UnsupportedSourceError: what it gives is no number, array or tuple of these.
     """
     exits, site = frame.exits, getattr(node, "site", 1)
+    raised = getattr(node, "raised", None)
+    if raised is not None:
+        exits.errors[site] = _error(frame, raised)
+        return
     if node.value is None or (isinstance(node.value, ast.Constant) and node.value.value is None):
         exits.sites[site] = None
         return
@@ -69,12 +76,31 @@ def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
     return meaning
 
 
+def _error(frame: Frame, node: ast.Raise) -> ReturnedError:
+    """The exception of a ``raise`` in the middle of a kernel."""
+    if not frame.is_kernel:
+        raise frame.source.refusal(
+            node,
+            "an exception in a function that the kernel calls",
+            "it would have to end the kernel, wherever the function is called",
+            "return a number that says what is wrong, and raise the exception in the kernel; or raise it at the top of "
+            "the kernel, before anything but assignments of variables",
+        )
+    known = {
+        name: each.value
+        for name, each in frame.bindings.items()
+        if isinstance(each, ObjectBinding) and isinstance(each.value, str)
+    }
+    text, imports = error_text(frame.source, node, known)
+    return ReturnedError(text, (*imports, *structure_lines(frame.source, frame.kernel.signature, [text])))
+
+
 def _refuse_objects(frame: Frame, node: ast.Return, meaning: Meaning) -> None:
     match meaning:
         case TupleBinding(items):
             for item in items:
                 _refuse_objects(frame, node, item)
-        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding():
+        case ValueBinding() | ShapeBinding() | ArrayBinding() | ViewBinding() | ObjectBinding(None):
             pass
         case _:
             raise frame.source.refusal(
@@ -177,7 +203,7 @@ def _kind(meaning: Meaning | None) -> object:
             return view.region
         case TupleBinding(items):
             return tuple(_kind(item) for item in items)
-        case None:
+        case None | ObjectBinding():
             return None
     return "number"
 
@@ -185,9 +211,9 @@ def _kind(meaning: Meaning | None) -> object:
 def result_of_kernel(frame: Frame) -> Result | None:
     """The kernel's result, when all of it has been walked; arrays that it returns are made results."""
     exits = frame.exits
-    if all(meaning is None for meaning in exits.sites.values()):
+    if all(meaning is None for meaning in exits.sites.values()) and not exits.errors:
         return None
-    results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()}
+    results = {site: _result(frame, meaning) for site, meaning in exits.sites.items()} | exits.errors
     if exits.returned is None:
         return results[1]
     at = read(frame, ast.copy_location(ast.Name(exits.returned, ast.Load()), frame.source.tree.body[-1]))
@@ -219,6 +245,6 @@ def _result(frame: Frame, meaning: Meaning | None) -> Result:
             return ReturnedArray(name)
         case TupleBinding(items):
             return ReturnedTuple(tuple(_result(frame, item) for item in items))
-        case None:
+        case None | ObjectBinding(None):
             return ReturnedNothing()
     raise AssertionError(f"no result: {meaning!r}")

@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 
 from polytune.frontend.affine import NotAffineError, as_index
+from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
 from polytune.frontend.constants import constant_array
 from polytune.frontend.expression import Element, Expression
 from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, TupleBinding, ValueBinding
@@ -94,7 +95,8 @@ def _index(frame: Frame, node: ast.expr, array: str, dimension: int, read: Reade
     value = with_products(frame, value)
     try:
         frame.kernel.affine.function(value.expression)
-        return as_index(value.expression)
+        extent = as_index(frame.kernel.extents[array, dimension].expression)
+        return counted_from_the_end(frame, as_index(value.expression), extent)
     except NotAffineError as error:
         if error.is_wrong:
             raise frame.source.refusal(

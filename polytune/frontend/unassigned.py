@@ -19,6 +19,7 @@ from polytune.frontend.results import (
     Result,
     ReturnedArray,
     ReturnedChoice,
+    ReturnedError,
     ReturnedNothing,
     ReturnedPart,
     ReturnedTuple,
@@ -143,7 +144,7 @@ def _certain_variables(result: Result) -> Iterator[str]:
                 yield from _certain_variables(item)
         case ReturnedPart(_, count):
             yield from _certain_variables(count)
-        case ReturnedArray() | ReturnedNothing():
+        case ReturnedArray() | ReturnedNothing() | ReturnedError():
             pass
         case Logical(_, (first, *_)):
             yield from _certain_variables(first)

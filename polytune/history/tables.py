@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import sqlalchemy as sql
-from sqlalchemy.dialects.postgresql import Insert, insert
+from sqlalchemy.dialects.postgresql import ARRAY, Insert, insert
 
 from polytune.errors import HistoryError
 
@@ -146,8 +146,13 @@ def _newest(column: sql.ColumnElement[Any]) -> sql.ColumnElement[Any]:
 
 
 def _upsert(table: sql.Table) -> Insert:
-    values: dict[str, Any] = {column.name: sql.bindparam(column.name) for column in table.columns}
-    return insert(table).values(values | {"updated": _newest(sql.bindparam("updated", type_=sql.Double))})
+    """Insert any number of rows, which come as an array for each column: one statement and one round trip for all."""
+    names = [column.name for column in table.columns]
+    arrays = (sql.bindparam(column.name, type_=ARRAY(column.type)) for column in table.columns)
+    rows = sql.func.unnest(*arrays).table_valued(*(sql.column(each.name, each.type) for each in table.columns))
+    rows = rows.render_derived("given")
+    values = [_newest(rows.c[name]) if name == "updated" else rows.c[name] for name in names]
+    return insert(table).from_select(names, sql.select(*values))
 
 
 def _record() -> Insert:
@@ -185,7 +190,8 @@ _STATEMENTS = {
 def insert_batch(connection: sql.Connection, number: str, writes: Sequence[tuple[str, Mapping[str, Any]]]) -> None:
     """Do all writes of a batch, unless it has arrived before.
 
-    Rows are written in the order of their digests, so that no two transactions wait for each other.
+    Rows are written in the order of their digests, so that no two transactions wait for each other.  A statement
+    changes a row once: what a batch has of one configuration more than once is left to further statements, in order.
 
     Args:
         connection: in a transaction.
@@ -197,9 +203,30 @@ def insert_batch(connection: sql.Connection, number: str, writes: Sequence[tuple
     if connection.execute(arrived.returning(_BATCHES.c.number)).first() is None:
         return
     for kind, statement in _STATEMENTS.items():
-        rows = [_values(kind, values) for each, values in writes if each == kind]
-        if rows:
-            connection.execute(statement, sorted(rows, key=lambda row: row["digest"]))
+        for rows in _rounds([_values(kind, values) for each, values in writes if each == kind]):
+            connection.execute(statement, _arrays(kind, rows))
+
+
+def _rounds(rows: Sequence[Mapping[str, Any]]) -> list[list[Mapping[str, Any]]]:
+    """The rows, apart by how many of the same digest come before each; the first of them have every digest there is.
+
+    Within each, they are in the order of their digests.
+    """
+    rounds: list[list[Mapping[str, Any]]] = []
+    seen: dict[str, int] = {}
+    for row in rows:
+        times = seen.get(row["digest"], 0)
+        seen[row["digest"]] = times + 1
+        if times == len(rounds):
+            rounds.append([])
+        rounds[times].append(row)
+    return [sorted(each, key=lambda row: str(row["digest"])) for each in rounds]
+
+
+def _arrays(kind: str, rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Any]]:
+    """The values of rows for writes of a kind, by column."""
+    table = SEARCHES if kind == "search" else MEASUREMENTS
+    return {column.name: [row[column.name] for row in rows] for column in table.columns}
 
 
 def forget_batches(connection: sql.Connection) -> None:
@@ -210,9 +237,9 @@ def forget_batches(connection: sql.Connection) -> None:
 
 def add(connection: sql.Connection, several: Sequence[Mapping[str, Any]]) -> int:
     """Take in rows of another history where nothing newer is known.  Return how many were taken in."""
-    rows = sorted((_values("add", values) for values in several), key=lambda row: str(row["digest"]))
     statement = _STATEMENTS["add"].returning(MEASUREMENTS.c.digest)
-    return sum(connection.execute(statement, row).first() is not None for row in rows)
+    rounds = _rounds([_values("add", values) for values in several])
+    return sum(len(connection.execute(statement, _arrays("add", rows)).all()) for rows in rounds)
 
 
 def _values(kind: str, values: Mapping[str, Any]) -> dict[str, Any]:

@@ -34,8 +34,8 @@ class Setting:
         seed: what the random choices came from.
         options: what was set besides, for people.
         random_curve: the slowdown that random search has after each evaluation, on average over all its runs, up to a
-            thousand evaluations; a run that has met only failures is taken to have the median.  Empty in files of
-            earlier versions.
+            thousand evaluations; a run that has met only failures is taken to have the median, or what it finds first
+            if that is worse.  Empty in files of earlier versions.
     """
 
     space: str
@@ -180,14 +180,17 @@ def expected_random_curve(slowdowns: np.ndarray, evaluations: int) -> np.ndarray
     """The expected least slowdown after each evaluation of random search without replacement.
 
     Args:
-        slowdowns: (n,) of all configurations, infinite where one failed, which counts as the median of the others.
+        slowdowns: (n,) of all configurations, infinite where one failed.  A run that has met only failures is taken to
+            have the median of the others, or what it finds first if that is worse.
         evaluations: for how many evaluations; at most n.
 
     Returns:
         (evaluations,) the means over all orders of the configurations.
     """
-    ran = np.isfinite(slowdowns)
-    ordered = np.sort(np.where(ran, slowdowns, np.median(slowdowns[ran])))
+    ran = np.sort(slowdowns[np.isfinite(slowdowns)])
+    # What comes first among those that ran is any of them, whatever number of failures comes before it.
+    nothing_yet = np.maximum(ran, np.median(ran)).mean()
+    ordered = np.concatenate([ran, np.full(len(slowdowns) - len(ran), nothing_yet)])
     count = len(ordered)
     steps = np.diff(ordered)
     above = count - 1.0 - np.arange(count - 1)  # how many are above each value but the last

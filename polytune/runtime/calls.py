@@ -10,18 +10,15 @@ import inspect
 import threading
 import time
 from collections.abc import Callable, Mapping
-from functools import partial
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from polytune.errors import ArgumentError, CompilationError, DeviceError, SpaceError
-from polytune.history.machine import machine_key
 from polytune.history.store import HistoryStore, default_store
-from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.runtime.background.compiler import background
-from polytune.runtime.counted_search import with_counters
 from polytune.runtime.generated import GeneratedKernel
 from polytune.runtime.invocation import Invocation, Outcome
 from polytune.runtime.outside import OutsideValues
@@ -30,16 +27,15 @@ from polytune.runtime.partitioned.residency import Residence
 from polytune.runtime.prediction import Prediction
 from polytune.runtime.prepared_run import PreparedRun
 from polytune.runtime.rules import Thresholds
-from polytune.runtime.rules_calibration import refused_values
 from polytune.runtime.settled import NOT_MADE, SettledCalls
 from polytune.runtime.threads import current_threads
 from polytune.runtime.tunable import Case, TunableKernel
 from polytune.runtime.tuning_mode import MODES, current_mode
+from polytune.runtime.tuning_problem import TuningProblem, choices_for, history_key, make_tuner
 from polytune.runtime.untuned import FixedChoice, best_known, run_first
-from polytune.signature import Signature
+from polytune.signature import Signature, Structure
 from polytune.tracebacks import shorten, shows_frames_of_callers
-from polytune.tuner import Budget, Configuration, Key, OnlineTuner, Search, Space, check_search
-from polytune.tuner.spaces.condition import Value
+from polytune.tuner import Budget, Configuration, OnlineTuner, Search, Space, check_search
 
 __all__ = ["CallableKernel", "Case", "Provider"]
 
@@ -57,31 +53,14 @@ class _Accepted(NamedTuple):
     at_home: dict[str, Residence]
 
 
-@dataclass(frozen=True)
-class TuningProblem:
-    """The choices that there are for one class of calls, and what is remembered of them.
+class _PreparedCall(NamedTuple):
+    """A call whose arguments fit, and what it is one of: the generated kernel, by its name too, and the class of
+    calls."""
 
-    Attributes:
-        key: what they are remembered under.
-        code: what tells the generated code from others.
-        space: every choice.
-        starts: what to begin with.
-        refused: by parameter, the values that are not worth trying, with the reasons.
-    """
-
-    key: Key
-    code: str
-    space: Space
-    starts: tuple[Configuration, ...]
-    refused: Mapping[str, Mapping[Value, str]]
-
-
-def _key(case: Case, name: str, generated: GeneratedKernel) -> Key:
-    """The key that a class of calls is remembered under."""
-    parameters = zip(generated.module.PARAMETERS, case.parameters, strict=True)
-    sizes = ", ".join(f"{parameter}={value}" for parameter, value in parameters)
-    places = "".join(f"; {array} on {device}" for array, device in case.places)
-    return Key(name, sizes + places, machine_key(case.threads))
+    name: str
+    generated: GeneratedKernel
+    invocation: Invocation
+    case: Case
 
 
 class CallableKernel(TunableKernel):
@@ -172,26 +151,24 @@ class CallableKernel(TunableKernel):
     def _call(self, arguments: tuple[Any, ...], keywords: dict[str, Any], mode: str) -> Any:
         """Make a call that goes the long way, in a mode of tuning."""
         started = time.perf_counter()
-        signature, values, at_home = self._accept(arguments, keywords)
-        threads = current_threads()
-        name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
-        invocation = generated.prepare(values, at_home)
-        case = Case(signature, invocation.parameters, threads, invocation.places)
+        name, generated, invocation, case = self._prepare(arguments, keywords)
+        # What is noted has the function's arguments themselves, and not what stands in them.
+        settled = SettledCalls() if case.signature.structure else self._settled[mode]
         if mode == "off":
             space = generated.space_for(invocation)
             first = generated.first_choices.promising(invocation.parameters)[:1] if space is generated.space else ()
             configuration, outcome = run_first(generated, space, invocation, first)
-            self._settled[mode].note(generated, FixedChoice(configuration), configuration, invocation, threads)
+            settled.note(generated, FixedChoice(configuration), configuration, invocation, case.threads)
             return outcome.result
         tuner = self._tuners.get(case)
         if tuner is None:
-            tuner = self._tuner(case, name, generated, invocation)
+            tuner = self._tuner(_PreparedCall(name, generated, invocation, case))
             started = time.perf_counter()  # what is made once is no cost of a trial
         if mode == "frozen":
             known = best_known(tuner, case in self._given)
             configuration, outcome = run_first(generated, tuner.space, invocation, known)
             choice = FixedChoice(configuration, tuner)
-            self._settled[mode].note(generated, choice, configuration, invocation, threads)
+            settled.note(generated, choice, configuration, invocation, case.threads)
             return outcome.result
         failure: CompilationError | None = None
         while True:
@@ -210,7 +187,7 @@ class CallableKernel(TunableKernel):
                 if generated.has_lost_devices:
                     tuner.abandon(configuration)
                     generated = self._without_lost_devices(case, generated)
-                    tuner = self._tuner(case, name, generated, invocation)
+                    tuner = self._tuner(_PreparedCall(name, generated, invocation, case))
                 else:
                     tuner.fail(configuration, str(error))
                 failure = error
@@ -231,7 +208,7 @@ class CallableKernel(TunableKernel):
                 disturbed=disturbed,
             )
             if tuner.steady is configuration:
-                self._settled[mode].note(generated, tuner, configuration, invocation, threads)
+                settled.note(generated, tuner, configuration, invocation, case.threads)
             return outcome.result
 
     def _learn(
@@ -339,24 +316,16 @@ class CallableKernel(TunableKernel):
     @shows_frames_of_callers
     def tuner(self, *arguments: Any, **keywords: Any) -> OnlineTuner:
         """The tuner that a call with such arguments would ask."""
-        signature, values, at_home = self._accept(arguments, keywords)
-        threads = current_threads()
-        name, generated = self._generate(signature, threads)
-        invocation = generated.prepare(values, at_home)
-        case = Case(signature, invocation.parameters, threads, invocation.places)
-        return self._tuner(case, name, generated, invocation)
+        return self._tuner(self._prepare(arguments, keywords))
 
     @shows_frames_of_callers
     def problem(self, *arguments: Any, **keywords: Any) -> TuningProblem:
         """Everything that whoever tunes a call with such arguments has to know, in this process or in another one."""
-        signature, values, at_home = self._accept(arguments, keywords)
-        threads = current_threads()
-        name, generated = self._generate(signature, threads)
-        invocation = generated.prepare(values, at_home)
-        case = Case(signature, invocation.parameters, threads, invocation.places)
-        tuner = self._tuner(case, name, generated, invocation)
-        starts = self._choices(generated, invocation)[1]
-        return TuningProblem(_key(case, name, generated), generated.code, tuner.space, starts, tuner.refused)
+        call = self._prepare(arguments, keywords)
+        tuner = self._tuner(call)
+        starts = choices_for(call.generated, call.invocation)[1]
+        key = history_key(call.case, call.name, call.generated)
+        return TuningProblem(key, call.generated.code, tuner.space, starts, tuner.refused)
 
     @property
     def budget(self) -> Budget:
@@ -388,14 +357,32 @@ class CallableKernel(TunableKernel):
             changed = self._outside.changed()
             if changed is not None:
                 self._reconsider(changed)
-        values, at_home = taken_in(self._names, self._bind(arguments, keywords))
+        names, bound, structure = self._taken_apart(self._bind(arguments, keywords))
+        values, at_home = taken_in(names, bound)
         try:
-            signature = signature_of(self._names, values)
+            signature = signature_of(names, values)
         except ArgumentError as error:
-            raise self._with_source(error, values) from None
+            raise (error if structure else self._with_source(error, values)) from None
+        if structure:
+            signature = replace(signature, structure=structure)
         if any(type(value) is np.ndarray and 1 in value.shape for value in values):
             signature = self._with_ones(signature, values)
         return _Accepted(signature, values, at_home)
+
+    def _prepare(self, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> _PreparedCall:
+        signature, values, at_home = self._accept(arguments, keywords)
+        threads = current_threads()
+        name, generated = self._generated.get((signature, threads)) or self._generate(signature, threads)
+        invocation = generated.prepare(values, at_home)
+        case = Case(signature, invocation.parameters, threads, invocation.places)
+        return _PreparedCall(name, generated, invocation, case)
+
+    def _taken_apart(
+        self, values: tuple[Any, ...]
+    ) -> tuple[tuple[str, ...], tuple[Any, ...], tuple[tuple[str, Structure], ...]]:
+        """The numbers and arrays of a call's arguments, with their names, and how the function's arguments are made of
+        these; nothing where they are these."""
+        return self._names, values, ()
 
     def _with_ones(self, signature: Signature, values: tuple[Any, ...]) -> Signature:
         """The types of a call in which extents are 1, with those that the code must know of."""
@@ -411,7 +398,9 @@ class CallableKernel(TunableKernel):
         try:
             bound = self.__signature__.bind(*arguments, **keywords)
         except TypeError as error:
-            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}") from None
+            no_method = "; a kernel is bound to no object: make it a function of the arrays that it uses"
+            hint = no_method if self._names[:1] == ("self",) else ""
+            raise ArgumentError(f"{self.__name__}{self.__signature__}: {error}{hint}") from None
         bound.apply_defaults()
         return tuple(bound.arguments[name] for name in self._names)
 
@@ -455,53 +444,27 @@ class CallableKernel(TunableKernel):
                     self._again.pop(known, None)
             return newest
 
-    @staticmethod
-    def _choices(generated: GeneratedKernel, invocation: Invocation) -> tuple[Space, tuple[Configuration, ...]]:
-        """Return what there is to choose from for a call, with the first choice as its default, and what to begin
-        with."""
-        space = generated.space_for(invocation)
-        if space is not generated.space:
-            return space, ()
-        starts = generated.first_choices.promising(invocation.parameters)
-        return space.with_default(starts[0]), starts
-
-    def _tuner(self, case: Case, name: str, generated: GeneratedKernel, invocation: Invocation) -> OnlineTuner:
+    def _tuner(self, call: _PreparedCall) -> OnlineTuner:
+        name, generated, invocation, case = call
         with self._lock:
             tuner = self._tuners.get(case)
             if tuner is None:
-                store = self._store or default_store()
-                space, starts = self._choices(generated, invocation)
-                key = _key(case, name, generated)
+                space, starts = choices_for(generated, invocation)
+                key = history_key(case, name, generated)
                 given = self._loaded.get((name, key.shape))
                 if given is not None and space.contains(given):
                     starts = (space.configuration(**given), *starts)
                     self._given.add(case)
-                refused = refused_values(
-                    generated.module,
+                tuner = self._tuners[case] = make_tuner(
+                    generated,
+                    case,
                     space,
-                    case.parameters,
-                    store,
-                    resident=bool(case.places),
+                    starts,
+                    key,
+                    store=self._store or default_store(),
                     thresholds=self.thresholds,
-                )
-                tuner = OnlineTuner(
-                    space,
-                    key=key,
-                    store=store,
-                    code=generated.code,
-                    starts=starts,
-                    refused=refused,
                     budget=self._budget,
                     seed=self._seed,
-                    searchers=with_counters(
-                        self._search, partial(generated.first_choices.prediction, invocation.parameters)
-                    ),
-                    risk=partial(generated.first_choices.risk, case.parameters),
-                    preparation=generated.functions.preparation,
-                    compilation=generated.functions.compilation,
-                    prediction=generated.first_choices.prediction(case.parameters).seconds,
-                    opening=None if case.places else generated.first_choices.opening(space.default(), case.parameters),
-                    fewer_threads=generated.first_choices.fewer_threads,
+                    search=self._search,
                 )
-                self._tuners[case] = tuner
             return tuner

@@ -1,8 +1,9 @@
-"""Memory of a kernel's local arrays, kept from call to call, that begins where a cache line does.
+"""Memory of a kernel's local arrays and results, kept from call to call, that begins where a cache line does.
 
 The system hands out large blocks one page at a time, each when it is touched first and filled with zeros: for an array
 of 35 MB that can take longer than the kernel that uses it.  So what a call no longer needs is kept, and the next call,
-of this kernel or of another one, begins with pages that are there.
+of this kernel or of another one, begins with pages that are there.  The memory of a result comes back when the caller
+has no array in it any more, be it the result or a view of it.
 
 What is kept is bounded: the blocks that were not used for the longest time go first.  Small arrays are left to the
 allocator, which keeps such blocks itself.
@@ -46,6 +47,27 @@ class LocalArrays:
         self._lock = threading.Lock()
         self._waiting: list[np.ndarray] = []  # the one that waits for the longest time first
 
+    def result(self, shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
+        """A new contiguous array that the caller of a kernel has as long as he likes, in memory that waited if some is
+        large enough.
+
+        Args:
+            shape: its shape.
+            dtype: its type.
+            zeroed: whether its elements are 0; otherwise they may be anything.
+        """
+        size = math.prod(shape) * np.dtype(dtype).itemsize
+        if size < SMALLEST:
+            return _new_array(shape, dtype, zeroed=zeroed)
+        block = self._taken(size + _LINE)
+        is_new = block is None
+        if block is None:
+            block = (np.zeros if zeroed else np.empty)(size + _LINE, np.uint8)
+        found = np.asarray(_Lent(self, block, shape, dtype))
+        if zeroed and not is_new:
+            found.fill(0)
+        return found
+
     @property
     def kept(self) -> int:
         """Return how many bytes wait."""
@@ -63,7 +85,7 @@ class LocalArrays:
         size = math.prod(shape) * np.dtype(dtype).itemsize
         block = self._taken(size + _LINE) if size >= SMALLEST else None
         if block is None:
-            return result_array(shape, dtype, zeroed=zeroed)
+            return _new_array(shape, dtype, zeroed=zeroed)
         found = _placed(block, shape, dtype, size)
         if zeroed:
             found.fill(0)
@@ -75,10 +97,22 @@ class LocalArrays:
         if not blocks:
             return
         with self._lock:
-            self._waiting += blocks
-            excess = sum(block.nbytes for block in self._waiting) - self._limit
-            while excess > 0:
-                excess -= self._waiting.pop(0).nbytes
+            self._keep(blocks)
+
+    def take_back(self, block: np.ndarray) -> None:
+        """Keep a block that was lent, unless somebody else is at what waits: where a garbage collection ends the life
+        of a result, that may be this thread, which must not wait for itself."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._keep([block])
+            finally:
+                self._lock.release()
+
+    def _keep(self, blocks: Iterable[np.ndarray]) -> None:
+        self._waiting += blocks
+        excess = sum(block.nbytes for block in self._waiting) - self._limit
+        while excess > 0:
+            excess -= self._waiting.pop(0).nbytes
 
     def _taken(self, size: int) -> np.ndarray | None:
         """The smallest block that suffices, unless most of it would lie idle; of several the one used last."""
@@ -91,14 +125,34 @@ class LocalArrays:
             return self._waiting.pop(-min(fitting)[1]) if fitting else None
 
 
-def result_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
-    """A new contiguous array that the caller of a kernel may keep: its memory is nobody else's.
+class _Lent:
+    """A block as an array, for ``np.asarray``; it comes back when no array in it is left.
 
     Args:
-        shape: its shape.
+        memory: where it comes back to.
+        block: the block.
+        shape: the array's shape.
         dtype: its type.
-        zeroed: whether its elements are 0; otherwise they may be anything.
     """
+
+    __slots__ = ("__array_interface__", "_block", "_memory")
+
+    def __init__(self, memory: LocalArrays, block: np.ndarray, shape: tuple[int, ...], dtype: Any):
+        self._memory, self._block = memory, block
+        address = block.__array_interface__["data"][0]
+        self.__array_interface__ = {
+            "data": (address + -address % _LINE, False),
+            "typestr": np.dtype(dtype).str,
+            "shape": shape,
+            "version": 3,
+        }
+
+    def __del__(self) -> None:
+        self._memory.take_back(self._block)
+
+
+def _new_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool) -> np.ndarray:
+    """An array in memory that is new."""
     make = np.zeros if zeroed else np.empty
     size = math.prod(shape) * np.dtype(dtype).itemsize
     if size < _PAGE:
@@ -133,3 +187,14 @@ def local_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> 
         zeroed: whether its elements are 0; otherwise they may be anything.
     """
     return local_arrays.array(shape, dtype, zeroed=zeroed)
+
+
+def result_array(shape: tuple[int, ...], dtype: Any, *, zeroed: bool = False) -> np.ndarray:
+    """An array that a kernel's call returns, see :meth:`LocalArrays.result`.
+
+    Args:
+        shape: its shape.
+        dtype: NumPy's type of its elements.
+        zeroed: whether its elements are 0; otherwise they may be anything.
+    """
+    return local_arrays.result(shape, dtype, zeroed=zeroed)

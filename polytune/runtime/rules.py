@@ -204,32 +204,57 @@ def refusals(
     """
     rules = [rule for rule in RULES if not (resident and rule.counts_transfers)]
     version = space["version"]
+    without: dict[str, str | None] = {}
+    apart: dict[int, dict[str, str | None]] = {}
     # Where there is no other version, the arrays are where only a device can reach them.
-    has_choice = isinstance(version, Nominal) and version.values != (VERSION,)
-    without = {device: _first_reason(rules, "platform", counts, limits) for device, limits in thresholds.items()}
-    without = without if has_choice else {}
-    apart = _of_regions(rules, thresholds, regions or {}) if has_choice and not any(without.values()) else {}
-    if apart and all(all(reasons.values()) for reasons in apart.values()):
-        # No region is worth a device, though all of them together look as if they were.
-        without = {device: _together([reasons[device] for reasons in apart.values()]) for device in thresholds}
-        apart = {}
+    if isinstance(version, Nominal) and version.values != (VERSION,):
+        without, apart = _of_platforms(rules, counts, thresholds, regions or {})
+    found = _refused_platforms(space, without)
     sharing = _first_reason(rules, "shared", counts, None)
-    found: Refused = {}
-    for parameter in space.parameters:
-        kind, _, number = parameter.name.rpartition("_")
-        if not isinstance(parameter, Nominal) or not number.isdigit():
-            continue
-        if kind == "platform":
-            rejected = {device: reason for device, reason in without.items() if reason and parameter.accepts(device)}
-            if rejected:
-                found[parameter.name] = rejected
-        elif kind == "shared" and sharing is not None:
-            found[parameter.name] = {True: sharing}
+    if sharing is not None:
+        found |= {parameter.name: {True: sharing} for parameter in _numbered(space, "shared")}
     found |= _refused_regions(space, apart)
-    platforms = [p for p in space.parameters if isinstance(p, Nominal) and p.name.startswith("platform_")]
+    platforms = _numbered(space, "platform")
     if platforms and all(set(p.values) - {CPU} <= found.get(p.name, {}).keys() for p in platforms):
         # No partition is left that a device may run: the version goes as a whole, and nothing has to find that out.
         found["version"] = {VERSION: next(reason for reason in without.values() if reason)}
+    return found
+
+
+def _of_platforms(
+    rules: Sequence[Rule],
+    counts: Mapping[str, Any],
+    thresholds: Mapping[str, Thresholds],
+    regions: Mapping[int, Mapping[str, Any]],
+) -> tuple[dict[str, str | None], dict[int, dict[str, str | None]]]:
+    """The reasons why devices are not worth it for a call, and, where one may be, those for each region.
+
+    Args:
+        rules: the rules that hold.
+        counts, thresholds, regions: as for `refusals`.
+    """
+    without = {device: _first_reason(rules, "platform", counts, limits) for device, limits in thresholds.items()}
+    apart = {} if any(without.values()) else _of_regions(rules, thresholds, regions)
+    if not apart or not all(all(reasons.values()) for reasons in apart.values()):
+        return without, apart
+    # No region is worth a device, though all of them together look as if they were.
+    return {device: _together([reasons[device] for reasons in apart.values()]) for device in thresholds}, {}
+
+
+def _numbered(space: Space, kind: str) -> list[Nominal]:
+    """The parameters of a kind, of which each partition has one: ``platform_0``, ``platform_1`` ..."""
+    nominal = [parameter for parameter in space.parameters if isinstance(parameter, Nominal)]
+    split = [(parameter, *parameter.name.rpartition("_")) for parameter in nominal]
+    return [parameter for parameter, name, _, number in split if name == kind and number.isdigit()]
+
+
+def _refused_platforms(space: Space, without: Mapping[str, str | None]) -> Refused:
+    """The devices of each partition that are not worth it, with the reasons."""
+    found: Refused = {}
+    for parameter in _numbered(space, "platform"):
+        rejected = {device: reason for device, reason in without.items() if reason and parameter.accepts(device)}
+        if rejected:
+            found[parameter.name] = rejected
     return found
 
 

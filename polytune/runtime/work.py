@@ -46,7 +46,7 @@ LINE_BYTES = 64
 """The bytes of a line of the caches."""
 
 _ARITHMETIC_OF_VECTORS = 0.5  # the other operations load, store and splat
-AccountedAccess = tuple[int, int, tuple[int, ...], str]
+AccountedAccess = tuple[int, int, tuple[int, ...], str] | tuple[int, int, tuple[int, ...], str, int]
 
 
 @dataclass
@@ -163,7 +163,7 @@ class Account:
         Args:
             counts: operations, divisions, calls, conditions on data, and operations on vector registers.
             accesses: of each the bytes of an element, the loop along which neighbours lie, the loops that it varies
-                with, and the array.
+                with, the array, and, if it is more than one, how many vectors next to one another it is.
             is_vectorised: whether several iterations of the innermost loop are computed at a time: 0 for no, 2 where
                 several elements of one array are stored in each.
             chain: how many operations wait for one another from iteration to iteration.
@@ -181,8 +181,8 @@ class Account:
             unrolled *= each
         starts = times / trips / unrolled
         width = max((size for size, *_ in accesses), default=8)
-        near = sum(1 for _, along, varying, _ in accesses if position in varying and along == position)
-        far = sum(1 for _, along, varying, _ in accesses if position in varying and along != position)
+        near = sum(1 for _, along, varying, *_ in accesses if position in varying and along == position)
+        far = sum(1 for _, along, varying, *_ in accesses if position in varying and along != position)
         if is_inside:
             kept[Kind.LOOPS] += starts
         if is_vectorised and trips >= 2:
@@ -218,11 +218,16 @@ class Account:
         trips = self._trips
         depth = len(trips)
         arrays: dict[tuple[str, tuple[int, ...]], tuple[int, int]] = {}  # by array and loops
-        for size, along, varying, array in accesses:
+        vectors: dict[tuple[str, tuple[int, ...]], int] = {}
+        for size, along, varying, array, *more in accesses:
             arrays.setdefault((array, varying), (size, along))
+            # Of what lies apart from one iteration to the next each vector is in a line of its own.
+            if last in varying and along != last:
+                vectors[array, varying] = max(vectors.get((array, varying), 1), *more, 1)
         # By how many of the loops around are left out: the lines of each access, from all loops to none.
         lines: list[list[float]] = []
-        for (_, varying), (size, along) in arrays.items():
+        for (array, varying), (size, along) in arrays.items():
+            number = vectors.get((array, varying), 1)
             found = []
             for outer in range(depth + 1):
                 elements = 1.0
@@ -232,7 +237,7 @@ class Account:
                         elements *= trips[k]
                         if k == along:
                             near = trips[k]
-                found.append(max(1.0, elements / min(max(near, 1.0), LINE_BYTES / size)))
+                found.append(number * max(1.0, elements / min(max(near, 1.0), LINE_BYTES / size)))
             lines.append(found)
         # What lies apart from one iteration to the next is not fetched ahead.
         apart = [last in varying and along != last for (_, varying), (_, along) in arrays.items()]

@@ -10,12 +10,17 @@ from polytune.runtime.partitioned.work import combine, neutral_copy
 from polytune.shards.boxes import slices
 from polytune.shards.code import Quoted
 
-__all__ = ["add_to", "add_up", "cut_out", "item_of", "put_together"]
+__all__ = ["add_to", "add_up", "cut_out", "cut_out_all", "item_of", "put_together"]
 
 
 def cut_out(block: np.ndarray, where: tuple[slice, ...]) -> np.ndarray:
     """A box of a chunk, as an array that does not keep the chunk alive."""
     return block[where].copy()
+
+
+def cut_out_all(block: np.ndarray, places: Quoted) -> tuple[np.ndarray, ...]:
+    """Several boxes of a chunk, as arrays that do not keep the chunk alive."""
+    return tuple(block[where].copy() for where in places.value)
 
 
 def put_together(

@@ -22,7 +22,7 @@ from polytune.shards.boxes import Chunks, Ranges, Strided, borders_of, hull, mee
 from polytune.shards.cutting import MemberAxis, written_axes
 from polytune.shards.regions import Regions
 
-__all__ = ["Closure", "TimeLoop", "cells_of", "closure_of", "find_loops", "steps_of_blocks"]
+__all__ = ["Closure", "TimeLoop", "cells_of", "closure_of", "estimated_seconds", "find_loops"]
 
 MOST_STEPS = 64
 """So many steps a block may have."""
@@ -201,9 +201,10 @@ def cells_of(
     leader = max(divided, key=lambda name: (prod(len(each) for each in chunks[name] or ()), prod(shapes[name])))
     grid = chunks[leader] or ()
     ends = [borders_of(extents)[-1] for extents in grid]
-    cells = []
-    for _, span in spans(grid):
-        cell = {}
+
+    def cell(span: Ranges) -> dict[str, Ranges]:
+        """The boxes that the shard of a chunk gives."""
+        found = {}
         for name, boxes in written.items():
             reaching = tuple(
                 (start, max(extent, stop) if stop == end else stop)
@@ -213,40 +214,41 @@ def cells_of(
             if common is not None:
                 # All of a chunk: then it need not be put together of what is new and what stays.
                 whole = meet(reaching, tuple((0, extent) for extent in shapes[name]))
-                cell[name] = common if whole is None or chunks[name] != grid else whole
-        if cell:
-            cells.append(cell)
-    return leader, cells
+                found[name] = common if whole is None or chunks[name] != grid else whole
+        return found
+
+    return leader, [found for _, span in spans(grid) if (found := cell(span))]
 
 
-def steps_of_blocks(
+def estimated_seconds(
     loop: TimeLoop,
     regions: Regions,
     cells: Sequence[Mapping[str, Ranges]],
     itemsize: Callable[[str], int],
     asked: int | None,
-) -> int:
-    """Choose how many iterations of a loop a block has; 1 where blocks are not known to be right, or do not pay.
+) -> dict[int, float]:
+    """Estimate for numbers of iterations that a block may have how long a shard takes for each iteration.
 
     Args:
         loop: the loop.
         regions: the call's regions.
         cells: per shard the box of each array that it gives.
         itemsize: the bytes of an element of an array.
-        asked: the number that the user wants; None where a model chooses.
+        asked: the only number that is looked at; None for powers of two.
+
+    Returns:
+        Seconds by number, in the order of the numbers; without those of which blocks are not known to be right.
     """
     most = min(len(loop.iterations), MOST_STEPS if asked is None else asked)
     middle = cells[len(cells) // 2]
-    best, least = 1, float("inf")
+    found: dict[int, float] = {}
     counts = [2**power for power in range(most.bit_length())] if asked is None else []
     for count in dict.fromkeys((*counts, most)):
         steps = [step for iteration in loop.iterations[:count] for step in iteration]
         if any(closure_of(regions, steps, cell) is None for cell in (middle, cells[0], cells[-1])):
             break
-        seconds = _seconds(regions, steps, middle, itemsize) / count
-        if seconds < least:
-            best, least = count, seconds
-    return best
+        found[count] = _seconds(regions, steps, middle, itemsize) / count
+    return found
 
 
 def _seconds(

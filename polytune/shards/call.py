@@ -20,6 +20,7 @@ from polytune.records import dataclass
 from polytune.runtime.arguments import signature_of
 from polytune.shards.boxes import spans
 from polytune.shards.code import Quoted, ShardCode, module_of
+from polytune.shards.exchange import begin, choose, identity_of
 from polytune.shards.held import Held, Key, keys_of
 from polytune.shards.plan import ShardPlan, planned
 from polytune.shards.tasks import TaskBuilder
@@ -111,7 +112,7 @@ def call_in_chunks(kernel: ShardedKernel, names: Sequence[str], values: Sequence
     Raises:
         ArgumentError: the arguments do not fit; no task has been made.
     """
-    builder, _, parameters = _built(kernel, names, values)
+    builder, _, parameters = _built(kernel, names, values, is_call=True)
     module = kernel.module
     made = functools.partial(_array, builder, [value for value in values if isinstance(value, dask.array.Array)])
     given = [made(name) for name in module.WRITTEN]
@@ -133,12 +134,12 @@ def plan_shards(kernel: ShardedKernel, names: Sequence[str], values: Sequence[An
     Raises:
         ArgumentError: the arguments do not fit.
     """
-    builder, arrays, _ = _built(kernel, names, values)
+    builder, arrays, _ = _built(kernel, names, values, is_call=False)
     return planned(kernel.module.NAME, builder, arrays)
 
 
 def _built(
-    kernel: ShardedKernel, names: Sequence[str], values: Sequence[Any]
+    kernel: ShardedKernel, names: Sequence[str], values: Sequence[Any], *, is_call: bool
 ) -> tuple[TaskBuilder, dict[str, Held], tuple[int, ...]]:
     """Check a call and make its tasks; the arrays as they were before it, and the parameters."""
     module = kernel.module
@@ -163,8 +164,25 @@ def _built(
     scalars = {name: value for name, value in named.items() if name not in module.ARRAYS}
     builder = TaskBuilder(module.NAME, token, module.PARTITIONED, parameters, scalars, held, code)
     builder.tasks |= tasks
-    builder.build(_steps_per_exchange())
+    asked = _steps_per_exchange()
+    if asked is not None or not builder.has_loops:
+        builder.build(asked)
+        return builder, before, parameters
+    identity = identity_of(kernel.text, _described(module, parameters, before))
+    choice = choose(identity, module.NAME, token, builder.estimates, is_call=is_call)
+    builder.token = tokenize(token, choice.steps)
+    builder.build(choice.steps, is_timed=choice.is_timed)
+    if choice.is_timed:
+        begin(identity, token, builder.token, choice, builder.shards)
     return builder, before, parameters
+
+
+def _described(module: ModuleType, parameters: Sequence[int], before: Mapping[str, Held]) -> str:
+    """The parameters and the extents of chunks, as the history has the sizes of a call."""
+    sizes = dict(zip(module.PARAMETERS, parameters, strict=True))
+    for name, held in before.items():
+        sizes |= {f"{name}_{axis}_chunk": max(extents, default=0) for axis, extents in enumerate(held.chunks or ())}
+    return ", ".join(f"{name}={value}" for name, value in sizes.items())
 
 
 def _steps_per_exchange() -> int | None:

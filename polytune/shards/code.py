@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Mapping, Sequence
 from types import ModuleType
 from typing import Any
@@ -17,13 +18,17 @@ from polytune.runtime.cache_key import key_of
 from polytune.runtime.compiled_functions import CompiledFunctions
 from polytune.runtime.context_memory import Contexts
 from polytune.runtime.partitioned.work import neutral_copy
-from polytune.shards.boxes import Ranges, slices
+from polytune.shards.boxes import Ranges, size_of, slices
+from polytune.shards.times import tell
 from polytune.version import __version__
 
 __all__ = ["ArrayWindow", "Output", "Quoted", "ShardCode", "Taken", "module_of", "run_shard"]
 
 TILE, INNER_TILE = 32, 512
 """The extents of tiles, and of the innermost member of a band: rows of some vectors, in the second cache."""
+
+MOST_KEPT = 1.25
+"""How many times as much memory as what a shard gives may be kept alive with it, so that it need not be copied."""
 
 
 @dataclass(frozen=True)
@@ -190,6 +195,7 @@ def run_shard(
     scalars: Mapping[str, Any],
     taken: Quoted,
     outputs: Quoted,
+    timed: str,
     *blocks: np.ndarray,
 ) -> Any:
     """Run a shard on blocks, which are not changed.
@@ -202,6 +208,7 @@ def run_shard(
         scalars: the arguments that are no arrays.
         taken: the arrays that it accesses, each `Taken`.
         outputs: what it gives, each an `Output`.
+        timed: the call that is told when the shard began and ended; empty where none is.
         blocks: the pieces of arrays.
 
     Returns:
@@ -210,6 +217,7 @@ def run_shard(
     Raises:
         ArgumentError: a block is not what the array's metadata has said.
     """
+    begun = time.time()
     windows = {each.name: ArrayWindow(_memory(each, blocks), [start for start, _ in each.box]) for each in taken.value}
     runner = _runner(code)
     for number, integers in runs.value:
@@ -219,8 +227,12 @@ def run_shard(
         box = next(each.box for each in taken.value if each.name == output.name)
         block = windows[output.name].block
         if box != output.box:
-            block = block[slices(output.box, [start for start, _ in box])].copy()
+            block = block[slices(output.box, [start for start, _ in box])]
+            if size_of(box) > MOST_KEPT * size_of(output.box):
+                block = block.copy()
         given.append(block)
+    if timed:
+        tell(timed, begun, time.time())
     return given[0] if len(given) == 1 else tuple(given)
 
 

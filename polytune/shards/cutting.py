@@ -128,8 +128,12 @@ def written_axes(regions: Regions, number: int, around: tuple[int, ...]) -> list
         number: the region's.
         around: the values of the loops around the region.
     """
-    members = range(regions.part(number).shared)
-    return [axis for member in members for axis in _axes(regions, number, around, member) if axis.is_written]
+
+    def found() -> list[MemberAxis]:
+        members = range(regions.part(number).shared)
+        return [axis for member in members for axis in _axes(regions, number, around, member) if axis.is_written]
+
+    return regions.kept(("written axes", *regions.place(number, around)), found)
 
 
 def _axes(regions: Regions, number: int, around: tuple[int, ...], member: int) -> Iterator[MemberAxis]:

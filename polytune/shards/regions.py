@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import dis
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
 
 from polytune.runtime.partitioned.description import Part, Partitioned, Transfer
 from polytune.runtime.partitioned.pieces import Limits, integers
 from polytune.shards.boxes import Ranges, Strided, hull
 
 __all__ = ["Regions"]
+
+Kept = TypeVar("Kept")
 
 
 class Regions:
@@ -26,6 +29,7 @@ class Regions:
         self.parameters = tuple(parameters)
         self._shapes = dict(shapes)
         self._found: dict[tuple[bool, int, tuple[int, ...], Limits], dict[str, list[Strided]]] = {}
+        self._kept: dict[tuple[Any, ...], Any] = {}
         self._uniform = [
             all(
                 _ignores(function, len(self.parameters), limits)
@@ -33,6 +37,27 @@ class Regions:
             )
             for part in partitioned.parts
         ]
+
+    def place(self, number: int, around: tuple[int, ...]) -> tuple[int, tuple[int, ...]]:
+        """The executions of a region that are alike: all of them, where the loops around it make no difference.
+
+        Args:
+            number: the region's.
+            around: the values of the loops around it.
+        """
+        return number, () if self._uniform[number] else around
+
+    def kept(self, key: tuple[Any, ...], find: Callable[[], Kept]) -> Kept:
+        """A finding about the regions, from before or made now.
+
+        Args:
+            key: what it is, and of which region.
+            find: finds it.
+        """
+        if key not in self._kept:
+            self._kept[key] = find()
+        found: Kept = self._kept[key]
+        return found
 
     def steps(self) -> Iterator[tuple[int, tuple[int, ...]]]:
         """The regions in the order in which they run, each with the values of the loops around it."""
@@ -48,7 +73,8 @@ class Regions:
 
     def ranges(self, number: int, around: tuple[int, ...]) -> Limits:
         """The ranges of all members of a region's band."""
-        return self.part(number).ranges(*self.parameters, *around)
+        key = ("ranges", *self.place(number, around))
+        return self.kept(key, lambda: self.part(number).ranges(*self.parameters, *around))
 
     def whole(self, number: int, around: tuple[int, ...]) -> Limits:
         """The limits between which all of a region lies."""
@@ -101,7 +127,7 @@ class Regions:
         return found
 
     def _of(self, writes: bool, number: int, around: tuple[int, ...], limits: Limits) -> dict[str, list[Strided]]:
-        key = (writes, number, () if self._uniform[number] else around, limits)
+        key = (writes, *self.place(number, around), limits)
         found = self._found.get(key)
         if found is None:
             part = self.part(number)

@@ -14,7 +14,7 @@ from polytune.records import dataclass
 from polytune.runtime.partitioned.description import Partitioned
 from polytune.runtime.partitioned.pieces import integers
 from polytune.shards.assembly import add_to, add_up, cut_out, item_of, put_together
-from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, find_loops, steps_of_blocks
+from polytune.shards.blocks import Closure, Step, TimeLoop, cells_of, closure_of, estimated_seconds, find_loops
 from polytune.shards.boxes import (
     Ranges,
     Strided,
@@ -35,6 +35,7 @@ from polytune.shards.code import Output, Quoted, Taken, run_shard
 from polytune.shards.cutting import Cut, cut_region
 from polytune.shards.held import Held, Key, chunks_of, first_in
 from polytune.shards.regions import Regions
+from polytune.shards.simplification import is_shard, with_borders_together, without_unneeded
 
 __all__ = ["MOST_TASKS", "Layer", "TaskBuilder"]
 
@@ -74,6 +75,12 @@ class TaskBuilder:
         scalars: the arguments that are no arrays.
         held: the arrays.
         code: the key of the task that has the code.
+
+    Attributes:
+        token: what tells the call from others.
+        held: the arrays as they are after what has been built.
+        tasks: by their keys.
+        layers: the regions in the order in which they run.
     """
 
     def __init__(
@@ -91,23 +98,51 @@ class TaskBuilder:
         self._regions = Regions(partitioned, parameters, shapes)
         self._scalars = dict(scalars)
         self.held, self._code = dict(held), code
-        self.layer = f"{name}-{token}"
         self.tasks: dict[Key, Any] = {}
         self.layers: list[Layer] = []
         self._sliced: dict[tuple[Key, Ranges], Key] = {}
+        self._is_timed = False
+        self._steps = list(islice(self._regions.steps(), MOST_TASKS + 1))
+        self._loops = {loop.first: loop for loop in find_loops(self._regions, self._steps)}
 
-    def build(self, steps_per_exchange: int | None = None) -> None:
+    @property
+    def layer(self) -> str:
+        """Return what all tasks together are called."""
+        return f"{self.prefix}-{self.token}"
+
+    @property
+    def has_loops(self) -> bool:
+        """Return whether there are loops over time."""
+        return bool(self._loops)
+
+    @property
+    def shards(self) -> int:
+        """Return how many of the tasks are shards."""
+        return sum(map(is_shard, self.tasks.values()))
+
+    def estimates(self) -> dict[int, float]:
+        """The seconds that a model expects of an iteration of the loop over time with most choices, by how many of them
+        a shard makes at once; nothing where there is no choice.  The chunks are those before the call."""
+        found: dict[int, float] = {}
+        for loop in self._loops.values():
+            divided = self._divided(loop)
+            if divided is not None:
+                of_loop = estimated_seconds(loop, self._regions, divided[1], self._itemsize, None)
+                found = max(found, of_loop, key=len)
+        return found
+
+    def build(self, steps_per_exchange: int | None = None, *, is_timed: bool = False) -> None:
         """Make the tasks of all regions.
 
         Args:
             steps_per_exchange: how many iterations of loops over time a shard makes at once; None where a model
                 chooses.
+            is_timed: whether shards tell when they began and ended.
 
         Raises:
             ArgumentError: there would be too many.
         """
-        steps = list(islice(self._regions.steps(), MOST_TASKS + 1))
-        loops = {loop.first: loop for loop in find_loops(self._regions, steps)}
+        steps, loops, self._is_timed = self._steps, self._loops, is_timed
         place = 0
         while place < len(steps):
             loop = loops.get(place)
@@ -116,6 +151,20 @@ class TaskBuilder:
                 self._step(place, *steps[place])
             place += taken or 1
             self._check(place)
+        self._simplify()
+
+    def _simplify(self) -> None:
+        """Leave out what nobody needs, and put together what is little."""
+        results = [key for held in self.held.values() for key in held.keys.values()]
+        tasks, renamed = without_unneeded(self.tasks, results)
+        for held in self.held.values():
+            held.keys = {index: renamed.get(key, key) for index, key in held.keys.items()}
+        itemsizes = {self._borders_of(name): self._itemsize(name) for name in self.held}
+        self.tasks = with_borders_together(tasks, itemsizes)
+
+    def _borders_of(self, name: str) -> str:
+        """The beginning of the keys of tasks that cut boxes out of chunks of an array."""
+        return f"{self.prefix}-border-{name}-{self.token}"
 
     def _check(self, steps: int) -> None:
         if len(self.tasks) > MOST_TASKS or steps > MOST_TASKS:
@@ -190,14 +239,12 @@ class TaskBuilder:
         Returns:
             How many steps these are; 0 where blocks are no better than single steps.
         """
-        chunks = {name: each.chunks for name, each in self.held.items()}
-        shapes = {name: each.shape for name, each in self.held.items()}
-        found = cells_of(loop, self._regions, chunks, shapes)
+        found = self._divided(loop)
         if found is None:
             return 0
         leader, cells = found
-        sizes = {name: np.dtype(each.dtype).itemsize for name, each in self.held.items()}
-        count = steps_of_blocks(loop, self._regions, cells, sizes.__getitem__, asked)
+        estimates = estimated_seconds(loop, self._regions, cells, self._itemsize, asked)
+        count = min(estimates, key=estimates.__getitem__, default=1)
         if count < 2:
             return 0
         place = first
@@ -213,6 +260,16 @@ class TaskBuilder:
             place += len(steps)
             self._check(place)
         return place - first
+
+    def _divided(self, loop: TimeLoop) -> tuple[str, list[dict[str, Ranges]]] | None:
+        """The boxes that a loop writes, by the chunks that there are now; None where it cannot be divided."""
+        chunks = {name: each.chunks for name, each in self.held.items()}
+        shapes = {name: each.shape for name, each in self.held.items()}
+        return cells_of(loop, self._regions, chunks, shapes)
+
+    def _itemsize(self, name: str) -> int:
+        """The bytes of an element of an array."""
+        return int(np.dtype(self.held[name].dtype).itemsize)
 
     def _block(self, place: int, leader: str, steps: Sequence[Step], closures: Sequence[Closure]) -> None:
         """Make the tasks of a block of steps."""
@@ -284,6 +341,7 @@ class TaskBuilder:
             self._scalars,
             Quoted(taken),
             Quoted(outputs),
+            self.token if self._is_timed else "",
             *blocks,
         )
 
@@ -322,7 +380,7 @@ class TaskBuilder:
         """The task that cuts a box out of a chunk."""
         found = self._sliced.get((key, box))
         if found is None:
-            found = (f"{self.prefix}-border-{name}-{self.token}", len(self._sliced))
+            found = (self._borders_of(name), len(self._sliced))
             self._sliced[key, box] = found
             self.tasks[found] = (cut_out, key, slices(box, [start for start, _ in span]))
         return found
@@ -350,48 +408,58 @@ class TaskBuilder:
         after = dict(held.keys)
         for index, span in spans(held.chunks):
             here = written.get(index, [])
-            if not here:
-                continue
             if len(here) == 1 and here[0].box(name) == span:
                 after[index] = keys[id(here[0])]
-                continue
-            pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
-            blocks: list[Key] = []
-            common = [(shard, box) for shard in here if (box := meet(shard.box(name), span)) is not None]
-            apart = not any(
-                meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k]
-            )
-            origin = [start for start, _ in span]
-            for shard, box in common:
-                given, own = keys[id(shard)], shard.box(name)
-                block = given if box == own else self._slice(name, given, own, box)
-                exact = (
-                    [without_strides(box)]
-                    if apart
-                    else [inside for each in shard.exact[name] if (inside := strided_in(each, box)) is not None]
-                )
-                for each in exact:
-                    pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
-                    blocks.append(block)
-            if not blocks:
-                continue
-            covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
-            key: Key = (f"{self.prefix}-{name}-{self.token}", step, *index, "whole")
-            before = None if covered else held.keys.get(index)
-            unique = list(dict.fromkeys(blocks))
-            numbers = [unique.index(block) for block in blocks]
-            shape = tuple(stop - start for start, stop in span)
-            self.tasks[key] = (
-                put_together,
-                shape,
-                held.dtype,
-                held.first,
-                before,
-                Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
-                *unique,
-            )
-            after[index] = key
+            elif here:
+                made = self._chunk((step, *index), span, held, here, keys)
+                if made is not None:
+                    after[index] = made
         held.keys = after
+
+    def _chunk(
+        self, place: tuple[int, ...], span: Ranges, held: Held, shards: Sequence[_Shard], keys: Mapping[int, Key]
+    ) -> Key | None:
+        """Make a chunk of what several shards have written in it, and of what was there before.
+
+        Args:
+            place: the number of the step, and the indices of the chunk.
+            span: where the chunk is.
+            held: its array.
+            shards: those that write boxes that reach into it.
+            keys: what has given these boxes, by the identity of the shard.
+
+        Returns:
+            Its key; None where nothing in it was written.
+        """
+        name, origin = held.name, [start for start, _ in span]
+        common = [(shard, box) for shard in shards if (box := meet(shard.box(name), span)) is not None]
+        apart = not any(meet(box, other) is not None for k, (_, box) in enumerate(common) for _, other in common[:k])
+        pieces: list[tuple[tuple[slice, ...], tuple[slice, ...]]] = []
+        blocks: list[Key] = []
+        for shard, box in common:
+            given, own = keys[id(shard)], shard.box(name)
+            block = given if box == own else self._slice(name, given, own, box)
+            for each in [without_strides(box)] if apart else _written_in(box, shard.exact[name]):
+                pieces.append((strided_slices(each, origin), strided_slices(each, [start for start, _ in box])))
+                blocks.append(block)
+        if not blocks:
+            return None
+        covered = apart and sum(size_of(box) for _, box in common) == size_of(span)
+        key: Key = (f"{self.prefix}-{name}-{self.token}", *place, "whole")
+        before = None if covered else held.keys.get(place[1:])
+        unique = list(dict.fromkeys(blocks))
+        numbers = [unique.index(block) for block in blocks]
+        shape = tuple(stop - start for start, stop in span)
+        self.tasks[key] = (
+            put_together,
+            shape,
+            held.dtype,
+            held.first,
+            before,
+            Quoted([(number, *piece) for number, piece in zip(numbers, pieces, strict=True)]),
+            *unique,
+        )
+        return key
 
     def _add_up(self, step: int, name: str, operator: str, partial: list[tuple[Ranges, Key]]) -> None:
         """Add up what shards have added up of an array, as a tree, and add that to what was there before."""
@@ -423,6 +491,11 @@ class TaskBuilder:
             self.tasks[key] = (add_to, shape, held.dtype, held.first, held.keys.get(index), where, piece)
             after[index] = key
         held.keys = after
+
+
+def _written_in(box: Ranges, exact: Sequence[Strided]) -> list[Strided]:
+    """The parts of boxes with strides that lie in a box."""
+    return [inside for each in exact if (inside := strided_in(each, box)) is not None]
 
 
 def _known(boxes: Mapping[str, Ranges], name: str) -> list[Ranges]:

@@ -18,7 +18,15 @@ from typing import TYPE_CHECKING, Any
 from polytune.codegen.transform import Target
 from polytune.errors import PolytuneError
 from polytune.files import replace_text
-from polytune.packaging import FIRST_WORDS, SUPPORT, check_names, defaults_text, finish, tuned_configurations
+from polytune.packaging import (
+    FIRST_WORDS,
+    SUPPORT,
+    check_names,
+    defaults_text,
+    finish,
+    place_in_package,
+    tuned_configurations,
+)
 from polytune.records import dataclass
 from polytune.runtime import admission
 from polytune.runtime.context import STATE_LENGTH, array_words
@@ -169,7 +177,7 @@ class _LibraryMaker:
         """The generated module for a level, and its text."""
         key = level.vector_bytes, level.vector_registers
         if key not in self.modules:
-            text = self.kernel.module_text(devices=False, target=Target(*key))
+            text = self.kernel.module_text(devices=False, places=place_in_package, target=Target(*key))
             file = self.work / f"{self.name}_{key[0]}_{key[1]}.py"
             file.write_text(text, encoding="utf-8")
             self.modules[key] = _loaded(file), text

@@ -124,6 +124,32 @@ class Translator:
             NotInCError: it is not translated.
         """
         match node:
+            case ast.Constant() | ast.Name():
+                return self._leaf(node)
+            case ast.Subscript() | ast.Attribute():
+                return self._of_array(node)
+            case ast.BinOp(left=left, op=operator, right=right):
+                return self._binary(node, operator, self.value(left), self.value(right))
+            case ast.UnaryOp(op=ast.Not(), operand=operand):
+                return CValue(f"(!{self.truth(operand)})", "bool")
+            case ast.UnaryOp(op=ast.USub(), operand=operand):
+                return self._negated(node, self.value(operand))
+            case ast.Compare(left=left, ops=operators, comparators=rest):
+                parts = [left, *rest]
+                pairs = zip(parts, operators, parts[1:], strict=False)
+                return CValue(f"({' && '.join(self._compared(*pair) for pair in pairs)})", "bool")
+            case ast.BoolOp(op=operator, values=operands):
+                word = "&&" if isinstance(operator, ast.And) else "||"
+                return CValue(f"({f' {word} '.join(map(self.truth, operands))})", "bool")
+            case ast.IfExp(test=test, body=then, orelse=otherwise):
+                return self._chosen(self.truth(test), self.value(then), self.value(otherwise))
+            case ast.Call(keywords=[]):
+                return self._call(node)
+        raise NotInCError(ast.unparse(node))
+
+    def _leaf(self, node: ast.Constant | ast.Name) -> CValue:
+        """A constant, or a number that has a name."""
+        match node:
             case ast.Constant(value=bool(value)):
                 return CValue(str(int(value)), "bool")
             case ast.Constant(value=int(value)):
@@ -137,10 +163,13 @@ class Translator:
                     return CValue(
                         f"((pt_integer){named.name})" if exact else named.name, EXACT if exact else named.kind
                     )
+        raise NotInCError(ast.unparse(node))
+
+    def _of_array(self, node: ast.Subscript | ast.Attribute) -> CValue:
+        """An extent, the number of dimensions or elements, or the first element of an array."""
+        match node:
             case ast.Subscript(value=ast.Attribute(value=array, attr="shape"), slice=ast.Constant(value=int(axis))):
                 return CValue(f"((pt_integer){self.array(array).extents[axis]})", EXACT)
-            case ast.Call(func=ast.Name(id=function), args=[array]) if self._modules.get(function) == "len":
-                return CValue(f"((pt_integer){self.array(array).extents[0]})", EXACT)
             case ast.Attribute(value=array, attr="ndim"):
                 return CValue(f"((pt_integer){len(self.array(array).extents)})", EXACT)
             case ast.Attribute(value=array, attr="size"):
@@ -151,31 +180,13 @@ class Translator:
             case ast.Subscript(value=array, slice=ast.Constant(value=0)):
                 memory = self.array(array)
                 return CValue(f"(*{memory.name})", memory.kind)
-            case ast.BinOp(left=left, op=operator, right=right):
-                return self._binary(node, operator, self.value(left), self.value(right))
-            case ast.UnaryOp(op=ast.Not(), operand=operand):
-                return CValue(f"(!{self.truth(operand)})", "bool")
-            case ast.UnaryOp(op=ast.USub(), operand=operand):
-                found = self.value(operand)
-                if found.kind == EXACT:
-                    return CValue(f"pt_subtract(0, {found.text}, &pt_wide)", EXACT)
-                if found.kind in _FLOATS:
-                    return CValue(f"(-{found.text})", found.kind)
-            case ast.Compare(left=left, ops=operators, comparators=rest):
-                parts = [left, *rest]
-                pairs = zip(parts, operators, parts[1:], strict=False)
-                return CValue(f"({' && '.join(self._compared(*pair) for pair in pairs)})", "bool")
-            case ast.BoolOp(op=operator, values=operands):
-                word = "&&" if isinstance(operator, ast.And) else "||"
-                return CValue(f"({f' {word} '.join(map(self.truth, operands))})", "bool")
-            case ast.IfExp(test=test, body=then, orelse=otherwise):
-                return self._chosen(self.truth(test), self.value(then), self.value(otherwise))
-            case ast.Call(func=ast.Name(id=function), args=arguments, keywords=[]):
-                return self._call(node, self._modules.get(function, ""), [self.value(each) for each in arguments])
-            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=kind), args=[operand], keywords=[]) if (
-                self._modules.get(module) == "numpy" and kind in (*_FLOATS, "int64", "bool_")
-            ):
-                return self._cast(node, self.value(operand), kind.rstrip("_"))
+        raise NotInCError(ast.unparse(node))
+
+    def _negated(self, node: ast.expr, operand: CValue) -> CValue:
+        if operand.kind == EXACT:
+            return CValue(f"pt_subtract(0, {operand.text}, &pt_wide)", EXACT)
+        if operand.kind in _FLOATS:
+            return CValue(f"(-{operand.text})", operand.kind)
         raise NotInCError(ast.unparse(node))
 
     def _chosen(self, condition: str, then: CValue, otherwise: CValue) -> CValue:
@@ -249,7 +260,20 @@ class Translator:
                 return [self.value(element).text for element in elements]
         return None
 
-    def _call(self, node: ast.expr, function: str, arguments: list[CValue]) -> CValue:
+    def _call(self, node: ast.Call) -> CValue:
+        match node:
+            case ast.Call(func=ast.Name(id=function), args=[array]) if self._modules.get(function) == "len":
+                return CValue(f"((pt_integer){self.array(array).extents[0]})", EXACT)
+            case ast.Call(func=ast.Name(id=function), args=arguments):
+                return self._built_in(node, self._modules.get(function, ""), [self.value(each) for each in arguments])
+            case ast.Call(func=ast.Attribute(value=ast.Name(id=module), attr=kind), args=[operand]) if (
+                self._modules.get(module) == "numpy" and kind in (*_FLOATS, "int64", "bool_")
+            ):
+                return self._cast(node, self.value(operand), kind.rstrip("_"))
+        raise NotInCError(ast.unparse(node))
+
+    def _built_in(self, node: ast.expr, function: str, arguments: list[CValue]) -> CValue:
+        """A call of a built-in function."""
         kinds = {argument.kind for argument in arguments}
         if function in ("min", "max") and len(arguments) > 1 and kinds in ({EXACT}, {"float64"}):
             relation, result = "<" if function == "min" else ">", arguments[0].text

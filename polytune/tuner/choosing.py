@@ -21,18 +21,31 @@ class Choosing(OnlineState):
     """The best configuration known, or one that the search wants to know more of, where the budget bears it."""
 
     def _choose(self, is_ready: Callable[[Configuration], bool] | None) -> Configuration:
-        search = self._search
         self._stand_in = None
         if self._opening is not None:
             first = self._opening_call(self._opening, is_ready)
             if first is not None:
                 return first
-        best = search.best
         self._resting = None
         if self._searched and self._ledger.calls >= self._whole_space_after:
             self._leave_pruned(self._searched)
-            search = self._search
-            best = search.best
+        best = self._search.best
+        chosen = self._chosen_unasked(best)
+        if chosen is not None:
+            return chosen
+        configuration = self._proposal(is_ready)
+        if self._search.converged:
+            return self._chosen_at_end(configuration)
+        chosen = None if best is None else self._chosen_instead(configuration, best, is_ready)
+        if chosen is not None:
+            return chosen
+        self._refused_for_now = ""
+        self._trial, self._choices_since_trial = configuration, 0
+        return configuration
+
+    def _chosen_unasked(self, best: tuple[Configuration, float] | None) -> Configuration | None:
+        """Return what is run without asking the search: while a trial is under way, or nothing may be tried; None where
+        the search is asked."""
         if self._trial is not None:
             self._choices_since_trial += 1
             if self._choices_since_trial < _PATIENCE:
@@ -41,32 +54,48 @@ class Choosing(OnlineState):
             return self._rest(best)
         elif best is not None and self._is_best_run_while_disturbed(best[1]):
             return self._pause(self._best_while_disturbed(best[0]))
-        configuration = self._proposal(is_ready)
-        if search.converged and self._pruned is not None:
+        return None
+
+    def _chosen_at_end(self, configuration: Configuration) -> Configuration:
+        """Return what is run once the search has converged, of a part of the space or of all of it."""
+        best = self._search.best
+        if self._pruned is not None:
             self._end_pruned("all of it has been searched", is_wrong=False)
-            return search.best[0] if search.best is not None else configuration
-        if search.converged:
-            self._settle()
-            return self._settled or configuration
-        if best is not None:
-            is_beside = is_ready is not None
-            wait = 0.0 if is_beside else self._prospects.preparation(configuration, self._ledger)[0]
-            objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
-            if objection is not None and (configuration != best[0] or search.is_racing):
-                self._refused_for_now = objection
-                return self._rest(best)
-            if configuration == best[0] and search.is_racing:
-                return configuration  # its turn
-            if configuration == best[0] and search.postponed and not search.is_asking:
-                self._rest_for(best)  # nothing else may be tried for now
-                return configuration
-            if self._must_wait(configuration, is_ready):
-                return self._rest(best)
-            if self._is_best_run_while_disturbed(best[1]):
-                return self._pause(self._best_while_disturbed(best[0]))
-        self._refused_for_now = ""
-        self._trial, self._choices_since_trial = configuration, 0
-        return configuration
+            return best[0] if best is not None else configuration
+        self._settle()
+        return self._settled or configuration
+
+    def _chosen_instead(
+        self,
+        configuration: Configuration,
+        best: tuple[Configuration, float],
+        is_ready: Callable[[Configuration], bool] | None,
+    ) -> Configuration | None:
+        """Return what is run in place of a trial of what the search asks for: the best one, where it asks for that, and
+        where the trial has to wait; None for the trial.
+
+        Args:
+            configuration: what the search asks for.
+            best: the best one, and what it takes.
+            is_ready: as for `OnlineTuner.choose`.
+        """
+        search = self._search
+        is_beside = is_ready is not None
+        wait = 0.0 if is_beside else self._prospects.preparation(configuration, self._ledger)[0]
+        objection = self._objection(self._loss(configuration, is_beside=is_beside), wait)
+        if objection is not None and (configuration != best[0] or search.is_racing):
+            self._refused_for_now = objection
+            return self._rest(best)
+        if configuration == best[0] and search.is_racing:
+            return configuration  # its turn
+        if configuration == best[0] and search.postponed and not search.is_asking:
+            self._rest_for(best)  # nothing else may be tried for now
+            return configuration
+        if self._must_wait(configuration, is_ready):
+            return self._rest(best)
+        if self._is_best_run_while_disturbed(best[1]):
+            return self._pause(self._best_while_disturbed(best[0]))
+        return None
 
     def _opening_call(
         self, opening: Configuration, is_ready: Callable[[Configuration], bool] | None
@@ -200,3 +229,15 @@ class Choosing(OnlineState):
     def _objection(self, expected: float = 0.0, wait: float = 0.0) -> str | None:
         found = self._prospects.objection(self._search, self._ledger, self._budget, expected, wait)
         return found if found is not None or self._search.is_racing else self._waits_for_history()
+
+    def _why_paused(self) -> str | None:
+        """Return why nothing is tried for now; None where something may be, or nothing needs to be."""
+        search = self._search
+        if self._settled is not None or search.best is None:
+            return None
+        reason = self._objection() or self._refused_for_now
+        if not reason and search.postponed and not search.is_asking:
+            if self._budget.seconds is not None:
+                return f"all that is left to try may lose more than what is left of {self._budget.seconds:g} s"
+            return "what is left to try may take far longer than the best, and waits until tuning has saved as much"
+        return reason or None

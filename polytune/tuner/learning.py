@@ -17,6 +17,69 @@ _MUCH_LONGER = 1.5
 class Learning(OnlineState):
     """Takes what a call took into the search, the account and the log."""
 
+    def _take_call(
+        self,
+        configuration: Configuration,
+        seconds: float,
+        compile_seconds: float,
+        disturbed: bool,
+        goes_on: bool,
+        is_opening: bool,
+        is_stand_in: bool,
+    ) -> None:
+        """Learn from a call what its kind allows.
+
+        Args:
+            configuration, seconds, compile_seconds, disturbed, goes_on: as for `OnlineTuner.report`.
+            is_opening: whether it ran in the place of waiting for the first choice.
+            is_stand_in: whether it ran with fewer threads, as a core is busy.
+        """
+        if is_opening:  # beside the compiler of the first choice
+            self._ledger.disturbed_calls += 1
+            self._fewer_threads.note(configuration, seconds)
+            return
+        if disturbed or is_stand_in:
+            self._take_disturbed(configuration, seconds, compile_seconds, goes_on=goes_on)
+            if not disturbed:
+                self._stand_in = None
+                self._disturbance.end()
+            return
+        self._disturbance.end()
+        if self._settled is None or configuration != self._settled:
+            self._learn(configuration, seconds, compile_seconds)
+            return
+        self._ledger.compare(None, self._reference)
+        if self._drift.observe(seconds, self._reference):
+            self._reopen()
+
+    def _take_overhead(self, overhead: float) -> None:
+        """Take in by how many seconds a call was longer than its run, as the tuner was asked."""
+        self._overhead = overhead if not self._overhead else min(overhead, 2 * self._overhead)
+        if self._resting is None and self._settled is None:
+            self._ledger.charge(overhead)
+
+    def _count(self, configuration: Configuration, seconds: float, compile_seconds: float, unavoidable: float) -> None:
+        """Enter a call in the account.
+
+        Args:
+            configuration: what was run.
+            seconds: its run time.
+            compile_seconds: what it took to compile it, as far as that is a cost of tuning.
+            unavoidable: the same as far as it is none.
+        """
+        ledger = self._ledger
+        self._log.count()
+        ledger.calls += 1
+        ledger.total_seconds += seconds
+        ledger.default_compile_seconds += unavoidable
+        if self._previous is not configuration:
+            self._previous = configuration
+            self._prospects.run.add(self._prospects.kind(configuration))
+        if compile_seconds or unavoidable:
+            ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds, unavoidable)
+            ledger.compile_seconds += compile_seconds
+            ledger.lost_seconds += compile_seconds
+
     def _learn(self, configuration: Configuration, seconds: float, compile_seconds: float) -> None:
         search, ledger, kind = self._search, self._ledger, self._prospects.kind(configuration)
         best, is_racing, is_defending = search.best, search.is_racing, search.is_defending

@@ -226,41 +226,13 @@ class OnlineTuner(Choosing, Learning):
             is_opening = self._opening is not None and (is_stand_in or configuration == self._opening)
             unavoidable = compile_seconds if is_default or is_opening else 0.0
             compile_seconds -= unavoidable
-            ledger = self._ledger
             self._note_in_log(configuration, seconds, is_opening=is_opening)
-            if is_opening:  # in the place of waiting for the first choice, and beside its compiler
-                ledger.disturbed_calls += 1
-                self._fewer_threads.note(configuration, seconds)
-            elif disturbed or is_stand_in:
-                self._take_disturbed(configuration, seconds, compile_seconds, goes_on=goes_on)
-                if not disturbed:
-                    self._stand_in = None
-                    self._disturbance.end()
-            elif self._settled is None or configuration != self._settled:
-                self._disturbance.end()
-                self._learn(configuration, seconds, compile_seconds)
-            else:
-                self._disturbance.end()
-                ledger.compare(None, self._reference)
-                if self._drift.observe(seconds, self._reference):
-                    self._reopen()
+            self._take_call(configuration, seconds, compile_seconds, disturbed, goes_on, is_opening, is_stand_in)
             if overhead and not (disturbed or is_opening):
-                self._overhead = overhead if not self._overhead else min(overhead, 2 * self._overhead)
-                if self._resting is None and self._settled is None:
-                    ledger.charge(overhead)
+                self._take_overhead(overhead)
             if self._resting is not None:
                 self._rested(disturbed=disturbed)
-            self._log.count()
-            ledger.calls += 1
-            ledger.total_seconds += seconds
-            ledger.default_compile_seconds += unavoidable
-            if self._previous is not configuration:
-                self._previous = configuration
-                self._prospects.run.add(self._prospects.kind(configuration))
-            if compile_seconds or unavoidable:
-                ledger.longest_compile_seconds = max(ledger.longest_compile_seconds, compile_seconds, unavoidable)
-                ledger.compile_seconds += compile_seconds
-                ledger.lost_seconds += compile_seconds
+            self._count(configuration, seconds, compile_seconds, unavoidable)
 
     def report_steady(self, configuration: Configuration, seconds: float) -> None:
         """Report an undisturbed call of what `steady` is: as `report`, in less time.
@@ -433,18 +405,6 @@ class OnlineTuner(Choosing, Learning):
                 disturbed_calls=ledger.disturbed_calls,
                 history=self._from_history,
             )
-
-    def _why_paused(self) -> str | None:
-        """Return why nothing is tried for now; None where something may be, or nothing needs to be."""
-        search = self._search
-        if self.converged or search.best is None:
-            return None
-        reason = self._objection() or self._refused_for_now
-        if not reason and search.postponed and not search.is_asking:
-            if self._budget.seconds is not None:
-                return f"all that is left to try may lose more than what is left of {self._budget.seconds:g} s"
-            return "what is left to try may take far longer than the best, and waits until tuning has saved as much"
-        return reason or None
 
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:

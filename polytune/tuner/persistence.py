@@ -227,22 +227,42 @@ class _StateWriter:
         # A fork waits for the write under way: a child must not inherit a lock that the writing thread, which does not
         # live on in it, would have to release.
         release = self.writing.release
-        at_fork(before=self.writing.acquire, after_in_parent=release, after_in_child=release)
+        at_fork(before=self.writing.acquire, after_in_parent=release, after_in_child=self._begin_in_child)
+
+    def _begin_in_child(self) -> None:
+        self._lock, self._thread = threading.Lock(), None
+        self.writing.release()
 
     def schedule(self, persistence: Persistence) -> None:
         """Write this one's news with the next batch."""
         with self._lock:
             self._waiting.add(persistence)
-            busy = self._thread is not None and self._thread.is_alive()  # a thread does not live on in a forked child
-            if busy or time.monotonic() - self._last < _SECONDS_BETWEEN_WRITES:
+            if self._thread is not None:  # it looks, under the lock, for what waits before it ends
                 return
-            self._last = time.monotonic()
-            thread = threading.Thread(target=self.write, name="polytune-history", daemon=True)
+            if time.monotonic() - self._last < _SECONDS_BETWEEN_WRITES:
+                return
+            thread = threading.Thread(target=self._write_all, name="polytune-history", daemon=True)
             try:
                 thread.start()
             except RuntimeError:  # the interpreter is shutting down; the exit handler writes
                 return
             self._thread = thread
+
+    def _write_all(self) -> None:
+        """Write what waits, and what has come meanwhile, until nothing does."""
+        try:
+            while True:
+                self.write()
+                with self._lock:
+                    self._last = time.monotonic()
+                    if not self._waiting:
+                        self._thread = None
+                        return
+                time.sleep(_SECONDS_BETWEEN_WRITES)
+        except BaseException:
+            with self._lock:
+                self._thread = None  # what comes next has another one
+            raise
 
     def write(self) -> None:
         """Write everything that waits."""

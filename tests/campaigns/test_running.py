@@ -14,12 +14,13 @@ import pytest
 
 from polytune.campaigns import running
 from polytune.campaigns.pools import Place
-from polytune.campaigns.running import Running, Settings
+from polytune.campaigns.running import Running
+from polytune.campaigns.search import Settings
 from polytune.campaigns.work import CampaignWork
 from polytune.campaigns.worker import Failure, TimedRuns
 from polytune.errors import CampaignError
 from polytune.history import HistoryStore
-from polytune.runtime.calls import TuningProblem
+from polytune.runtime.tuning_problem import TuningProblem
 from polytune.tuner import Integer, Is, Key, Nominal, Space
 from polytune.version import __version__
 
@@ -54,6 +55,7 @@ class Workers:
     """
 
     def __init__(self, machines=("one", "one"), fate=lambda place, name: None):
+        self.session = "the first scheduler"
         self.machines = {f"worker {number}": machine for number, machine in enumerate(machines)}
         self.fate = fate
         self.measured = Counter()

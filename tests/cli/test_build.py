@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 from pathlib import Path
@@ -32,6 +33,34 @@ def test_package_holds_every_kernel_of_the_file(run, kernels_file, tmp_path):
     )
     used = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=120)
     assert used.returncode == 0, used.stderr
+
+
+def test_places_in_messages_are_those_of_modules_and_not_of_the_machine_that_builds(run, tmp_path, monkeypatch):
+    application = tmp_path / "places_application"
+    application.mkdir()
+    (application / "__init__.py").write_text("")
+    (application / "kernels.py").write_text(PLACES)
+    ran = run("build", application / "kernels.py", "-o", tmp_path / "placed_kernels", "--no-devices")
+    assert ran.code == 0, ran.err
+    texts = [file.read_text() for file in (tmp_path / "placed_kernels").glob("*.py")]
+    assert len(texts) == 2 and not any(str(tmp_path) in text for text in texts)
+    monkeypatch.syspath_prepend(tmp_path)
+    taken = importlib.import_module("placed_kernels").taken
+    with pytest.raises(polytune.ArgumentError, match=r"^array 'y': places_application/kernels.py:8 y\[i\] goes past"):
+        taken(np.zeros(3), np.zeros(3, np.int64), np.zeros(2))
+    with pytest.raises(polytune.SubscriptError, match=r"^places_application/kernels.py:8: a subscript of 'x'"):
+        taken(np.zeros(3), np.full(3, 9), np.zeros(3))
+
+
+PLACES = """
+import polytune
+
+
+@polytune.kernel
+def taken(x: "float64[::1]", index: "int64[::1]", y: "float64[::1]"):
+    for i in range(index.shape[0]):
+        y[i] = x[index[i]]
+"""
 
 
 def test_package_holds_only_the_kernels_named(run, kernels_file, tmp_path):

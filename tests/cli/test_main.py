@@ -35,7 +35,7 @@ COMMANDS = (
 def failing(monkeypatch):
     """Make the command ``doctor`` fail with an error of choice."""
 
-    def fail_with(error: Exception) -> None:
+    def fail_with(error: BaseException) -> None:
         def examine():
             raise error
 
@@ -104,6 +104,13 @@ def test_unexpected_error_is_called_a_defect_without_traceback(run, failing):
     assert ran.err.startswith("error: KeyError: 'tile_0'\n")
     assert "defect" in ran.err
     assert "Traceback" not in ran.err
+
+
+@pytest.mark.parametrize("arguments", [("doctor",), ("doctor", "--debug")])
+def test_an_interrupt_ends_with_a_word_and_the_code_of_shells(run, failing, arguments):
+    failing(KeyboardInterrupt())
+    ran = run(*arguments)
+    assert (ran.code, ran.out, ran.err) == (130, "", "interrupted\n")
 
 
 @pytest.mark.parametrize("arguments", [("--debug", "doctor"), ("doctor", "--debug")])

@@ -69,6 +69,36 @@ def test_what_is_used_again_comes_from_the_cache_that_holds_it():
         assert (far == 0) == kept
 
 
+@pytest.mark.parametrize("size, is_packed", [(12, False), (400, True), (2000, True)])
+def test_rows_of_the_right_matrix_are_copied_first_where_they_are_long(size, is_packed):
+    """They lie in a page each, and then to read them in their places takes longer than to copy them."""
+    matrix = np.empty((size, size))
+    generated, parameters = generated_of(product, matrix, matrix.copy(), matrix.copy())
+    prediction = Prediction(generated.module, generated.space, parameters, 1)
+    names = [version.name for version in generated.module.VERSIONS]
+    packed = next(name for name in names if name.endswith("packed"))
+    direct = packed.replace("packed", "registers")
+    seconds = {
+        version.name: prediction.seconds(
+            generated.space.configuration(version=version.name, threads=1, **version.sizes)
+        )
+        for version in generated.module.VERSIONS
+        if version.name in (packed, direct)
+    }
+    assert (seconds[packed] < seconds[direct]) == is_packed
+    assert names.index(packed) < names.index(direct)
+
+
+def test_copies_of_rows_are_made_in_vectors():
+    matrix = np.empty((384, 384))
+    generated, parameters = generated_of(product, matrix, matrix.copy(), matrix.copy())
+    name = next(version.name for version in generated.module.VERSIONS if version.name.endswith("packed"))
+    counts = account_of(generated, name, *parameters).counts
+    assert counts[Kind.VECTOR_ACCESSES] >= 2 * 384 * 384 / 8
+    direct = account_of(generated, name.replace("packed", "registers"), *parameters).counts
+    assert counts[Kind.ACCESSES] - direct[Kind.ACCESSES] < 384 * 384 / 4
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(cases()))
 def test_every_version_of_every_kernel_tells_what_it_does(name):

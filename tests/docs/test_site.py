@@ -58,7 +58,7 @@ def test_classes_of_results_exist():
 def test_pages_that_the_navigation_names_exist():
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     named = re.findall(r"([\w/-]+\.md)$", text.partition("\nnav:\n")[2], re.MULTILINE)
-    made = {*REFERENCE, *HOOKED["COPIED"], "api/results.md", "gallery.md"}  # type: ignore[misc]
+    made = {*REFERENCE, *HOOKED["COPIED"], *HOOKED["NOTEBOOKS"], "api/results.md", "gallery.md"}  # type: ignore[misc]
     assert len(named) == len(set(named)) > 15 and made <= set(named)
     assert [name for name in named if name not in made and not (ROOT / "docs" / name).exists()] == []
 
@@ -77,3 +77,36 @@ def test_links_to_files_that_are_no_pages_become_text():
     assert resolved("[a](tuning.md#b) [c](#d) [e](https://f)") == "[a](tuning.md#b) [c](#d) [e](https://f)"
     assert resolved("[g](docs/tuning.md), [h](LICENSE)", "index.md") == "[g](tuning.md), h (`LICENSE`)"
     assert resolved("```python\nx[i](docs/tuning.md)\n```", "index.md") == "```python\nx[i](docs/tuning.md)\n```"
+    assert resolved("[k](why_not_parallel.ipynb), [l](../language.md#m)", "notebooks/first_kernel.md") == (
+        "[k](why_not_parallel.md), [l](../language.md#m)"
+    )
+    assert resolved("[n](docs/notebooks/first_kernel.ipynb)", "index.md") == "[n](notebooks/first_kernel.md)"
+
+
+def test_pages_of_notebooks_have_their_words_code_and_output():
+    assert len(HOOKED["NOTEBOOKS"]) == 3  # type: ignore[arg-type]
+    cells = [
+        {"cell_type": "markdown", "source": ["# Title\n", "words"]},
+        {"cell_type": "code", "source": "print(1)", "outputs": [{"output_type": "stream", "text": ["1\n"]}]},
+        {
+            "cell_type": "code",
+            "source": "f()",
+            "outputs": [
+                {"output_type": "error", "traceback": ["\x1b[31mError\x1b[39m", "why"]},
+                {"output_type": "execute_result", "data": {"text/html": "<table></table>", "text/plain": "no"}},
+                {"output_type": "execute_result", "data": {"text/html": "<pre>text</pre>", "text/plain": "text"}},
+            ],
+        },
+    ]
+    page = HOOKED["notebook_text"]({"cells": cells}, "it.ipynb")  # type: ignore[operator]
+    assert page.split("\n\n") == [
+        "# Title\nwords",
+        '<a href="it.ipynb" download>This page as a notebook</a>',
+        "```python\nprint(1)\n```",
+        '```text title="Output"\n1\n```',
+        "```python\nf()\n```",
+        '```text title="Output"\nError\nwhy\n```',
+        "<div><table></table></div>",
+        '```text title="Output"\ntext\n```',
+        "",
+    ]

@@ -36,7 +36,14 @@ def several_results(A, B, n: int):
     along_rows, along_columns = np.gradient(B)
     narrow, wide = np.gradient(B, 0.5, 2.0)
     along = np.gradient(B, axis=(0,))
-    differences = along_rows, along_columns, narrow - wide, along, np.gradient(B, 0.5, axis=1), np.gradient(B[:, 0], 4.0)
+    differences = (
+        along_rows,
+        along_columns,
+        narrow - wide,
+        along,
+        np.gradient(B, 0.5, axis=1),
+        np.gradient(B[:, 0], 4.0),
+    )
     return fraction, whole, times, rest, quotients, rests, row, column, B[row, column], *differences
 
 

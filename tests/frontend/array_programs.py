@@ -401,6 +401,16 @@ def finished(A, x, B):
         x[i] = (x[i] - A[i, :i] @ x[:i]) / (A[i, i] + 2)
 
 
+@program(lambda n: ((n, n + 2), (n, n), (n + 2, n + 2)))
+def symmetric_products(A, B, C):
+    B[:] = A @ A.T
+    C += A[1:].T @ A[1:] - 1.0
+    B[::2] -= np.dot(B[::2, ::-1], B[::2, ::-1].T) @ B[::2]
+    C[:] = C.T @ C
+    if C[0, 0] > 1.0:
+        B[:] = np.dot(A, A.T) / 2.0
+
+
 @program(SQUARE)
 def product_in_place(A):
     A[:] = A @ A

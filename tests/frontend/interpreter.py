@@ -307,7 +307,9 @@ def _chooses_by_data(statement: Statement) -> bool:
         for node in ir.walk(operation)
         if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While | ir.Loop | ir.Checked)
     )
-    parts = [node for operation in statement.operations for node in ir.walk(operation) if isinstance(node, ir.ArrayPart)]
+    parts = [
+        node for operation in statement.operations for node in ir.walk(operation) if isinstance(node, ir.ArrayPart)
+    ]
     sizes = (node for part in parts for extent in part.extents for node in ir.walk(extent))
     decided = (node for choice in choices for node in ir.walk(choice))
     return any(isinstance(node, ir.Element) for node in (*decided, *sizes))

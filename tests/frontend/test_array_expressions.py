@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import islpy as isl
 import numpy as np
 import pytest
 
@@ -221,6 +222,33 @@ def test_products_are_added_up_where_they_belong() -> None:
     assert copies(halved, square, square, square) == [2]
     assert copies(product, square, square, square) == []
     assert copies(in_place, square, square, square) == [2]
+
+
+def test_of_a_matrix_times_its_transpose_half_is_added_up() -> None:
+    def whole(A, B):
+        return A @ B.T
+
+    def half(A, B):
+        return A @ A.T
+
+    def few(A, B):
+        points = np.ones((A.shape[0], 3))
+        return points @ points.T
+
+    def updates(function: Callable[..., Any]) -> int:
+        found: list[isl.Point] = []
+        scop = analyse(function, signature_of(("A", "B"), (np.zeros((4, 5)),) * 2))
+        (summed,) = (each for each in scop.statements if each.reduction is not None)
+        domain = summed.domain
+        for place in range(domain.dim(isl.dim_type.param)):
+            name = domain.get_dim_name(isl.dim_type.param, place)
+            domain = domain.fix_val(isl.dim_type.param, place, 5 if name.endswith("_1") else 4)
+        domain.foreach_point(found.append)
+        return len(found)
+
+    assert updates(whole) == 4 * 4 * 5
+    assert updates(half) == 4 * 5 * 5 // 2
+    assert updates(few) == 4 * 4 * 3
 
 
 # ---- errors

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.codegen.module import APART_OPERATIONS, VECTOR_OPERATIONS
+from polytune.codegen.module_header import APART_OPERATIONS, VECTOR_OPERATIONS
 
 
 def _contiguous_axis(view: Any, index: tuple[int, ...]) -> int:

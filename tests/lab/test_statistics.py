@@ -12,6 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from polytune.lab import simulate
+from polytune.lab.place import Line
+from polytune.lab.recording import RecordedSpace, Recorder
 from polytune.lab.results import Results, Setting, expected_random_curve, mean_curve
 from polytune.lab.run import Run, Task
 from polytune.lab.score import aggregate, score, score_of_curves
@@ -42,6 +44,15 @@ def results_of(recorded, **slowdowns) -> Results:
     """Runs of one evaluation each."""
     runs = [Run(Task(name, 1, i), (s,)) for name, values in slowdowns.items() for i, s in enumerate(values)]
     return Results.ordered(Setting.of(recorded, 0), runs)
+
+
+def space_of(slowdowns) -> RecordedSpace:
+    """A space of one parameter whose configurations have the slowdowns given."""
+    recorder = Recorder("table", "", ("a",))
+    for a, slowdown in enumerate(slowdowns):
+        times = [slowdown] if slowdown < math.inf else []
+        recorder.add({"a": a}, times, "ok" if times else "failed", place=Line("table", 1))
+    return recorder.build("table")
 
 
 def test_compare(recorded):
@@ -104,10 +115,18 @@ def test_the_score_does_not_depend_on_the_runs_of_random_search(recorded):
 
 
 def test_the_curve_of_random_search_is_the_mean_over_all_orders():
-    slowdowns = np.array([4.0, 1.0, math.inf, 2.0, 7.0])
-    filled = [3.0 if math.isinf(value) else value for value in slowdowns]  # the median of 1, 2, 4 and 7
-    orders = np.array(list(permutations(filled)))
-    assert expected_random_curve(slowdowns, 9) == pytest.approx(np.minimum.accumulate(orders, axis=1).mean(axis=0))
+    """Also where failures come first: a search that draws at random has the score 0, and not less."""
+    slowdowns = (40.0, 1.0, math.inf, 2.0, 7.0, math.inf)
+    runs = [Run(Task("draws", 6, i), order) for i, order in enumerate(permutations(slowdowns))]
+    median = 4.5  # of 1, 2, 7 and 40
+    expected = expected_random_curve(np.array(slowdowns), 9)
+    filled = []
+    for run in runs:
+        first = max(median, next(value for value in run.slowdowns if value < math.inf))
+        filled.append([first if value == math.inf else value for value in run.curve.tolist()])
+    assert expected == pytest.approx(np.mean(filled, axis=0))
+    setting = replace(Setting.of(space_of(slowdowns), 0), random_curve=tuple(expected.tolist()))
+    assert score(Results.ordered(setting, runs), "draws", "random", 6) == pytest.approx(0.0, abs=1e-9)
 
 
 def test_random_search_comes_to_its_expected_curve(recorded):

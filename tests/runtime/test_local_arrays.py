@@ -1,5 +1,7 @@
-"""Memory of local arrays: used again, never by two at once, bounded, at cache lines, zeroed where that is asked for."""
+"""Memory of local arrays and results: used again, never by two at once, bounded, at cache lines, zeroed where that is
+asked for."""
 
+import gc
 import threading
 
 import numpy as np
@@ -118,3 +120,84 @@ def test_calls_of_a_kernel_use_the_memory_of_the_call_before():
     assert before >= 2 * source.nbytes
     twice_through_a_local_array(source, target)
     assert local_arrays.kept == before
+
+
+def test_the_memory_of_a_result_is_used_again_when_no_array_in_it_is_left(memory):
+    first = memory.result((2, ELEMENTS), "float64")
+    address, view = first.ctypes.data, first[1, ::2]
+    del first
+    assert memory.kept == 0
+    other = memory.result((2, ELEMENTS), "float64")
+    assert not np.shares_memory(view, other)
+    del view
+    assert memory.kept >= 16 * ELEMENTS
+    again = memory.result((ELEMENTS, 2), "float64")
+    assert again.ctypes.data == address and memory.kept == 0
+    assert again.shape == (ELEMENTS, 2) and again.flags.c_contiguous and again.flags.writeable
+
+
+def test_local_arrays_and_results_have_their_memory_from_each_other(memory):
+    result = memory.result((2 * ELEMENTS,), "float32", zeroed=True)
+    address = result.ctypes.data
+    result.fill(7)
+    del result
+    local = memory.array((2 * ELEMENTS,), "float32")
+    assert local.ctypes.data == address and (local == 7).all()
+    memory.give_back([local])
+    del local
+    again = memory.result((2 * ELEMENTS,), "float32", zeroed=True)
+    assert again.ctypes.data == address and not again.any()
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "float16", "int32", "float64", "complex128"])
+@pytest.mark.parametrize("zeroed", [False, True])
+def test_large_results_have_the_type_that_is_asked_for(memory, dtype, zeroed):
+    for _ in range(2):
+        result = memory.result((3, SMALLEST), dtype, zeroed=zeroed)
+        assert result.dtype == dtype and result.shape == (3, SMALLEST) and result.ctypes.data % 64 == 0
+        assert not zeroed or not result.any()
+        result.fill(1)
+
+
+def test_no_more_memory_of_results_is_kept_than_the_limit(memory):
+    results = [memory.result((ELEMENTS,), "float64") for _ in range(9)]
+    del results
+    assert 3 * SMALLEST <= memory.kept <= 4 * SMALLEST + 4096
+
+
+def test_results_may_end_in_a_garbage_collection_while_memory_is_asked_for(memory):
+    """A collection may begin wherever objects are made, also in the thread that is at what waits."""
+
+    class Circle:
+        def __init__(self) -> None:
+            self.circle, self.result = self, memory.result((ELEMENTS,), "float64")
+
+    gc.disable()
+    try:
+        Circle()
+        with memory._lock:
+            gc.collect()
+        assert memory.kept == 0
+        Circle()
+        gc.collect()
+        assert memory.kept >= SMALLEST
+    finally:
+        gc.enable()
+
+
+@polytune.kernel
+def raised(source):
+    return source + 1.0
+
+
+def test_results_of_calls_have_the_memory_of_results_that_are_gone():
+    source = np.arange(3 * ELEMENTS, dtype=np.float64)
+    kept = raised(source)
+    addresses = set()
+    for number in range(6):
+        source += 1.0
+        result = raised(source)
+        addresses.add(result.ctypes.data)
+        assert (result == np.arange(3 * ELEMENTS) + (number + 2.0)).all()
+    assert (kept == np.arange(3 * ELEMENTS) + 1.0).all()
+    assert len(addresses) < 6 and kept.ctypes.data not in addresses

@@ -69,4 +69,4 @@ def test_xarray_applies_kernels(problem):
 def test_workers_with_other_versions_say_so():
     code = ShardCode("VERSION = 0", ("99.0", "3.99"))
     with pytest.raises(PolytuneError, match=r"polytune 99\.0, Python 3\.99; install the same versions"):
-        run_shard(code, Quoted(()), (), {}, Quoted(()), Quoted(()))
+        run_shard(code, Quoted(()), (), {}, Quoted(()), Quoted(()), "")

@@ -153,6 +153,34 @@ def test_news_are_written_in_the_background_before_long(tmp_path, monkeypatch):
     assert threading.main_thread() not in writers
 
 
+def test_news_that_come_while_the_thread_writes_are_written_without_another_call(tmp_path, monkeypatch):
+    monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
+    writer = persistence._StateWriter()
+    written, writing, go_on = [], threading.Event(), threading.Event()
+
+    class News:
+        def __init__(self, name):
+            self.name = name
+
+        def write(self):
+            written.append(self.name)
+            writing.set()
+            assert go_on.wait(20)
+
+    writer.schedule(News("first"))
+    assert writing.wait(20)
+    thread = writer._thread
+    writer.schedule(News("second"))  # the thread has looked for what waits, and will end
+    go_on.set()
+    thread.join(20)
+    assert written == ["first", "second"] and not thread.is_alive()
+    writer.schedule(News("third"))  # by another thread
+    deadline = time.monotonic() + 20
+    while len(written) < 3:
+        assert time.monotonic() < deadline, "nothing was written"
+        time.sleep(0.01)
+
+
 def test_the_state_is_plain_json(tmp_path):
     tuner = OnlineTuner(SPACE, key=KEY, store=HistoryStore(tmp_path))
     calls(tuner, cost, 60)
@@ -191,9 +219,6 @@ def test_a_fork_while_the_background_writes_does_not_hang(tmp_path, monkeypatch)
 def test_saving_waits_for_what_is_being_written(tmp_path, monkeypatch):
     monkeypatch.setattr(persistence, "_SECONDS_BETWEEN_WRITES", 0.0)
     writing = threading.Event()
-    earlier = persistence._WRITER._thread
-    if earlier is not None:  # which may be about to end, and looks for no more
-        earlier.join()
 
     class SlowStore(HistoryStore):
         def record(self, *arguments, **keywords):

@@ -66,7 +66,14 @@ def _write_package(kernels: list[Any], output: Path, tuned: bool, devices: bool,
     if as_json:
         print_json({"package": str(output), "kernels": names})
     else:
-        print(f"{output}: {', '.join(names)}")
+        _print_contents(kernels, output)
+
+
+def _print_contents(kernels: list[Any], output: Path) -> None:
+    """Print what a package has, with the types for which it is built."""
+    print(f"{output}: {', '.join(kernel.__name__ for kernel in kernels)}")
+    for kernel in kernels:
+        print(f"    {kernel.__name__}({kernel.stages().signature})")
 
 
 def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[str], as_json: bool) -> None:
@@ -82,11 +89,12 @@ def _write_library(kernels: list[Any], output: Path, tuned: bool, level: list[st
         told["measured"] = dict(built.measured)
         print_json({"package": str(output), "kernels": names, **files, **told})
         return
-    print(f"{output}: {', '.join(names)}")
+    _print_contents(kernels, output)
     print(f"library {built.library.name}, header {built.header.name}, for {', '.join(built.levels)}")
     if tuned:
-        counts = ", ".join(f"{name} for {count}" for name, count in built.measured.items())
-        print(f"sizes that this machine is tuned for: {counts}")
+        for name, count in built.measured.items():
+            sizes = f"{count} size{'' if count == 1 else 's'}"
+            print(f"{name}: tuned for {sizes if count else 'no size yet: polytune tune does it, before a build'}")
     for name, obstacle in built.without_c.items():
         print(f"{name} can be called from Python alone: {obstacle}")
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -41,34 +42,21 @@ def compare(
     from polytune.lab.merging import merge
     from polytune.lab.results_files import read_results
     from polytune.lab.score import aggregate
-    from polytune.lab.statistics import compare as compare_search
-    from polytune.lab.statistics import corrected
 
     with progress.status("comparing"):
         spaces = merge([read_results(path) for path in files])
-        comparisons: list[Comparison] = []
-        for space in spaces:
-            check_baseline(space, baseline)
-            for budget in space.budgets:
-                for search in space.searches:
-                    if space.of_search(search, budget):
-                        comparisons.append(compare_search(space, baseline, search, budget))
-        comparisons = corrected(comparisons)
-        searches = dict.fromkeys(c.search for c in comparisons)
-        scores = {name: aggregate(c.score for c in comparisons if c.search == name) for name in searches}
-        cells = {name: sum(c.search == name for c in comparisons) for name in searches}
+        comparisons = compared(spaces, baseline)
+        of_search = by_search(comparisons)
+        scores = {name: aggregate(c.score for c in own) for name, own in of_search.items()}
+        cells = {name: len(own) for name, own in of_search.items()}
         all_cells = sum(len(space.budgets) for space in spaces)
-        figures = []
-        if plot is not None:
-            from polytune.lab.figures import draw_all
-
-            figures = draw_all(spaces, comparisons, plot)
+        figures = [] if plot is None else draw(spaces, comparisons, plot)
     if as_json:
         print_json(
             {
                 "baseline": baseline,
                 "comparisons": [comparison.to_json() for comparison in comparisons],
-                "scores": {name: None if math.isnan(score) else score for name, score in scores.items()},
+                "scores": _as_json(scores),
                 "cells": cells,
                 "all_cells": all_cells,
                 "figures": [str(file) for file in figures],
@@ -79,12 +67,58 @@ def compare(
         print_table(_table(space.setting.space, [c for c in comparisons if c.space == space.setting.space], baseline))
         results.print()
     print_table(_scores(scores, cells, all_cells, len(spaces)))
-    if any(count < all_cells for count in cells.values()):
-        results.print(Text(_INCOMPLETE), soft_wrap=True)
     tests = sum(c.search != baseline for c in comparisons)
-    results.print(Text(_CORRECTION.format(tests=tests)), soft_wrap=True)
+    notes = [_INCOMPLETE] if any(count < all_cells for count in cells.values()) else []
+    for note in (*notes, _CORRECTION.format(tests=tests)):
+        results.print(Text(note), soft_wrap=True)
     for file in figures:
         results.print(Text(str(file)))
+
+
+def compared(spaces: Sequence[Results], baseline: str) -> list[Comparison]:
+    """Each search with a baseline, on each space and with each budget.
+
+    Raises:
+        typer.BadParameter: the baseline has no runs of a space and a budget.
+    """
+    from polytune.lab.statistics import compare as compare_search
+    from polytune.lab.statistics import corrected
+
+    found: list[Comparison] = []
+    for space in spaces:
+        check_baseline(space, baseline)
+        for budget in space.budgets:
+            searches = [search for search in space.searches if space.of_search(search, budget)]
+            found += [compare_search(space, baseline, search, budget) for search in searches]
+    return corrected(found)
+
+
+def by_search(comparisons: Sequence[Comparison]) -> dict[str, list[Comparison]]:
+    """The comparisons of each search."""
+    found: dict[str, list[Comparison]] = {}
+    for comparison in comparisons:
+        found.setdefault(comparison.search, []).append(comparison)
+    return found
+
+
+def draw(spaces: Sequence[Results], comparisons: Sequence[Comparison], folder: Path) -> list[Path]:
+    """Draw the figures.
+
+    Args:
+        spaces: the results.
+        comparisons: what was found of them.
+        folder: where to.
+
+    Returns:
+        The files.
+    """
+    from polytune.lab.figures import draw_all
+
+    return draw_all(spaces, comparisons, folder)
+
+
+def _as_json(scores: Mapping[str, float]) -> dict[str, float | None]:
+    return {name: None if math.isnan(score) else score for name, score in scores.items()}
 
 
 def check_baseline(space: Results, baseline: str) -> None:

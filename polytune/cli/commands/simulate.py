@@ -19,6 +19,7 @@ from polytune.cli.interrupts import Interrupts
 from polytune.cli.options import Debug, Json, ValueListCommand
 from polytune.cores import count_of_cores
 from polytune.errors import SearchError
+from polytune.records import dataclass
 
 if TYPE_CHECKING:
     from polytune.lab import RecordedSpace
@@ -95,18 +96,15 @@ def simulate(
     Every evaluation is looked up instead of measured, so that a thousand runs take seconds. An interrupt (Ctrl-C)
     keeps the runs made so far, and --resume goes on with them.
     """
-    if output is not None and output.suffix not in (".json", ".csv"):
-        raise typer.BadParameter(f"--output {str(output)!r} is neither .json nor .csv")
-    if histogram is not None and (output is not None or remeasure):
-        raise typer.BadParameter("--histogram is by the clock; --output and --remeasure are by evaluations")
-    if resume and output is None:
-        raise typer.BadParameter("--resume goes on with the file that --output names")
+    check_output(output, histogram, resume=resume, remeasure=remeasure)
     from polytune.lab.strategies import STRATEGIES, named
 
     searches = search or ([] if strategies else ["portfolio", "random"])
-    searches += [written for written in STRATEGIES.values() if strategies and written not in searches]
+    if strategies:
+        searches += [written for written in STRATEGIES.values() if written not in searches]
     profiles = any(each.partition(":")[0] == "profile" for each in searches)
-    if not profiles and (cores is not None or trained_on is not None or save_model is not None):
+    profile = _Profile(cores, counters, trained_on, save_model, memory_bound)
+    if not profiles and profile.is_given:
         raise typer.BadParameter("--cores, --trained-on and --save-model belong to --search profile")
     from polytune.lab import load
     from polytune.lab.results import Setting
@@ -118,16 +116,8 @@ def simulate(
     with progress.status(f"reading {space}"):
         recorded = load(space, time=time, unit=unit, description=description)
         if profiles:
-            from polytune.lab.profiling import CounterSource, model_or_space, profile_settings
-            from polytune.tuner.counters.files import save_model as save
-
-            source = model_or_space(trained_on) if trained_on is not None else recorded
-            prediction = CounterSource(counters.value)
-            settings["profile"] = profile_settings(recorded, cores, prediction, source, memory_bound=memory_bound)
-            said = f"cores {cores}, {counters.value} counters of {trained_on or space}, memory_bound {memory_bound}"
+            settings["profile"], said = profile.settings(recorded, space)
             options = f"{options}, {said}" if options else said
-            if save_model is not None:
-                save(save_model, settings["profile"]["model"])
 
     if histogram is not None:
         _write_histogram(recorded, plan, settings, histogram, step, as_json=as_json)
@@ -139,18 +129,82 @@ def simulate(
     found, wanted = _run(Setting.of(recorded, seed, options), plan, make, output, resume)
     experiments = _experiments(recorded, plan, settings) if analysis else {}
     if as_json:
-        summary = found.summary()
-        if analysis:
-            summary["analysis"] = {name: [step.to_json() for step in steps] for name, steps in experiments.items()}
-        print_json(summary)
+        print_json(_as_dict(found, experiments if analysis else None))
     elif found.runs:
         for name, steps in experiments.items():
             print_steps(name, steps)
         print_table(_table(found, named if strategies else {}))
     if len(found.runs) < wanted:
-        where = f", they are in {output}: --resume goes on" if output is not None else ""
-        progress.print(Text(f"interrupted: {len(found.runs)} of {wanted} runs were made{where}"), soft_wrap=True)
+        _tell_interruption(len(found.runs), wanted, output)
         raise typer.Exit(1)
+
+
+def check_output(output: Path | None, histogram: Path | None, *, resume: bool, remeasure: int) -> None:
+    """See to it that the options about files go together.
+
+    Args:
+        output: the file of results; None where none is asked for.
+        histogram: that of what is known by the clock.
+        resume: whether to go on with the file of results.
+        remeasure: how often the best is measured again.
+
+    Raises:
+        typer.BadParameter: they do not.
+    """
+    if output is not None and output.suffix not in (".json", ".csv"):
+        raise typer.BadParameter(f"--output {str(output)!r} is neither .json nor .csv")
+    if histogram is not None and (output is not None or remeasure):
+        raise typer.BadParameter("--histogram is by the clock; --output and --remeasure are by evaluations")
+    if resume and output is None:
+        raise typer.BadParameter("--resume goes on with the file that --output names")
+
+
+@dataclass(frozen=True)
+class _Profile:
+    """The options of the search ``profile``, as `simulate` has them."""
+
+    cores: int | None
+    counters: Counters
+    trained_on: str | None
+    save_model: Path | None
+    memory_bound: bool
+
+    @property
+    def is_given(self) -> bool:
+        """Return whether an option is given that has no meaning for other searches."""
+        return self.cores is not None or self.trained_on is not None or self.save_model is not None
+
+    def settings(self, recorded: RecordedSpace, space: str) -> tuple[dict[str, Any], str]:
+        """The settings of the search, and what they are, for a file of results; the model is saved if that is asked.
+
+        Args:
+            recorded: the space.
+            space: what the user calls it.
+        """
+        from polytune.lab.profiling import CounterSource, model_or_space, profile_settings
+        from polytune.tuner.counters.files import save_model
+
+        source = model_or_space(self.trained_on) if self.trained_on is not None else recorded
+        prediction = CounterSource(self.counters.value)
+        found = profile_settings(recorded, self.cores, prediction, source, memory_bound=self.memory_bound)
+        if self.save_model is not None:
+            save_model(self.save_model, found["model"])
+        where = self.trained_on or space
+        said = f"cores {self.cores}, {self.counters.value} counters of {where}, memory_bound {self.memory_bound}"
+        return found, said
+
+
+def _tell_interruption(made: int, wanted: int, output: Path | None) -> None:
+    where = f", they are in {output}: --resume goes on" if output is not None else ""
+    progress.print(Text(f"interrupted: {made} of {wanted} runs were made{where}"), soft_wrap=True)
+
+
+def _as_dict(found: Results, experiments: Mapping[str, Sequence[DesignStep]] | None) -> dict[str, Any]:
+    """The results as JSON has them, with the steps of experiments where these are asked for."""
+    summary = found.summary()
+    if experiments is not None:
+        summary["analysis"] = {name: [step.to_json() for step in steps] for name, steps in experiments.items()}
+    return summary
 
 
 def _write_histogram(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -23,6 +23,8 @@ from polytune.errors import DeviceWarning
 if TYPE_CHECKING:
     from polytune.cli.recording import Recorded
     from polytune.cli.tuning import TuningOutcome
+    from polytune.kernel import Kernel
+    from polytune.signature import Signature
 
 
 def tune(
@@ -78,37 +80,61 @@ def tune(
         return
     sizes = dict(parse_size(text) for text in size or ())
     searched = parse_search(search or ())
-    if record is not None and (searched is not None or seed is not None):
-        raise typer.BadParameter("--search and --seed say how to tune; --record measures without a search")
-    if record is not None and plot is not None:
-        raise typer.BadParameter("--plot draws how a kernel is tuned; --record does not tune it")
+    check_recorded(record, searched, seed, plot)
     if device is not None:
         choose_devices(device)
     kernel = load_kernel(target)
     types = complete_signature(kernel.__wrapped__, signature) if signature else None
     if record is not None:
-        from polytune.cli.recording import record_space
-
-        recorded = record_space(kernel, sizes, record, sample, signature=types)
-        if as_json:
-            print_json({"kernel": kernel.__name__, "sizes": sizes, "record": str(record), **_as_dict(recorded)})
-        else:
-            results.print(Text(_recorded_summary(recorded, record)))
+        record_measurements(kernel, sizes, record, sample, types, as_json=as_json)
         return
     from polytune.cli.tuning import TuningLimits, tune_kernel
 
     outcome = tune_kernel(kernel, sizes, TuningLimits(calls, seconds), types, searched, seed)
-    figures = [] if plot is None else draw_trace(kernel.__name__, outcome, plot)
+    figures = None if plot is None else draw_trace(kernel.__name__, outcome, plot)
     if as_json:
-        drawn = {} if plot is None else {"figures": [str(file) for file in figures]}
+        drawn = {} if figures is None else {"figures": [str(file) for file in figures]}
         print_json({"kernel": kernel.__name__, "sizes": sizes, **outcome.as_dict(), **drawn})
     else:
-        for about, steps in outcome.experiments:
-            print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
-        print_table(_table(outcome))
-        results.print(Text(_summary(outcome)))
-        for file in figures:
-            results.print(Text(str(file)))
+        print_outcome(outcome, figures or ())
+
+
+def record_measurements(
+    kernel: Kernel[..., Any],
+    sizes: Mapping[str, int],
+    record: Path,
+    sample: int | None,
+    signature: Signature | None,
+    *,
+    as_json: bool,
+) -> None:
+    """Measure configurations, write them to a file, and print how many.
+
+    Args:
+        kernel: whose.
+        sizes: a value for each of its parameters.
+        record: the file.
+        sample: how many configurations; None for all.
+        signature: the types of its arguments; None for those of its source.
+        as_json: whether to print JSON.
+    """
+    from polytune.cli.recording import record_space
+
+    recorded = record_space(kernel, sizes, record, sample, signature=signature)
+    if as_json:
+        print_json({"kernel": kernel.__name__, "sizes": sizes, "record": str(record), **_as_dict(recorded)})
+    else:
+        results.print(Text(_recorded_summary(recorded, record)))
+
+
+def print_outcome(outcome: TuningOutcome, figures: Sequence[Path]) -> None:
+    """Print what tuning has found, and the files of figures."""
+    for about, steps in outcome.experiments:
+        print_steps(" ".join(f"{name}={value}" for name, value in about.items()), steps)
+    print_table(_table(outcome))
+    results.print(Text(_summary(outcome)))
+    for file in figures:
+        results.print(Text(str(file)))
 
 
 def draw_trace(name: str, outcome: TuningOutcome, folder: Path) -> list[Path]:
@@ -220,6 +246,24 @@ def check_recording(record: Path | None, exhaustive: bool, sample: int | None) -
         raise typer.BadParameter("--record needs --exhaustive, or --sample N")
 
 
+def check_recorded(
+    record: Path | None, search: str | dict[str, str] | None, seed: int | None, plot: Path | None
+) -> None:
+    """See to it that no option says how to tune where measurements are recorded.
+
+    Args:
+        record: the file to write; None where it is not asked for.
+        search, seed, plot: the options; None where they are not given.
+
+    Raises:
+        typer.BadParameter: one does.
+    """
+    if record is not None and (search is not None or seed is not None):
+        raise typer.BadParameter("--search and --seed say how to tune; --record measures without a search")
+    if record is not None and plot is not None:
+        raise typer.BadParameter("--plot draws how a kernel is tuned; --record does not tune it")
+
+
 def parse_size(text: str) -> tuple[str, int]:
     """Read ``n=1000``.
 
@@ -265,6 +309,8 @@ def _table(outcome: TuningOutcome) -> Table:
 
 
 def _summary(outcome: TuningOutcome) -> str:
+    if outcome.calls == 0:
+        return "no call was needed: it has been tuned before (polytune history --forget begins anew)"
     state = "converged" if outcome.converged else "not converged: more --calls or --seconds may find better"
     return f"{outcome.calls} calls in {outcome.elapsed:.1f} s, {state}"
 

@@ -81,7 +81,6 @@ class Context:
 
 def c_text(expression: Expression, place: Context) -> str:
     """The C text of an expression, in parentheses unless it is a single word or call."""
-    index = place.index
 
     def text(part: Expression) -> str:
         return c_text(part, place)
@@ -95,15 +94,8 @@ def c_text(expression: Expression, place: Context) -> str:
             return place.extent(array, dimension)
         case Element():
             return place.element(expression)
-        case Unary("not", operand):
-            return f"(!{text(operand)})"
-        case Unary(operator, operand, dtype):
-            kind = C_TYPES[dtype]
-            if operator == "abs":
-                return f"pt_abs_{kind}({text(operand)})"
-            if operator == "-" and dtype.startswith("int") and not index:
-                return f"pt_negate_{kind}({text(operand)})"
-            return f"({operator}{text(operand)})"
+        case Unary():
+            return _unary(expression, text(expression.operand), place)
         case Binary():
             return _binary(expression, text, place)
         case Power(operand, exponent, dtype):
@@ -120,6 +112,17 @@ def c_text(expression: Expression, place: Context) -> str:
             call = f"pt_{function}_{C_TYPES[arguments[0].dtype]}({', '.join(map(text, arguments))})"
             return call if dtype == arguments[0].dtype else f"(({place.type_name(dtype)}){call})"
     raise AssertionError(f"no such expression: {expression!r}")
+
+
+def _unary(node: Unary, operand: str, place: Context) -> str:
+    if node.operator == "not":
+        return f"(!{operand})"
+    kind = C_TYPES[node.dtype]
+    if node.operator == "abs":
+        return f"pt_abs_{kind}({operand})"
+    if node.operator == "-" and node.dtype.startswith("int") and not place.index:
+        return f"pt_negate_{kind}({operand})"
+    return f"({node.operator}{operand})"
 
 
 def _binary(node: Binary, text: Callable[[Expression], str], place: Context) -> str:

@@ -100,15 +100,11 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
     row = None if rows is None else rows.variable
     terms = [term_of(update, updates, [loop.variable for loop in nest[-3:]]) for update in updates]
     in_columns = all(
-        mentions(update.target, columns.variable)
-        and is_vector(update.target, columns.variable, contiguous, dtype, is_near)
-        and is_vector(update.value, columns.variable, contiguous, dtype, fits)
+        mentions(update.target, columns.variable) and _is_in_lanes(update, columns.variable, contiguous, fits)
         for update in updates
     )
     if in_columns and pays(updates, columns.variable, contiguous, dtype, row):
-        # Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
-        separate = reassociate and None not in terms and len({update.target for update in updates}) == len(updates)
-        own = [term if separate and term is not None and term.factor is not None else None for term in terms]
+        own = _factored(updates, terms) if reassociate else [None] * len(terms)
         return Accumulation(rows, columns, inner, statements, dtype, False, _rivals(updates), tuple(own), contiguous)
     in_sums = reassociate and all(
         term is not None
@@ -119,6 +115,24 @@ def _with_lanes(nest: Sequence[For], contiguous: ContiguousAxis, reassociate: bo
     if in_sums and pays(updates, inner.variable, contiguous, dtype, row):
         return Accumulation(rows, columns, inner, statements, dtype, True, _rivals(updates), tuple(terms), contiguous)
     return None
+
+
+def _is_in_lanes(update: Assign, variable: str, contiguous: ContiguousAxis, fits: Fits) -> bool:
+    """Return whether values of an update for consecutive values of a loop variable are computed and stored as a
+    vector."""
+    dtype = update.target.dtype
+    return is_vector(update.target, variable, contiguous, dtype, is_near) and is_vector(
+        update.value, variable, contiguous, dtype, fits
+    )
+
+
+def _factored(updates: Sequence[Assign], terms: Sequence[AccumulatedTerm | None]) -> list[AccumulatedTerm | None]:
+    """The terms with a factor, which are added up apart, where all updates are sums of targets of their own.
+
+    Where nothing can be taken out of a sum, it is begun with the target's value: that is one addition less.
+    """
+    separate = None not in terms and len({update.target for update in updates}) == len(updates)
+    return [term if separate and term is not None and term.factor is not None else None for term in terms]
 
 
 def _rows_are_apart(updates: Sequence[Assign], rows: For, columns: For) -> bool:

@@ -23,24 +23,9 @@ from polytune.codegen.registers.blocks import (
     minimum,
 )
 from polytune.codegen.transform import Target
-from polytune.codegen.vectors.expressions import (
-    VECTOR,
-    Lanes,
-    LaneSelect,
-    Splat,
-    Variable,
-    VectorExpression,
-)
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, LaneSelect, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import apart_of, in_lanes, lane_operands
-from polytune.frontend.expression import (
-    Binary,
-    Compare,
-    Constant,
-    Element,
-    Expression,
-    Iterator,
-    walk,
-)
+from polytune.frontend.expression import Binary, Compare, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass
 
 

@@ -38,14 +38,7 @@ from polytune.codegen.registers.accumulation import (
 )
 from polytune.codegen.registers.blocks import BlockNames, add_total, after_whole, by_vectors
 from polytune.codegen.transform import BYTES, Target
-from polytune.codegen.vectors.expressions import (
-    VECTOR,
-    Lanes,
-    LaneSelect,
-    Splat,
-    Variable,
-    VectorExpression,
-)
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, LaneSelect, Splat, Variable, VectorExpression
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, walk
 from polytune.records import dataclass

@@ -82,7 +82,7 @@ def tile_registers(
 def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
     """The program with register tiles that read from buffers what their rows share; None where none do.
 
-    Tiles start from sizes that suit it: two buffers of what a tile copies, 256 by 96 numbers, stay in the second cache,
+    Tiles start from sizes that suit it: two buffers of what a tile copies, 384 by 96 numbers, stay in the second cache,
     and there are many rows for which that is done, in whole blocks.
 
     Args:
@@ -97,8 +97,8 @@ def pack_tiles(program: Program, scop: Scop, target: Target) -> Program | None:
     for region in packed.regions:
         for buffer in region.buffers:
             inner, columns = buffer.members
-            copied |= {inner: 256, columns: 96}
-    return replace(packed, tiles=tuple(copied.get(member, 240) for member in range(len(program.tiles))))
+            copied |= {inner: 384, columns: 96}
+    return replace(packed, tiles=tuple(copied.get(member, 480) for member in range(len(program.tiles))))
 
 
 REGISTERS = LoopTransform(

@@ -48,13 +48,7 @@ from polytune.codegen.registers.accumulation import is_vector
 from polytune.codegen.registers.blocks import BlockNames, by_vectors
 from polytune.codegen.storage import contiguous_axis
 from polytune.codegen.transform import VECTOR_TYPES, LoopTransform, Target
-from polytune.codegen.vectors.expressions import (
-    VECTOR,
-    Lanes,
-    Shifted,
-    Splat,
-    Variable,
-)
+from polytune.codegen.vectors.expressions import VECTOR, Lanes, Shifted, Splat, Variable
 from polytune.codegen.vectors.lane_access import ContiguousAxis, in_lanes, lane_operands
 from polytune.frontend.expression import Assign, Binary, Compare, Constant, Element, Expression, Iterator, Unary, walk
 from polytune.frontend.scop import Scop

@@ -21,8 +21,8 @@ def add(left: Expression, right: Expression, factor: int = 1) -> Expression:
         left, right: of type int64.
         factor: how often the right one is added; below 0 it is subtracted.
     """
-    terms, constant = _terms(left)
-    others, other = _terms(right)
+    terms, constant = coefficients(left)
+    others, other = coefficients(right)
     for leaf, coefficient in others.items():
         terms[leaf] = terms.get(leaf, 0) + factor * coefficient
     return _expression(terms, constant + factor * other)
@@ -34,7 +34,7 @@ def subtract(left: Expression, right: Expression) -> Expression:
 
 def normal(expression: Expression) -> Expression:
     """The expression as a sum of leaves, each times a constant."""
-    return _expression(*_terms(expression))
+    return _expression(*coefficients(expression))
 
 
 def constant_of(expression: Expression) -> int | None:
@@ -69,23 +69,23 @@ def _extremum(operator: str, left: Expression, right: Expression) -> Expression:
     return Binary(operator, left, right, "int64")
 
 
-def _terms(expression: Expression) -> tuple[dict[Expression, int], int]:
+def coefficients(expression: Expression) -> tuple[dict[Expression, int], int]:
     """The coefficient of each leaf, and what is added to them."""
     match expression:
         case Constant(value):
             return {}, int(value)
         case Unary("-", operand):
-            terms, constant = _terms(operand)
+            terms, constant = coefficients(operand)
             return {leaf: -coefficient for leaf, coefficient in terms.items()}, -constant
         case Binary("+" | "-" as operator, left, right):
             sign = 1 if operator == "+" else -1
-            terms, constant = _terms(left)
-            others, other = _terms(right)
+            terms, constant = coefficients(left)
+            others, other = coefficients(right)
             for leaf, coefficient in others.items():
                 terms[leaf] = terms.get(leaf, 0) + sign * coefficient
             return terms, constant + sign * other
         case Binary("*", left, right):
-            sides = _terms(left), _terms(right)
+            sides = coefficients(left), coefficients(right)
             for (terms, constant), (others, factor) in (sides, sides[::-1]):
                 if not others:
                     return {leaf: factor * each for leaf, each in terms.items()}, factor * constant

@@ -34,7 +34,8 @@ def counted(
         node: what it is in the source.
         function: the function's name and its further arguments, see ``polytune.runtime.library.run``.
         arguments: what it is given.
-        results: the shapes and types of the results, with the most elements that there may be along the first dimension.
+        results: the shapes and types of the results, with the most elements that there may be along the first
+            dimension.
     """
     *arrays, count = library_call(frame, node, f"{function} counted", arguments, [*results, ((), "int64")])
     assert isinstance(count, Value)

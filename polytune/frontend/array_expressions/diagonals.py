@@ -26,7 +26,8 @@ def _diagonal_of(call: ArrayCall, array: ArrayValue, offset: int) -> ArrayValue:
     """The elements of a matrix whose column is their row plus an offset."""
     if array.ndim != 2:
         raise call.refusal(
-            f"{call.name} of an array of {array.ndim} dimensions", "loop over the matrices, or over the elements: A[i, i]"
+            f"{call.name} of an array of {array.ndim} dimensions",
+            "loop over the matrices, or over the elements: A[i, i]",
         )
     rows, columns = array.shape
     down, right = integer(max(-offset, 0)), integer(max(offset, 0))
@@ -61,7 +62,9 @@ def _diag(call: ArrayCall) -> Operand:
 
     def at(subscripts: Subscripts) -> Value:
         row, column = subtract(subscripts[0], down), subtract(subscripts[1], right)
-        tests = [Compare("==", row, column)] + ([Compare(">=", row, ZERO), Compare(">=", column, ZERO)] if offset else [])
+        tests = [Compare("==", row, column)] + (
+            [Compare(">=", row, ZERO), Compare(">=", column, ZERO)] if offset else []
+        )
         inside = promotion.logical("and", [Value(test, weak=True) for test in tests])
         return promotion.select(inside, array.at((row,)), promotion.constant(0))
 

@@ -6,13 +6,28 @@ import ast
 from collections.abc import Callable, Sequence
 
 from polytune.frontend import promotion
+from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of
 from polytune.frontend.array_expressions.elementwise import computed, elementwise, strong
 from polytune.frontend.array_expressions.shapes import agree, broadcast, stretched
-from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape, Subscripts, Sum, Term
-from polytune.frontend.expression import Element, Expression
+from polytune.frontend.array_expressions.sizes import loop_bound
+from polytune.frontend.array_expressions.temporaries import allocate, assigned, emit, increased, kept, over, perform
+from polytune.frontend.array_expressions.values import (
+    ArrayValue,
+    Axis,
+    Operand,
+    Shape,
+    Subscripts,
+    Sum,
+    Term,
+)
+from polytune.frontend.array_expressions.views import element_of, in_memory
+from polytune.frontend.expression import Element, Expression, Iterator
 from polytune.frontend.frame import Frame
+from polytune.frontend.program import Node, RangeLoop
 from polytune.frontend.promotion import Value
+
+_FEWEST_SUMMED = 16
+"""Factors of a sum from which on half of a symmetric matrix is worth a copy of the other half."""
 
 
 def factor(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue:
@@ -77,8 +92,10 @@ def matrix_product(frame: Frame, node: ast.AST, first: Operand, second: Operand)
     return elementwise(frame, node, lambda values: promotion.compare("!=", values[0], promotion.constant(0)), [counts])
 
 
-def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum:
+def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operand) -> Sum | ArrayValue:
     left, right = factor(frame, node, first), factor(frame, node, second)
+    if _is_transpose(left, right) and not frame.opaque and _is_worth_copying(left):
+        return _symmetric_product(frame, node, left, right)
     row, column = left.ndim > 1, right.ndim > 1
     inner = left.shape[-1]
     agree(frame, node, inner, right.shape[-2 if column else -1], (left.shape, right.shape), "the factors of a product")
@@ -95,6 +112,59 @@ def _sum_of_products(frame: Frame, node: ast.AST, first: Operand, second: Operan
         return product_term(left.at(of_left), right.at(of_right), dtype)
 
     return Sum(shape, dtype, (Term((inner,), value),))
+
+
+def _is_transpose(left: ArrayValue, right: ArrayValue) -> bool:
+    """Return whether two matrices are the same part of an array, the one transposed."""
+    if left.ndim != 2 or left.region is None or right.region is None or left.region.array != right.region.array:
+        return False
+    swapped = tuple(
+        Axis(axis.offset, None if axis.dimension is None else 1 - axis.dimension, axis.stride)
+        for axis in right.region.axes
+    )
+    return left.region.axes == swapped and left.shape == right.shape[::-1]
+
+
+def _is_worth_copying(left: ArrayValue) -> bool:
+    """Return whether sums are not known to be of few factors."""
+    summed = constant_of(left.shape[1])
+    return summed is None or summed >= _FEWEST_SUMMED
+
+
+def _symmetric_product(frame: Frame, node: ast.AST, left: ArrayValue, right: ArrayValue) -> ArrayValue:
+    """``X @ X.T``: what is on the diagonal and below it is computed, in the order of the sums of the whole product, and
+    copied to above it."""
+    extent, inner = left.shape
+    dtype = product_type(left, right)
+    region = allocate(frame, node, (extent, extent), dtype)
+    location = frame.source.location(node)
+
+    def half(element: Callable[[Iterator, Iterator], Sequence[Node]], *, below: bool) -> tuple[Node, ...]:
+        def columns(rows: tuple[Iterator, ...]) -> Sequence[Node]:
+            (row,) = rows
+            (loop,) = over(frame, node, (extent,), lambda column: element(row, column[0]))
+            assert isinstance(loop, RangeLoop)
+            behind = add(row, ONE)
+            start, stop = (ZERO, behind) if below else (behind, loop_bound(extent))
+            return (RangeLoop(loop.variable, loop.iterator, start, stop, 1, loop.body, location),)
+
+        return over(frame, node, (extent,), columns)
+
+    def computed_element(row: Iterator, column: Iterator) -> Sequence[Node]:
+        def added(summed: tuple[Iterator, ...]) -> Sequence[Node]:
+            value = product_term(left.at([row, summed[0]]), right.at([summed[0], column]), dtype)
+            return (perform(frame, node, increased(element_of(frame.kernel, region, (row, column)), value)),)
+
+        first = perform(frame, node, assigned(frame, region, (row, column), promotion.constant(0)))
+        return (first, *over(frame, node, (inner,), added))
+
+    def copied_element(row: Iterator, column: Iterator) -> Sequence[Node]:
+        value = Value(element_of(frame.kernel, region, (column, row)))
+        return (perform(frame, node, assigned(frame, region, (row, column), value)),)
+
+    emit(frame, node, half(computed_element, below=True))
+    emit(frame, node, half(copied_element, below=False))
+    return in_memory(frame.kernel, region, left.shape[:1] * 2, is_new=True)
 
 
 def contraction(

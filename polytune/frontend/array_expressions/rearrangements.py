@@ -12,7 +12,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
-from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, size_text
+from polytune.frontend.array_expressions.sizes import are_equal, extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged

@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.elementwise import (
     strong,
 )
 from polytune.frontend.array_expressions.rearrangements import reshaped
-from polytune.frontend.array_expressions.sizes import lesser, require, shape_text
+from polytune.frontend.array_expressions.sizes import require, shape_text
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory

@@ -18,6 +18,7 @@ from polytune.frontend.array_expressions.affine_arithmetic import (
     subtract,
 )
 from polytune.frontend.array_expressions.data_subscripts import captured, from_either_end, is_of_data
+from polytune.frontend.array_expressions.negative_subscripts import counted_from_the_end
 from polytune.frontend.array_expressions.readers import Number
 from polytune.frontend.array_expressions.sizes import (
     always,
@@ -33,7 +34,7 @@ from polytune.frontend.array_expressions.views import rearranged
 from polytune.frontend.expression import Compare, Expression, Logical
 from polytune.frontend.frame import Frame
 from polytune.frontend.parameters import with_products
-from polytune.frontend.promotion import Value, binary, cast, compare, constant, logical, select
+from polytune.frontend.promotion import Value, cast, compare, constant, logical, select
 from polytune.frontend.refusals import counted
 
 
@@ -136,20 +137,15 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     """A single subscript; a negative constant counts from the end, and so does any that depends on data."""
     length = value.shape[dimension]
     given = with_products(frame, number(frame, node))
-    if given.is_integer and is_of_data(frame, given.expression) and is_whole(frame, value, dimension):
-        return from_either_end(given, length)
-    if given.is_integer and is_of_data(frame, length) and value.region is not None:
-        (whole,) = (
-            frame.kernel.extents[value.region.array, place].expression
-            for place, axis in enumerate(value.region.axes)
-            if axis.dimension == dimension
-        )
-        if all(axis.stride == 1 for axis in value.region.axes if axis.dimension == dimension):
-            return _within_data(given, length, whole)
+    if given.is_integer and (is_of_data(frame, given.expression) or is_of_data(frame, length)):
+        index = from_either_end(given, length)
+        return index if is_whole(frame, value, dimension) else _in_part(index, length)
     subscript = affine_number(frame, node, "the subscript", number)
     known = constant_of(subscript)
     if known is not None and known < 0:
         subscript = add(length, subscript)
+    else:
+        subscript = counted_from_the_end(frame, subscript, length)
     if not is_whole(frame, value, dimension):
         # Accesses are checked against the array in memory, of which this is only a part.
         text = frame.source.segment(node)
@@ -162,13 +158,15 @@ def _index(frame: Frame, node: ast.expr, value: ArrayValue, dimension: int, numb
     return subscript
 
 
-def _within_data(given: Value, length: Expression, whole: Expression) -> Expression:
-    """A subscript of a part of an array that ends where the data say; one outside of it is past the array's end, where
-    each use is tested."""
-    end = Value(length, weak=True)
-    index = select(compare("<", given, constant(0)), binary("+", given, end), cast(given, "int64"))
-    inside = logical("and", [compare(">=", index, constant(0)), compare("<", index, end)])
-    return select(inside, index, Value(whole, weak=True)).expression
+_OUTSIDE = 2**40
+"""A subscript that no array has."""
+
+
+def _in_part(index: Expression, length: Expression) -> Expression:
+    """A subscript of a part of an array, which is one out of range of the array where it is out of range of the part."""
+    one = Value(index)
+    inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
+    return select(inside, one, constant(_OUTSIDE)).expression
 
 
 def is_whole(frame: Frame, value: ArrayValue, dimension: int) -> bool:

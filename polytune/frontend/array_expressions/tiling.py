@@ -171,7 +171,9 @@ def _elements_past_the_edge(array: ArrayValue, mode: str, subscripts: Sequence[E
             return array.at(places)
         place, size = subscripts[dimension], array.shape[dimension]
         found = chosen([*places, place], dimension + 1)
-        found = _if(Compare("<", place, size), found, chosen([*places, subtract(place, size)], dimension + 1), array.dtype)
+        found = _if(
+            Compare("<", place, size), found, chosen([*places, subtract(place, size)], dimension + 1), array.dtype
+        )
         return _if(Compare(">=", place, ZERO), found, chosen([*places, add(place, size)], dimension + 1), array.dtype)
 
     return chosen([], 0)

@@ -113,12 +113,7 @@ def _open(candidate: Found) -> Device:
 def _chosen(wanted: str) -> list[Found]:
     """The devices that are to be used, by the text of ``POLYTUNE_DEVICES``."""
     if not wanted.strip():
-        gpus: list[Found] = []
-        for kind in backends.KINDS:
-            reached = {found.model for found in gpus}
-            usable = [found for found in backends.listed(kind).found if found.is_gpu and not found.reason]
-            gpus += [found for found in usable if found.model not in reached]
-        return gpus
+        return _gpus()
     chosen: dict[str, Found] = {}
     for name in (part.strip() for part in wanted.split(",")):
         if name in ("none", ""):
@@ -135,6 +130,16 @@ def _chosen(wanted: str) -> list[Found]:
             _warn(f"POLYTUNE_DEVICES={wanted!r} names {name!r}, which cannot be used: {reason}")
         chosen.update((found.identity, found) for found in usable)
     return list(chosen.values())
+
+
+def _gpus() -> list[Found]:
+    """All GPUs that can be used, each by the first language that reaches its model."""
+    gpus: list[Found] = []
+    for kind in backends.KINDS:
+        reached = {found.model for found in gpus}
+        usable = [found for found in backends.listed(kind).found if found.is_gpu and not found.reason]
+        gpus += [found for found in usable if found.model not in reached]
+    return gpus
 
 
 def _missing(kind: str) -> str:

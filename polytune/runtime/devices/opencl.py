@@ -16,13 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from polytune.errors import (
-    DeviceCompilationError,
-    DeviceError,
-    DeviceLostError,
-    DeviceMemoryError,
-    LaunchError,
-)
+from polytune.errors import DeviceCompilationError, DeviceError, DeviceLostError, DeviceMemoryError, LaunchError
 from polytune.runtime.devices.device import DeviceBuffer, DeviceLimits, Event, LoadedKernel, Stream
 from polytune.runtime.devices.staged import StagedDevice, StagedStream
 from polytune.runtime.devices.staging import Staging

@@ -252,41 +252,33 @@ class _FunctionLowering:
         builder.position_at_end(end)
 
     def _for(self, name: str, bounds: Sequence[ast.expr], body: Sequence[ast.stmt]) -> None:
-        """Write a loop whose iterations are counted from zero, so that LLVM sees how many there are, and no sum can be
-        too large."""
+        """Write a loop whose iterations are counted from zero, or in steps of one from the start, so that LLVM sees how
+        many there are, and no sum can be too large."""
         builder, integer = self._builder, self._expressions.integer
         values = [integer(bound) for bound in bounds]
         start, stop, step = (WORD(0), *values, WORD(1)) if len(values) == 1 else (*values, WORD(1))[:3]
+        counts_from_start = isinstance(step, ir.Constant) and step.constant == 1
         before = builder.block
         look, work, following, end = (
             builder.append_basic_block(f"for_{part}") for part in ("look", "body", "next", "end")
         )
-        if isinstance(step, ir.Constant) and step.constant == 1:
-            builder.branch(look)
-            builder.position_at_end(look)
-            counter = builder.phi(WORD)
-            counter.add_incoming(start, before)
-            builder.cbranch(builder.icmp_signed("<", counter, stop), work, end)
-            builder.position_at_end(work)
-            self._assign(name, NativeValue(types.int64, counter))
-            self._loop(body, following, end)
-            builder.position_at_end(following)
-            counter.add_incoming(builder.add(counter, WORD(1), flags=("nsw",)), following)
-            builder.branch(look)
-        else:
-            count = self._count(start, stop, step)
-            builder.branch(look)
-            builder.position_at_end(look)
-            counter = builder.phi(WORD)
-            counter.add_incoming(WORD(0), before)
-            builder.cbranch(builder.icmp_unsigned("<", counter, count), work, end)
-            builder.position_at_end(work)
+        first, count = (start, stop) if counts_from_start else (WORD(0), self._count(start, stop, step))
+        builder.branch(look)
+        builder.position_at_end(look)
+        counter = builder.phi(WORD)
+        counter.add_incoming(first, before)
+        compare = builder.icmp_signed if counts_from_start else builder.icmp_unsigned
+        builder.cbranch(compare("<", counter, count), work, end)
+        builder.position_at_end(work)
+        place = counter
+        if not counts_from_start:
             place = builder.add(start, builder.mul(counter, step, flags=("nsw",)), flags=("nsw",))
-            self._assign(name, NativeValue(types.int64, place))
-            self._loop(body, following, end)
-            builder.position_at_end(following)
-            counter.add_incoming(builder.add(counter, WORD(1), flags=("nuw", "nsw")), following)
-            builder.branch(look)
+        self._assign(name, NativeValue(types.int64, place))
+        self._loop(body, following, end)
+        builder.position_at_end(following)
+        flags = ("nsw",) if counts_from_start else ("nuw", "nsw")
+        counter.add_incoming(builder.add(counter, WORD(1), flags=flags), following)
+        builder.branch(look)
         builder.position_at_end(end)
 
     def _count(self, start: ir.Value, stop: ir.Value, step: ir.Value) -> ir.Value:

@@ -74,9 +74,25 @@ def _read(row, at, like, work, start):
 
 
 @njit
-def _is_square(row, at):
-    """Return whether an array is a small square matrix."""
-    return word(row, at + 2) == 2 and 0 < extent(row, at, 0) == extent(row, at, 1) <= SMALL_MATRIX
+def _is_taken(row, result, matrix):
+    """Return whether an array is a small square matrix of the result's type."""
+    is_square = word(row, matrix + 2) == 2 and 0 < extent(row, matrix, 0) == extent(row, matrix, 1) <= SMALL_MATRIX
+    return is_square and word(row, result + 1) == word(row, matrix + 1)
+
+
+@njit
+def _solve(row, result, work, n):
+    """Solve a system for the right sides in the columns after the first n, and give the solutions as the result.
+
+    Return 0 where the matrix is singular, else 1.
+    """
+    if _eliminate(work, n) == 0:
+        return 0
+    _substitute(work, n)
+    for first in range(n):
+        for second in range(work.shape[1] - n):
+            store(element(row, result, first, second), work[first, n + second])
+    return 1
 
 
 def solving(like: Any, dtype: Any) -> Any:
@@ -88,20 +104,14 @@ def solving(like: Any, dtype: Any) -> Any:
         matrix = after(row, result)
         right = after(row, matrix)
         n, columns = extent(row, matrix, 0), extent(row, right, 1)
-        if not _is_square(row, matrix) or extent(row, right, 0) != n or columns > SMALL_MATRIX:
+        if not _is_taken(row, result, matrix) or word(row, right + 1) != word(row, matrix + 1):
             return 0
-        if word(row, result + 1) != word(row, matrix + 1) or word(row, right + 1) != word(row, matrix + 1):
+        if extent(row, right, 0) != n or columns > SMALL_MATRIX:
             return 0
         work = np.empty((n, n + columns), dtype)
         if not _read(row, matrix, like, work, 0) or not _read(row, right, like, work, n):
             return 0
-        if _eliminate(work, n) == 0:
-            return 0
-        _substitute(work, n)
-        for first in range(n):
-            for second in range(columns):
-                store(element(row, result, first, second), work[first, n + second])
-        return 1
+        return _solve(row, result, work, n)
 
     return small_solve
 
@@ -115,20 +125,14 @@ def inverting(like: Any, dtype: Any) -> Any:
         result = REPORT
         matrix = after(row, result)
         n = extent(row, matrix, 0)
-        if not _is_square(row, matrix) or word(row, result + 1) != word(row, matrix + 1):
+        if not _is_taken(row, result, matrix):
             return 0
         work = np.zeros((n, 2 * n), dtype)
         if not _read(row, matrix, like, work, 0):
             return 0
         for place in range(n):
             work[place, n + place] = one
-        if _eliminate(work, n) == 0:
-            return 0
-        _substitute(work, n)
-        for first in range(n):
-            for second in range(n):
-                store(element(row, result, first, second), work[first, n + second])
-        return 1
+        return _solve(row, result, work, n)
 
     return small_inverse
 
@@ -142,7 +146,7 @@ def determining(like: Any, dtype: Any) -> Any:
         result = REPORT
         matrix = after(row, result)
         n = extent(row, matrix, 0)
-        if not _is_square(row, matrix) or word(row, result + 1) != word(row, matrix + 1):
+        if not _is_taken(row, result, matrix):
             return 0
         work = np.empty((n, n), dtype)
         if not _read(row, matrix, like, work, 0):
@@ -167,7 +171,7 @@ def factoring(like: Any, dtype: Any) -> Any:
         result = REPORT
         matrix = after(row, result)
         n = extent(row, matrix, 0)
-        if not _is_square(row, matrix) or word(row, result + 1) != word(row, matrix + 1):
+        if not _is_taken(row, result, matrix):
             return 0
         work = np.empty((n, n), dtype)
         if not _read(row, matrix, like, work, 0):

@@ -65,6 +65,12 @@ def _sorted_row(row, at, like, dtype):
     return _sort(values, places)
 
 
+@njit
+def _is_short(row, array):
+    """Return whether an array has one dimension, and few elements."""
+    return word(row, array + 2) == 1 and 0 < extent(row, array, 0) <= SMALL_ROW
+
+
 def sorting(like: Any, dtype: Any) -> Any:
     """``np.sort`` of one dimension."""
 
@@ -72,9 +78,7 @@ def sorting(like: Any, dtype: Any) -> Any:
     def small_sort(row):
         result = REPORT
         array = after(row, result)
-        if word(row, array + 2) != 1 or not 0 < extent(row, array, 0) <= SMALL_ROW:
-            return 0
-        if word(row, result + 1) != word(row, array + 1):
+        if not _is_short(row, array) or word(row, result + 1) != word(row, array + 1):
             return 0
         values, _ = _sorted_row(row, array, like, dtype)
         for place in range(len(values)):
@@ -91,7 +95,7 @@ def ordering(like: Any, dtype: Any) -> Any:
     def small_argsort(row):
         result = REPORT
         array = after(row, result)
-        if word(row, array + 2) != 1 or not 0 < extent(row, array, 0) <= SMALL_ROW:
+        if not _is_short(row, array):
             return 0
         values, places = _sorted_row(row, array, like, dtype)
         for place in range(1, len(values)):

@@ -91,15 +91,7 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     scop = dependences.scop
     schedule = node.band_get_partial_schedule_union_map()
     members = node.band_n_member()
-    contained, resident = set(), set()
-    for array in sorted(dependences.privatisable):
-        flow = dependences.flow.get(array)
-        if flow is None or not is_contained(flow, node):
-            continue
-        contained.add(array)
-        open_flow = open_dependences(flow, node)
-        if all(stays(distances(open_flow, schedule), member) for member in range(members)):
-            resident.add(array)
+    contained, resident = _with_live_ranges_inside(node, dependences)
     # Few dependences of many are open: those are put together.
     flows = [open_dependences(relation, node) for relation in dependences.flow.values()]
     order = {array: open_dependences(relation, node) for array, relation in dependences.all_order.items()}
@@ -120,9 +112,23 @@ def _analysis(node: isl.ScheduleNode, dependences: Dependences, without: isl.Uni
     permutable = all(_never_goes_back(ordered, member) for member in range(members))
     repeated = distances(updates, schedule)
     concurrent = permutable and all(_never_goes_back(repeated, member) for member in range(members))
-    return BandAnalysis(
-        permutable, concurrent, coincident, frozenset(contained), frozenset(resident), conflicting, obstacles
-    )
+    return BandAnalysis(permutable, concurrent, coincident, contained, resident, conflicting, obstacles)
+
+
+def _with_live_ranges_inside(node: isl.ScheduleNode, dependences: Dependences) -> tuple[frozenset[str], frozenset[str]]:
+    """The arrays whose live ranges stay within one execution of a band, and those of them whose live ranges stay within
+    one of its points."""
+    schedule, members = node.band_get_partial_schedule_union_map(), range(node.band_n_member())
+    contained, resident = set(), set()
+    for array in sorted(dependences.privatisable):
+        flow = dependences.flow.get(array)
+        if flow is None or not is_contained(flow, node):
+            continue
+        contained.add(array)
+        open_flow = open_dependences(flow, node)
+        if all(stays(distances(open_flow, schedule), member) for member in members):
+            resident.add(array)
+    return frozenset(contained), frozenset(resident)
 
 
 def open_dependences(relation: isl.UnionMap, node: isl.ScheduleNode) -> isl.UnionMap:
@@ -183,7 +189,7 @@ def _obstacles(
     schedule: isl.UnionMap,
     member: int,
     dependences: Dependences,
-    contained: set[str],
+    contained: frozenset[str],
 ) -> tuple[BandObstacle, ...]:
     found: list[BandObstacle] = []
     updates = {"": dependences.reductions} if dependences.relaxed else {}

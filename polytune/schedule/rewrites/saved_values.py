@@ -21,16 +21,7 @@ from typing import Any
 
 import islpy as isl
 
-from polytune.frontend.expression import (
-    Assign,
-    Binary,
-    Constant,
-    Element,
-    Expression,
-    Iterator,
-    map_children,
-    walk,
-)
+from polytune.frontend.expression import Assign, Binary, Constant, Element, Expression, Iterator, map_children, walk
 from polytune.frontend.scop import Access, AccessKind, Array, ArrayRole, Scop, Statement
 from polytune.records import dataclass
 from polytune.schedule.candidate import Candidate, Origin

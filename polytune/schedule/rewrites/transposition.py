@@ -103,16 +103,7 @@ def walked_axes(candidate: Candidate) -> dict[str, int]:
     """
     scop = candidate.dependences.scop
     against: set[str] = set()
-    possible = {
-        array.name: set(range(array.ndim))
-        for array in scop.arrays
-        if array.ndim >= 2
-        and not any(
-            access.array == array.name and (statement.is_opaque or access.kind is AccessKind.MAY_WRITE)
-            for statement in scop.statements
-            for access in statement.accesses
-        )
-    }
+    possible = _possible_axes(scop)
     for band in _innermost_bands(candidate.schedule.get_root()):
         member = band.band_n_member() - 1
         if member and analyse_band(band, candidate.dependences).permutable:
@@ -131,6 +122,18 @@ def walked_axes(candidate: Candidate) -> dict[str, int]:
                     against.add(access.array)
                 axes -= {axis for axis in axes if jumps(own, access.relation, axis)}
     return {name: min(possible[name]) for name in sorted(against) if len(possible[name]) == 1}
+
+
+def _possible_axes(scop: Scop) -> dict[str, set[int]]:
+    """The axes of each array that may have any, all of whose accesses are known exactly."""
+    unknown = {
+        access.array
+        for statement in scop.statements
+        for access in statement.accesses
+        if statement.is_opaque or access.kind is AccessKind.MAY_WRITE
+    }
+    arrays = [array for array in scop.arrays if array.ndim >= 2 and array.name not in unknown]
+    return {array.name: set(range(array.ndim)) for array in arrays}
 
 
 def _innermost_bands(node: isl.ScheduleNode) -> Iterator[isl.ScheduleNode]:

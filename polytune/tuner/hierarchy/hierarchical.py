@@ -17,9 +17,10 @@ import numpy as np
 from polytune.errors import MeasurementError, SpaceError
 from polytune.records import dataclass
 from polytune.tuner.hierarchy.arms import Order
+from polytune.tuner.hierarchy.feasibility import Feasibility, Reject
 from polytune.tuner.hierarchy.methods import Search
 from polytune.tuner.hierarchy.race import Samples
-from polytune.tuner.hierarchy.remaining import Remaining, dismissed, why_nothing_is_left
+from polytune.tuner.hierarchy.remaining import Remaining, dismissed
 from polytune.tuner.hierarchy.standings import Standings
 from polytune.tuner.hierarchy.subspace import SIMPLEX, restored_point
 from polytune.tuner.hierarchy.walk import Path, Walk
@@ -31,9 +32,6 @@ from polytune.tuner.spaces.configuration import Configuration, as_configuration
 from polytune.tuner.spaces.space import Space
 
 __all__ = ["HierarchicalTuner", "Order", "Reject"]
-
-Reject = Callable[[Configuration], str | None]
-"""Says why a configuration is not worth measuring, or None."""
 
 _FREE_PROPOSALS = 256  # answered from what is known within one `ask`, so that asking stays quick
 
@@ -112,17 +110,14 @@ class HierarchicalTuner:
     ):
         self.space = space
         self._rng = rng
-        self._reject = reject
-        self._refused = {name: dict(values) for name, values in (refused or {}).items() if values}
+        self._feasibility = Feasibility(space, refused or {}, reject)
         self._repeats = repeats
         self._default = space.default()
-        not_walked = self._refused if pruned is None else _together(self._refused, pruned.left_out)
+        not_walked = self.refused if pruned is None else self._feasibility.refused_with(pruned.left_out)
         fixed = () if pruned is None else pruned.fixed
         self._walk = Walk(space, rng, not_walked, order, starts, searchers, promise, memory, numeric, fixed)
         self._standings = Standings(repeats, space.default(), self._walk.first_arm, may_be_exact=may_be_exact)
         self._starts = list(dict.fromkeys((*starts, space.default())))
-        self._infeasible: dict[Configuration, str] = {}
-        self._failures: dict[Configuration, str] = {}
         self._pending: _Proposal | None = None
         self._postponed: list[Configuration] = []
         self._kept = frozenset(() if pruned is None else pruned.candidates)
@@ -149,7 +144,7 @@ class HierarchicalTuner:
                 return self._pending.configuration
             self._conclude(self._pending)
         if self._standings.best is None:
-            raise SpaceError(why_nothing_is_left(self._infeasible, self._refused))
+            raise SpaceError(self._feasibility.why_nothing_is_left())
         return self._standings.best
 
     def _propose(self) -> _Proposal | None:
@@ -181,31 +176,14 @@ class HierarchicalTuner:
 
     def _unmeasured(self) -> Configuration | None:
         """A random configuration that nothing is known of; the next one in order where draws no longer find any."""
-        return self._remaining.next(lambda c: c not in self.measurements and c not in self._infeasible)
+        return self._remaining.next(lambda c: c not in self.measurements and c not in self._feasibility.infeasible)
 
     def _is_settled(self, configuration: Configuration) -> bool:
         """Return whether enough is known of the configuration: that it is infeasible, that it is slow, or what it
         costs."""
-        if configuration in self._infeasible:
-            return True
-        if configuration not in self.measurements:
-            reason = self._why_not(configuration)
-            if reason is not None:
-                self._infeasible[configuration] = reason
-            return reason is not None
+        if configuration not in self.measurements or configuration in self._feasibility.infeasible:
+            return self._feasibility.rules_out(configuration)
         return self._standings.is_settled(configuration)
-
-    def _why_not(self, configuration: Configuration) -> str | None:
-        if not self.space.satisfies_constraints(configuration):
-            return "it breaks a constraint of the space"
-        return self._why_refused(configuration) or (None if self._reject is None else self._reject(configuration))
-
-    def _why_refused(self, configuration: Configuration) -> str | None:
-        for name, values in self._refused.items():
-            reason = values.get(configuration.get(name))
-            if reason is not None:
-                return reason
-        return None
 
     # ---- telling
 
@@ -253,7 +231,7 @@ class HierarchicalTuner:
             self._walk.take_in(configuration, math.inf if seconds is None else float(seconds))
 
     def _see_to_membership(self, configuration: Configuration, what: str) -> None:
-        if configuration in self.measurements or configuration in self._infeasible:
+        if configuration in self.measurements or configuration in self._feasibility.infeasible:
             return
         try:
             self.space.validate(configuration)
@@ -280,8 +258,7 @@ class HierarchicalTuner:
         configuration = as_configuration(configuration)
         if self._pending is None or self._pending.configuration != configuration:
             self._see_to_membership(configuration, "failed")
-        self._failures[configuration] = reason
-        self._infeasible[configuration] = reason
+        self._feasibility.fail(configuration, reason)
         self._standings.drop(configuration)
         self._end_race()
         if self._pending is not None and self._pending.configuration == configuration:
@@ -307,9 +284,9 @@ class HierarchicalTuner:
         self._pending = None
         configuration = proposal.configuration
         samples = self.measurements.get(configuration)
-        cost = math.inf if samples is None or configuration in self._infeasible else samples.estimate
+        cost = math.inf if samples is None or configuration in self._feasibility.infeasible else samples.estimate
         if proposal.path is not None:
-            self._walk.tell(proposal.path, proposal.point, cost, failed=configuration in self._failures)
+            self._walk.tell(proposal.path, proposal.point, cost, failed=configuration in self.failures)
         elif configuration == self._standings.best:
             self._walk.search_around(configuration, cost)
         elif cost < math.inf:
@@ -405,7 +382,7 @@ class HierarchicalTuner:
     @property
     def failures(self) -> Mapping[Configuration, str]:
         """Every configuration that failed, with the reason."""
-        return self._failures
+        return self._feasibility.failures
 
     def experiments(self) -> list[tuple[Configuration, Sequence[DesignStep]]]:
         """The steps of designed experiments (``"dlmt"``) since this search was made or restored, with their analyses of
@@ -415,7 +392,7 @@ class HierarchicalTuner:
     @property
     def refused(self) -> Mapping[str, Mapping[Value, str]]:
         """The values of each parameter that are never asked for, with the reason."""
-        return self._refused
+        return self._feasibility.refused
 
     def state(self) -> dict[str, Any]:
         """The whole search as JSON keeps it; `restore` on a tuner over the same space continues exactly from there."""
@@ -427,8 +404,7 @@ class HierarchicalTuner:
             "starts": [dict(start) for start in (*self._waiting, *self._starts)],
             "postponed": [dict(configuration) for configuration in self._postponed],
             "standings": self._standings.state(),
-            "infeasible": [[dict(c), reason, c in self._failures] for c, reason in self._infeasible.items()],
-            "refused": [[name, value] for name, values in self._refused.items() for value in values],
+            **self._feasibility.state(),
             "second_looks": self._second_looks and [dict(configuration) for configuration in self._second_looks],
             "pending": pending
             and [dict(pending.configuration), pending.path and pending.path.is_new, pending.point, pending.again],
@@ -446,16 +422,11 @@ class HierarchicalTuner:
             raise SpaceError("the state is not one of a search of this space")
         if state.get("searchers", {}) != self._walk.methods.state():
             raise SpaceError("the state is one of other search methods")
-        if sorted(map(repr, state["refused"])) != sorted(
-            repr([name, value]) for name, values in self._refused.items() for value in values
-        ):
-            raise ValueError("the state is of a search in which other values were refused")
+        self._feasibility.restore(state)
         self._walk.restore(state["walk"])
         self._starts = [Configuration(values) for values in state["starts"]]
         self._postponed = [Configuration(values) for values in state["postponed"]]
         self._standings.restore(state["standings"])
-        self._infeasible = {Configuration(values): reason for values, reason, _ in state["infeasible"]}
-        self._failures = {Configuration(values): reason for values, reason, failed in state["infeasible"] if failed}
         looks = state["second_looks"]
         self._second_looks = None if looks is None else [Configuration(values) for values in looks]
         self._pending = None
@@ -477,24 +448,9 @@ class HierarchicalTuner:
         Raises:
             ValueError: it cannot.
         """
-        samples, best = self.measurements, self._standings.best
-        race = self._standings.race
-        named = [*samples, *self._infeasible, *self._starts, *self._postponed, *(self._second_looks or ())]
-        named += [] if race is None else race.samples
-        if not all(map(self.space.contains, named)):
+        named = [*self._standings.named(), *self._feasibility.infeasible, *self._starts, *self._postponed]
+        if not all(map(self.space.contains, (*named, *(self._second_looks or ())))):
             raise ValueError("the state names configurations that the space does not have")
-        if best is None if samples else best is not None:
-            raise ValueError("the state has measurements without a best one, or a best one without measurements")
-        if best is not None and best not in samples:
-            raise ValueError("the best of the state has not been measured")
-        if not all(len(each) and all(map(is_measurement, each.values)) for each in samples.values()):
-            raise ValueError("the state has costs that are none")
+        self._standings.see_to_soundness()
         if self._pending is not None:
             self.ask()  # what is pending is asked for again anyway
-
-
-def _together(
-    first: Mapping[str, Mapping[Value, str]], second: Mapping[str, Mapping[Value, str]]
-) -> dict[str, dict[Value, str]]:
-    """The values that either of two refuses, with their reasons."""
-    return {name: {**second.get(name, {}), **first.get(name, {})} for name in {**first, **second}}

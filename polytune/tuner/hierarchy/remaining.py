@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from polytune.tuner.hierarchy.race import Samples
-from polytune.tuner.spaces.condition import Value
 from polytune.tuner.spaces.configuration import Configuration
 from polytune.tuner.spaces.space import Space
 
-__all__ = ["Remaining", "dismissed", "why_nothing_is_left"]
+__all__ = ["Remaining", "dismissed"]
 
 _RANDOM_DRAWS = 20
 _INTERRUPTION = 32.0  # times longer than undisturbed, a single measurement is not put down to an interruption any more
@@ -50,24 +49,6 @@ def dismissed(
     left = [c for c in cheapest.values() if c != best and len(samples[c]) == 1 and samples[c].estimate <= limit]
     missing = repeats - len(samples[default]) if default in samples and default != best else 0
     return [*(each for each in left if each != default), *[default] * missing]
-
-
-def why_nothing_is_left(infeasible: Mapping[Configuration, str], refused: Mapping[str, Mapping[Value, str]]) -> str:
-    """Return why a search has nothing to propose, for people.
-
-    Args:
-        infeasible: what has failed or was rejected, with the reasons.
-        refused: by parameter, the values that are never proposed, with the reasons.
-    """
-    reasons = list(infeasible.items())
-    if not reasons:
-        given = [reason for values in refused.values() for reason in values.values()]
-        return f"the space has no configuration that could be measured{': ' if given else ''}{'; '.join(given)}"
-    configuration, reason = reasons[-1]
-    return (
-        f"no configuration is feasible: all {len(reasons)} tried failed or were rejected, the last, "
-        f"{configuration!r}, because {reason}"
-    )
 
 
 class Remaining:

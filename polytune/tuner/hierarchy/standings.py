@@ -14,6 +14,7 @@ from polytune.tuner.hierarchy.race import (
     default_if_near,
     is_noisy,
 )
+from polytune.tuner.searcher import is_measurement
 from polytune.tuner.spaces.configuration import Configuration
 
 __all__ = ["Standings"]
@@ -238,3 +239,21 @@ class Standings:
         self._is_confirmed = state["is_confirmed"]
         agreeing, is_exact = state["exactness"]
         self._agreeing, self._is_exact = int(agreeing), bool(is_exact)
+
+    def named(self) -> list[Configuration]:
+        """The configurations that have been measured, and those that race."""
+        return [*self.samples, *(() if self.race is None else self.race.samples)]
+
+    def see_to_soundness(self) -> None:
+        """See to it that a state that was restored, which may come from anywhere, can be gone on with.
+
+        Raises:
+            ValueError: it cannot.
+        """
+        samples, best = self.samples, self.best
+        if best is None if samples else best is not None:
+            raise ValueError("the state has measurements without a best one, or a best one without measurements")
+        if best is not None and best not in samples:
+            raise ValueError("the best of the state has not been measured")
+        if not all(len(each) and all(map(is_measurement, each.values)) for each in samples.values()):
+            raise ValueError("the state has costs that are none")

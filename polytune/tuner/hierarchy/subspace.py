@@ -84,20 +84,23 @@ class Subspace:
             steps = [_first_step(axis.extent, place) for axis, place in zip(self._axes, at, strict=True)]
             self._searcher = NelderMead(at, steps, **checked(SIMPLEX, NelderMead, method.settings if free else {}))
         else:
-            names = set(self._names)
-            constraints = [constraint for constraint in space.constraints if constraint.names <= names]
-            self._table = table_around([parameter for parameter, _ in free], constraints, start)
-            budget = min(len(self._table), _EVALUATIONS_PER_AXIS * self.dimension)
-            own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
-            self._searcher = make_search(self._method, self._table, own, budget=budget)
-            self._searcher.surround({name: value for name, value in start.items() if name not in names})
             self._patience = math.inf
-            self._first = self._table.nearest(
-                [
-                    _level(parameter, axis, start[parameter.name], levels)
-                    for (parameter, axis), levels in zip(free, self._table.levels, strict=True)
-                ]
-            )
+            constraints = [each for each in space.constraints if each.names <= set(self._names)]
+            self._table = table_around([parameter for parameter, _ in free], constraints, start)
+            own = np.random.default_rng(None if rng is None else int(rng.integers(1 << 62)))
+            self._searcher = self._search_of_table(self._table, start, own)
+            places = [
+                _level(parameter, axis, start[parameter.name], levels)
+                for (parameter, axis), levels in zip(free, self._table.levels, strict=True)
+            ]
+            self._first = self._table.nearest(places)
+
+    def _search_of_table(self, table: FiniteSpace, start: Configuration, rng: np.random.Generator) -> Searcher[Any]:
+        """The search of a table of values, which knows the values around it."""
+        budget = min(len(table), _EVALUATIONS_PER_AXIS * self.dimension)
+        searcher = make_search(self._method, table, rng, budget=budget)
+        searcher.surround({name: value for name, value in start.items() if name not in self._names})
+        return searcher
 
     def configuration(self, point: Any) -> Configuration:
         """The configuration that a point of the search stands for; it may break a constraint of the space."""

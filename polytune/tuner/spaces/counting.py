@@ -49,16 +49,17 @@ def _count_tied(parameters: Sequence[Parameter], constraints: Sequence[Constrain
     def listed(parameter: Parameter) -> Iterable[Value]:
         return counts.get(parameter.name) or _levels(parameter)
 
-    total = 0
-    for chosen in walk(deciding, listed):
+    def number(chosen: Mapping[str, Value]) -> int:
+        """Count the configurations that have the chosen values."""
         active = [parameter for parameter in others if is_active(parameter, chosen)]
         present = chosen.keys() | {parameter.name for parameter in active}
         applying = [constraint for constraint in constraints if constraint.names <= present]
         groups = _groups(active, [constraint.names for constraint in applying])
         sizes = [_group_size(group, applying, chosen, walk, known) for group in groups]
         alike = [counts[name][value] for name, value in chosen.items() if name in counts]
-        total += math.prod(sizes) * math.prod(alike)
-    return total
+        return math.prod(sizes) * math.prod(alike)
+
+    return sum(map(number, walk(deciding, listed)))
 
 
 def _group_size(

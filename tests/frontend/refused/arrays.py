@@ -225,7 +225,7 @@ def expression_as_an_argument(A, x: float):
     A[1] = x + 1.0
 
 
-@refused("'t' means an array or a tuple on one way that leads here, and something else on another", "t")
+@refused("'t' means an array, a tuple or None on one way that leads here, and something else on another", "t")
 def array_or_number(A, n: int):
     if n > 3:
         t = np.zeros(4)

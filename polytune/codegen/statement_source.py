@@ -1,0 +1,259 @@
+"""Loops and statements of a program as Numba source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
+from typing import Any, TypeVar, assert_never
+
+from polytune.codegen.loops import Block, Compute, For, If, Let, Node, Prefetch, RegionCall, Store, walk_nodes
+from polytune.codegen.python_expressions import expression_text
+from polytune.codegen.source_writer import SourceWriter
+from polytune.codegen.storage import Storage, array_types, expanded_name, private_name, shared_name, summed_name
+from polytune.codegen.vectors.expressions import VectorExpression
+from polytune.codegen.vectors.source import prefetch_text, store_text, vector_text
+from polytune.frontend.expression import (
+    ArrayPart,
+    Assign,
+    Branch,
+    Break,
+    Checked,
+    Constant,
+    Continue,
+    Counter,
+    Element,
+    Expression,
+    Iterator,
+    LibraryCall,
+    Loop,
+    Operation,
+    While,
+    map_children,
+    walk,
+)
+from polytune.frontend.scop import Scop
+from polytune.records import dataclass
+
+_Part = TypeVar("_Part", Node, Operation)
+
+
+def has_library_call(part: Node | Operation) -> bool:
+    """Return whether a call of the library is made in a node or an operation."""
+    if isinstance(part, Operation):
+        return any(isinstance(each, LibraryCall) for each in walk(part))
+    computed = (each for each in walk_nodes(part) if isinstance(each, Compute))
+    return any(has_library_call(operation) for each in computed for operation in each.operations)
+
+
+def _with_counters(node: Any, values: Mapping[str, int]) -> Any:
+    """An expression with numbers in place of counters."""
+    if isinstance(node, Counter) and node.name in values:
+        return Constant(values[node.name], "int64")
+    return map_children(node, lambda child: _with_counters(child, values))
+
+
+@dataclass(frozen=True)
+class StatementPlace:
+    """The ways in which code at some place refers to memory: scalars that are variables there, arrays of which it uses
+    a copy, those of which it uses one copy for each point of a tile, and those that it adds up in a copy of."""
+
+    local: frozenset[str] = frozenset()
+    copies: frozenset[str] = frozenset()
+    expanded: frozenset[str] = frozenset()
+    summed: frozenset[str] = frozenset()
+
+    def text(self, node: Element | VectorExpression) -> str:
+        if not isinstance(node, Element):
+            return vector_text(node, self)
+        if node.array in self.local:
+            return node.array
+        if not node.subscripts:
+            own = private_name if node.array in self.copies else shared_name
+            own = summed_name if node.array in self.summed else own
+            return f"{own(node.array)}[0]"
+        return f"{self.array(node)}[{', '.join(self.subscripts(node))}]"
+
+    def array(self, element: Element) -> str:
+        """The view through which an element is accessed."""
+        if element.array in self.expanded:
+            return expanded_name(element.array)
+        if element.array in self.summed:
+            return summed_name(element.array)
+        return private_name(element.array) if element.array in self.copies else element.array
+
+    def subscripts(self, element: Element) -> list[str]:
+        return [expression_text(subscript, self.text) for subscript in element.subscripts]
+
+
+class StatementWriter:
+    """Writes the loops and statements of a version.
+
+    Args:
+        writer: where to.
+        scop: the kernel.
+        storage: where its arrays and scalars are.
+        copies: the arrays and scalars of which each worker has a copy in memory.
+        is_team: whether a team runs the version.
+        write_region: writes a region of the version where it is called.
+    """
+
+    def __init__(
+        self,
+        writer: SourceWriter,
+        scop: Scop,
+        storage: Storage,
+        copies: frozenset[str],
+        *,
+        is_team: bool,
+        write_region: Callable[[RegionCall], None],
+    ):
+        self.writer, self.copies, self.is_team, self.write_region = writer, copies, is_team, write_region
+        self.kinds = array_types(storage, scop)
+        self.shares_calls = False  # whether workers share a region with calls of the library, which none may just leave
+
+    def region_body(self, body: Node, place: StatementPlace, *, is_shared: bool) -> None:
+        """Write the body of a region.
+
+        Args:
+            body: its loops and statements.
+            place: how they refer to memory.
+            is_shared: whether workers share the region.
+        """
+        self.shares_calls = is_shared and has_library_call(body)
+        self.node(body, place)
+        self.shares_calls = False
+
+    def node(self, node: Node, place: StatementPlace) -> None:
+        writer = self.writer
+        match node:
+            case Block(children):
+                self.in_turn(children, lambda child: self.node(child, place))
+            case For(variable, start, stop, step, body):
+                bounds = [expression_text(start, place.text), expression_text(stop, place.text)]
+                if step != 1:
+                    bounds.append(str(step))
+                with writer.indented(f"for {variable} in $range({', '.join(bounds)}):"):
+                    if self.scatters(variable, body, place):
+                        writer.line("$one_by_one()")
+                    self.node(body, place)
+                    self.end_loop(body)
+            case If(condition, then, otherwise):
+                with writer.indented(f"if {expression_text(condition, place.text)}:"):
+                    self.node(then, place)
+                if otherwise is not None:
+                    with writer.indented("else:"):
+                        self.node(otherwise, place)
+            case Compute(operations=operations):
+                self.operations(operations, place)
+            case Let(name, value):
+                writer.line(f"{name} = {expression_text(value, place.text)}")
+            case Store():
+                writer.line(store_text(node, place))
+            case Prefetch(element):
+                writer.line(prefetch_text(element, place))
+            case RegionCall():
+                self.write_region(node)
+            case _:
+                assert_never(node)
+
+    def scatters(self, variable: str, body: Node, place: StatementPlace) -> bool:
+        """Return whether an innermost loop stores to elements that are not next to one another.
+
+        Args:
+            variable: the loop's.
+            body: its body.
+            place: how that refers to memory.
+        """
+        parts = list(walk_nodes(body))
+        if any(isinstance(part, For) for part in parts):
+            return False
+        operations = [operation for part in parts if isinstance(part, Compute) for operation in part.operations]
+        targets = [operation.target for operation in operations if isinstance(operation, Assign)]
+        return any(
+            isinstance(leaf, Iterator) and leaf.name == variable
+            for target in targets
+            if target.array not in place.local
+            for subscript in self.far_subscripts(target)
+            for leaf in walk(subscript)
+        )
+
+    def far_subscripts(self, element: Element) -> tuple[Expression, ...]:
+        """The subscripts along which elements do not lie next to one another."""
+        own_layout = element.array in self.kinds and element.array not in self.copies
+        if own_layout and self.kinds[element.array].layout == "F":
+            return element.subscripts[1:]
+        return element.subscripts[:-1]
+
+    def operations(self, operations: Sequence[Operation], place: StatementPlace) -> None:
+        self.in_turn(operations, lambda operation: self.operation(operation, place))
+
+    def in_turn(self, parts: Sequence[_Part], write: Callable[[_Part], None]) -> None:
+        """Write parts one after the other, those that follow a call of the library under the test that it has not
+        failed.  (Who does a region alone has left it then.)"""
+        with ExitStack() as tests:
+            for number, part in enumerate(parts):
+                write(part)
+                if self.shares_calls and number + 1 < len(parts) and has_library_call(part):
+                    tests.enter_context(self.writer.indented("if not $has_failed($context):"))
+
+    def end_loop(self, *body: Node | Operation) -> None:
+        """End a loop of a region that is shared out where a call of the library in it has failed: what the call should
+        have computed may be what the loop waits for."""
+        if self.shares_calls and any(map(has_library_call, body)):
+            with self.writer.indented("if $has_failed($context):"):
+                self.writer.line("break")
+
+    def operation(self, operation: Operation, place: StatementPlace) -> None:
+        match operation:
+            case Assign(target, value):
+                self.writer.line(f"{place.text(target)} = {expression_text(value, place.text)}")
+            case Branch(condition, then, otherwise):
+                with self.writer.indented(f"if {expression_text(condition, place.text)}:"):
+                    self.operations(then, place)
+                if otherwise:
+                    with self.writer.indented("else:"):
+                        self.operations(otherwise, place)
+            case While(condition, body):
+                with self.writer.indented(f"while {expression_text(condition, place.text)}:"):
+                    self.operations(body, place)
+                    self.end_loop(*body)
+            case Loop(counter, start, stop, step, body):
+                bounds = ", ".join((*(expression_text(each, place.text) for each in (start, stop)), str(step)))
+                with self.writer.indented(f"for {counter} in $range({bounds}):"):
+                    self.operations(body, place)
+                    self.end_loop(*body)
+            case Break():
+                self.writer.line("break")
+            case Continue():
+                self.writer.line("continue")
+            case Checked(Constant(False), body=body):
+                self.operations(body, place)
+            case Checked(violation, report, site, body, leaves):
+                with self.writer.indented(f"if {expression_text(violation, place.text)}:"):
+                    self.writer.line(f"{place.text(report)} = {site}")
+                    if leaves:
+                        self.writer.line("break")
+                with self.writer.indented("else:"):
+                    self.operations(body, place)
+            case LibraryCall(function, results, arguments, report):
+                memory = [f"$memory_of({shared_name(report.array)}, (0,), (), ())"]
+                memory += [self.part(part, place) for part in (*results, *arguments)]
+                self.writer.line(f"$call_library($context, {function!r}, {len(results)}, ({', '.join(memory)},))")
+                if not self.shares_calls:
+                    with self.writer.indented("if $has_failed($context):"):
+                        if self.is_team:
+                            self.writer.line("$complete($context)")
+                        self.writer.line("return")
+
+    def part(self, part: ArrayPart, place: StatementPlace) -> str:
+        """Return where a part of an array is, for a call of the library: its first element, the next one along each of
+        its dimensions, and its extents."""
+        ends = [dict.fromkeys(part.counters, 0)]
+        ends += [{counter: int(counter is each) for counter in part.counters} for each in part.counters]
+        places = []
+        for values in ends:
+            element = _with_counters(part.element, {counter.name: value for counter, value in values.items()})
+            places.append(f"({', '.join(place.subscripts(element))},)")
+        extents = "".join(f"{expression_text(extent, place.text)}, " for extent in part.extents)
+        steps = "".join(f"{step}, " for step in places[1:])
+        return f"$memory_of({place.array(part.element)}, {places[0]}, ({steps}), ({extents}))"

@@ -1,0 +1,57 @@
+"""The compiler of a kernel, as `polytune.kernel` calls it: imported where it is first needed, and logged."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable
+from types import FunctionType
+from typing import TYPE_CHECKING
+
+from polytune.errors import MissingLibraryError
+from polytune.runtime.machine import vector_registers
+from polytune.signature import Signature
+from polytune.version import DISTRIBUTION
+
+if TYPE_CHECKING:
+    from polytune.pipeline import Stages
+
+__all__ = ["compiler_stages", "written_module"]
+
+_LOGGER = logging.getLogger(__name__)
+
+
+def compiler_stages(function: FunctionType, types: Callable[[], Signature], *, strict: bool) -> Stages:
+    """The compiler's stages for this machine's processor.
+
+    Args:
+        function: the kernel's function.
+        types: gives the types of its arguments, for which it may need the compiler.
+        strict: whether sums keep their source order.
+
+    Raises:
+        MissingLibraryError: the libraries of the compiler are not installed.
+    """
+    try:
+        from polytune.codegen.transform import Target
+        from polytune.pipeline import Stages
+    except ModuleNotFoundError as error:
+        if error.name != "islpy":
+            raise
+        raise MissingLibraryError(
+            f"compiling {function.__name__} needs {error.name}, which is not installed: pip install {DISTRIBUTION} "
+            "with its dependencies, or import a package that polytune build has written where they are"
+        ) from error
+
+    return Stages(function, types(), strict, target=Target(*vector_registers()))
+
+
+def written_module(stages: Stages) -> str:
+    """The text of the generated module; how long it took and what was given up is logged."""
+    start = time.perf_counter()
+    text, name = stages.source, stages.function.__name__
+    for reason in stages.given_up:
+        _LOGGER.info("%s: gave up %s", name, reason)
+    took, versions = time.perf_counter() - start, len(stages.programs)
+    _LOGGER.info("%s(%s): %d versions made in %.3f s", name, stages.signature, versions, took)
+    return text

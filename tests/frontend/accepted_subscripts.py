@@ -1,0 +1,67 @@
+"""Functions with subscripts that count from the end."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.frontend.acceptance import accepted
+from tests.frontend.values import matrix, vector
+
+
+@accepted(lambda: (vector(7), vector(7)))
+def neighbours_on_a_ring(x, y):
+    for i in range(len(x)):
+        y[i] = x[i] - x[i - 1] + x[i - 2]
+
+
+@accepted(lambda: (vector(7),))
+def ring_in_place(x):
+    for i in range(len(x)):
+        x[i - 1] = x[i] + 1.0
+
+
+@accepted(lambda: (vector(7), vector(7)))
+def reversed_elements(x, y):
+    n = len(x)
+    for i in range(n):
+        y[-1 - i] = 2.0 * x[~i] + x[i - n]
+
+
+@accepted(lambda: (matrix(5, 6), matrix(5, 6)))
+def in_two_dimensions(A, B):
+    for i in range(A.shape[0]):
+        row = A[i]
+        for j in range(A.shape[1]):
+            B[i, j] = A[i - 1, j - 2] + A[-1 - i, -j - 1] * row[j - 1]
+
+
+@accepted(lambda: (matrix(6, 4),))
+def last_rows(A):
+    for k in range(1, 4):
+        A[-k] += A[k - 1] * k
+
+
+@accepted(lambda: (vector(9), 3))
+def the_last_but_some(x, k):
+    for i in range(k, len(x)):
+        x[i] += x[i - k] * x[-k]
+
+
+@accepted(lambda: (vector(9),))
+def in_a_loop_that_ends_by_data(x):
+    total = 0.0
+    i = 0
+    while i < 5 and x[-1 - i] > 0.0:
+        total += x[i - 1]
+        i += 1
+    return total
+
+
+@accepted(lambda: (np.zeros(0),))
+def of_nothing(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i - 1]
+    return total
