@@ -132,11 +132,11 @@ def _conjunction(frame: Frame, node: ast.BoolOp) -> Value:
         if promotion.truth(value).constant is not None:
             break
     chosen = operands[-1]
-    if all(operand.dtype == "bool" for operand in operands):
+    if all(each.dtype == "bool" for each in operands):
         return promotion.logical(symbol, operands)
-    for operand in reversed(operands[:-1]):
-        sides = (chosen, operand) if symbol == "and" else (operand, chosen)
-        chosen = promotion.select(promotion.truth(operand), *map(promotion.number, sides))
+    for each in reversed(operands[:-1]):
+        sides = (chosen, each) if symbol == "and" else (each, chosen)
+        chosen = promotion.select(promotion.truth(each), *map(promotion.number, sides))
     return chosen
 
 

@@ -85,8 +85,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
         text: the name of the function, and how it is called, with blanks between: ``*`` for all arguments by position,
             ``name=@0`` for the first one by its name, ``name=shape`` for the shape of the first result, ``name=length``
             for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
-            which parts of a tuple are results, and ``counted`` that the last result is how many elements the call gives,
-            of which the others have at least as many.
+            which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
+            gives, of which the others have at least as many.
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """

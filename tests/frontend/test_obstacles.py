@@ -33,7 +33,7 @@ def _obstacles(function: Callable[..., Any], signature: Signature | None = None)
 # ---- many obstacles
 
 
-def refused_again_and_again(A: float64[::1], B, n: int):
+def refused_again_and_again(A: "float64[::1]", B, n: int):  # noqa: F821, UP037
     for i in range(n):
         A[i] = math.ulp(A[i])
     s = 0.0

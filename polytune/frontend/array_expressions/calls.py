@@ -232,8 +232,10 @@ _OF_SEVERAL: dict[Any, tuple[tuple[str, ...], SeveralHandler]] = {}
 
 
 def compiles_several(function: Any, *parameters: str) -> Callable[[SeveralHandler], SeveralHandler]:
-    """The same for a function that gives several values, a tuple even if it is one, or a list of them; None stands for a part of it that no kernel can use, and in place of
-    the tuple for a call that gives none."""
+    """The same for a function that gives several values: a tuple even if it is one, or a list of them.
+
+    None stands for one that no kernel can use, and in place of all for a call that gives a single array or number.
+    """
 
     def register(handler: SeveralHandler) -> SeveralHandler:
         _OF_SEVERAL[function] = (parameters, handler)

@@ -163,7 +163,7 @@ _OUTSIDE = 2**40
 
 
 def _in_part(index: Expression, length: Expression) -> Expression:
-    """A subscript of a part of an array, which is one out of range of the array where it is out of range of the part."""
+    """A subscript of a part of an array, which is out of range of the array where it is out of range of the part."""
     one = Value(index)
     inside = logical("and", [compare(">=", one, constant(0)), compare("<", one, Value(length, weak=True))])
     return select(inside, one, constant(_OUTSIDE)).expression
