@@ -276,7 +276,7 @@ def refused(what: str) -> Callable[[Any], Any]:
     return register
 
 
-@refused("operands with shapes (an extent that depends on data,) and (A.shape[0],) do not fit")
+@refused("operands with shapes (A.shape[0],) and (an extent that depends on data,) do not fit")
 def places(A):
     found = np.flatnonzero(A > 0)
     A[:] = A * found
