@@ -69,3 +69,22 @@ def arrays_in_other_shapes(A, B, n: int, m: int):
 @accepted(lambda: (matrix(4, 5),))
 def of_constant_shape(A):
     return A.reshape(5, 4), A.reshape((2, 2, 5)) * 2.0, A.reshape(20)
+
+
+@accepted(lambda: (matrix(4, 5), vector(6)), lambda: (np.asfortranarray(matrix(3, 2)), vector(3)))
+def changed_in_another_shape(A, B):
+    flat = A.reshape(-1)
+    for i in range(flat.size):
+        flat[i] += i
+    flat[1:3] = 7.0
+    rows = B.reshape(3, -1)
+    rows[1] = 5.0
+    made = np.ones((2, 3))
+    row = made.ravel()
+    row[4] = 2.0
+    return flat * 2.0, rows.sum(axis=0), row
+
+
+@accepted(lambda: (matrix(4, 6),))
+def extents_that_follow(A):
+    return A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])

@@ -8,13 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of, integer, subtract
+from polytune.frontend.array_expressions.affine_arithmetic import (
+    ONE,
+    ZERO,
+    add,
+    constant_of,
+    integer,
+    quotient,
+    subtract,
+)
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
 from polytune.frontend.array_expressions.sizes import are_equal, extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Argument, Binary, Compare, Expression, ParameterValue
 from polytune.frontend.frame import Frame
@@ -207,12 +215,44 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     """The elements in the order of their subscripts in a new array of another shape."""
     frame = call.frame
     if None in wanted:
-        if len(wanted) > 1:
-            raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
-        wanted = [size_of(frame, array.shape)]
+        rest = _rest(call, array, [size for size in wanted if size is not None])
+        wanted = [rest if size is None else size for size in wanted]
     shape = tuple(extent(frame, size) for size in wanted if size is not None)
     old, new = size_of(frame, array.shape), size_of(frame, shape)
     agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,")
+
+    copy = kept(frame, call.node, in_shape(array, shape), "reshaped")
+    if array.region is None or array.is_new:
+        return copy
+    return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array, copied=(array, copy))
+
+
+def _rest(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression]) -> Expression:
+    """The extent that -1 stands for in a shape, beside others."""
+    frame, left, divisor = call.frame, list(array.shape), 1
+    for size in wanted:
+        same = next((place for place, each in enumerate(left) if are_equal(frame, each, size)), None)
+        known = constant_of(size)
+        if same is not None:
+            left.pop(same)
+        elif known is not None and known > 0:
+            divisor *= known
+        else:
+            raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
+    total = size_of(frame, left)
+    text = f"{call.name} of {size_text(frame.kernel, total)} elements into rows of {divisor}"
+    remainder = divided("%", total, integer(divisor))
+    require(frame, call.node, Compare("==", remainder, ZERO), text, (), "pass arrays of a multiple of as many elements")
+    return quotient(total, divisor)
+
+
+def in_shape(array: ArrayValue, shape: Shape) -> ArrayValue:
+    """The elements of an array in the order of their subscripts, in another shape of as many, not computed yet.
+
+    Args:
+        array: the array.
+        shape: the extents of the result.
+    """
 
     def at(subscripts: Subscripts) -> Value:
         position: Expression = ZERO
@@ -224,10 +264,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
             position = divided("//", position, size)
         return array.at([position, *reversed(places)])
 
-    copy = kept(frame, call.node, ArrayValue(shape, array.dtype, at), "reshaped")
-    if array.region is None or array.is_new:
-        return copy
-    return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array)
+    return ArrayValue(shape, array.dtype, at)
 
 
 def size_of(frame: Frame, shape: Sequence[Expression]) -> Expression:

@@ -58,6 +58,7 @@ class ArrayValue:
         region: where the elements are, if they are in memory.
         is_new: whether an operation has made the array for nobody else, so that a name can have it without a copy.
         view_of: the array of which NumPy shows a part here, where this is a copy: a name for it would be another array.
+        copied: then, the part of the array that NumPy shows, and the copy of it.
         is_costly: whether computing an element twice costs more than keeping it.
     """
 
@@ -68,6 +69,7 @@ class ArrayValue:
     is_new: bool = False
     is_costly: bool = False
     view_of: str | None = None
+    copied: tuple[ArrayValue, ArrayValue] | None = None
 
     @property
     def ndim(self) -> int:
