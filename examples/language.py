@@ -263,6 +263,13 @@ def parts_of_array(A: "float64[::1]"):
     left += right
 
 
+@polytune.kernel
+def counted_by_data(A: "float64[::1]"):
+    i = np.flatnonzero(A > 0.5)
+    B = A[A > 0.5]
+    return i, B - B.mean(), len(B)
+
+
 # ---- library calls
 
 

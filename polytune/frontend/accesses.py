@@ -108,10 +108,13 @@ class _Collector:
                     yield from self.expression(stop, guard, assigned, certain)
                     yield from self.operations(body, self.within(guard, operation), False, assigned)
                 case LibraryCall(_, results, arguments):
+                    for part in (*arguments, *results):  # where they are, and how large, may depend on data
+                        for needed in (*part.extents, *part.element.subscripts):
+                            yield from self.expression(needed, guard, assigned, certain)
                     for part in arguments:
                         yield Reference(part.element, AccessKind.READ, self.over(guard, part), certain)
                     for part in results:
-                        known = certain and all(map(self.is_known, part.element.subscripts))
+                        known = certain and all(map(self.is_known, (*part.element.subscripts, *part.extents)))
                         kind = AccessKind.MUST_WRITE if known else AccessKind.MAY_WRITE
                         yield Reference(part.element, kind, self.over(guard, part), certain)
                 case Checked(body=body):  # the violation reads what the body does
@@ -155,6 +158,8 @@ class _Collector:
         if self.affine is None or guard is None:
             return guard
         for counter, extent in zip(part.counters, part.extents, strict=True):
+            if not self.affine.is_function(extent):
+                continue
             guard = guard.intersect(iterations(self.affine, counter, Constant(0, "int64"), extent, 1))
         return guard
 

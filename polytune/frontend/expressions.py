@@ -14,7 +14,7 @@ import numpy as np
 from polytune.frontend import bits, promotion
 from polytune.frontend.array_expressions.calling import results_of_call
 from polytune.frontend.array_expressions.creation import display
-from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.grids import grid_axes, is_grid, stacked
 from polytune.frontend.array_expressions.masks import either
 from polytune.frontend.array_expressions.operators import operation, unary
@@ -259,8 +259,12 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
         sides = [_shape_or_tuple(frame, side) for side in (node.left, node.right)]
         return None if sides[0] is None or sides[1] is None else (*sides[0], *sides[1])
-    if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Subscript):
-        return _shape_of_part(frame, node.value)
+    if isinstance(node, ast.Call) and len(node.args) == 1 and not node.keywords:
+        is_shape_of = isinstance(node.func, ast.Attribute) and outside_object(frame, node.func) is np.shape
+        return read_shape(frame, _shape_of(node.args[0], node)) if is_shape_of else None
+    if isinstance(node, ast.Attribute) and node.attr == "shape" and _is_part(frame, node.value):
+        part = computed(frame, node, evaluate(frame, node.value))
+        return tuple(Value(extent, weak=True) for extent in part.shape) if isinstance(part, ArrayValue) else None
     if isinstance(node, ast.Attribute) and node.attr == "shape" and isinstance(node.value, ast.Name):
         binding = lookup(frame, node.value)
         if isinstance(binding, ArrayBinding):
@@ -268,6 +272,9 @@ def read_shape(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
             return tuple(frame.kernel.extents[binding.array, dimension] for dimension in range(ndim))
         if isinstance(binding, ViewBinding):
             return tuple(Value(extent, weak=True) for extent in binding.view.shape)
+        if isinstance(binding, SelectionBinding):
+            selected = computed(frame, node, binding.selection)
+            return tuple(Value(extent, weak=True) for extent in as_array(selected).shape)
     return None
 
 
@@ -279,12 +286,15 @@ def _shape_or_tuple(frame: Frame, node: ast.expr) -> tuple[Value, ...] | None:
     return tuple(number(frame, element) for element in node.elts) if isinstance(node, ast.Tuple) else None
 
 
-def _shape_of_part(frame: Frame, node: ast.Subscript) -> tuple[Value, ...] | None:
-    """The extents of ``A[i]`` and its like; None for what is no part of an array."""
-    if not mentions_arrays(frame, node):
-        return None
-    part = evaluate(frame, node)
-    return tuple(Value(extent, weak=True) for extent in part.shape) if isinstance(part, ArrayValue) else None
+def _shape_of(node: ast.expr, place: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Attribute(node, "shape", ast.Load()), place)
+
+
+def _is_part(frame: Frame, node: ast.expr) -> bool:
+    """Return whether an expression is a part of an array in memory, as ``A[0]`` or ``A.T``."""
+    if isinstance(node, ast.Attribute):
+        return node.attr == "T" and (isinstance(node.value, ast.Name) or _is_part(frame, node.value))
+    return isinstance(node, ast.Subscript) and mentions_arrays(frame, node)
 
 
 def _part_of_shape(frame: Frame, node: ast.Subscript, part: ast.Slice) -> tuple[Value, ...] | None:

@@ -210,6 +210,9 @@ class KernelWalk:
         most: of extents that depend on data, what they are at most.
         known: what has been found to hold at places of the program.
         kept: the arrays that one statement writes whole, before anything reads them.
+        written_back: where copies in other shapes are made, the arrays that get their elements when the kernel ends,
+            and the copies.
+        extracted: of what masks select under a name, the arrays that have been made of it, and after which nodes.
         states: the arrays that stand for states which calls of the library change, by what they are.
         obstacles: what is refused, as it is found.
         skipped: how many statements are left out, refused ones and those that need what these were to give.
@@ -242,6 +245,8 @@ class KernelWalk:
     most: dict[Expression, Expression] = field(default_factory=dict)
     known: dict[Any, isl.Set] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
+    written_back: list[tuple[ast.AST, ArrayValue, ArrayValue]] = field(default_factory=list)
+    extracted: dict[tuple[str, str], tuple[list[Node], ArrayValue]] = field(default_factory=dict)
     states: dict[str, str] = field(default_factory=dict)
     obstacles: list[Obstacle] = field(default_factory=list)
     skipped: int = 0

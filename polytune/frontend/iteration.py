@@ -13,8 +13,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from polytune.frontend.array_expressions.calling import array_meaning
+from polytune.frontend.array_expressions.elementwise import computed
+from polytune.frontend.array_expressions.values import ArrayValue
 from polytune.frontend.bindings import items_of
-from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, ViewBinding
+from polytune.frontend.frame import ArrayBinding, Frame, ObjectBinding, SelectionBinding, ViewBinding
 from polytune.frontend.jumps import own_jumps
 from polytune.frontend.names import lookup, outside_object
 from polytune.frontend.source import nodes_inside
@@ -316,6 +319,13 @@ class _Maker:
         if isinstance(source, ast.Call) and _is_range(self.frame, source):
             return source
         if isinstance(source, ast.Name):
+            meaning = lookup(self.frame, source)
+            if isinstance(meaning, SelectionBinding):  # there is no array of what a mask selects before it is asked for
+                name = self.frame.fresh("elements")
+                selected = computed(self.frame, source, meaning.selection)
+                assert isinstance(selected, ArrayValue)
+                self.frame.bindings[name] = array_meaning(self.frame, source, selected)
+                return self.name(name)
             if not isinstance(lookup(self.frame, source), ArrayBinding | ViewBinding):
                 raise self.not_counted(source)
             return source

@@ -11,6 +11,7 @@ import numpy as np
 from polytune.errors import Obstacle, SourceLocation, UnsupportedSourceError
 from polytune.frontend import bits, complex_numbers
 from polytune.frontend.affine import AffineBuilder
+from polytune.frontend.array_expressions.reshaping import write_back
 from polytune.frontend.desugaring import desugared, meaning_outside
 from polytune.frontend.expression import Cast, Constant
 from polytune.frontend.frame import Exits, Frame, KernelWalk, Knowledge, ReconsiderError, assigned_names
@@ -102,6 +103,7 @@ def _walk(kernel: KernelWalk, source: Source, refused: Mapping[str, Obstacle]) -
     frame.assigned, frame.exits = assigned_names(body.statements), Exits(body.returned)
     kernel.calls.append(source.function)
     lower_block(frame, body.statements)
+    write_back(frame)
     if not kernel.skipped:
         kernel.result = result_of_kernel(frame)
     for name, kind in kernel.kinds.items():

@@ -6,7 +6,8 @@ import ast
 from collections.abc import Iterator as Iteration
 from dataclasses import replace
 
-from polytune.frontend.array_expressions.calling import array_of_its_own
+from polytune.frontend.array_expressions.calling import array_meaning, array_of_its_own
+from polytune.frontend.array_expressions.elementwise import computed
 from polytune.frontend.array_expressions.values import ArrayValue, Axis
 from polytune.frontend.bindings import map_arrays, map_values, meaning_of
 from polytune.frontend.expression import Counter, Element, Expression, Iterator, walk
@@ -17,6 +18,7 @@ from polytune.frontend.frame import (
     KernelWalk,
     Meaning,
     ObjectBinding,
+    SelectionBinding,
     ShapeBinding,
     TupleBinding,
     ValueBinding,
@@ -53,6 +55,7 @@ def lower_return(frame: Frame, node: ast.Return) -> None:
         exits.sites[site] = None
         return
     meaning = meaning_of(frame, node.value, alone=True)
+    meaning = _with_arrays(frame, node.value, meaning)
     _refuse_objects(frame, node, meaning)
     if frame.is_kernel:
         whole = map_arrays(meaning, lambda view: _array(frame, node, view))
@@ -82,6 +85,18 @@ def _array(frame: Frame, node: ast.Return, view: ArrayValue) -> Meaning:
 
     axes = tuple(replace(axis, offset=kept(axis.offset)) for axis in region.axes)
     return ViewBinding(replace(view, shape=tuple(map(kept, view.shape)), region=replace(region, axes=axes)))
+
+
+def _with_arrays(frame: Frame, node: ast.expr, meaning: Meaning) -> Meaning:
+    """The same with arrays of what masks select."""
+    match meaning:
+        case TupleBinding(items):
+            return TupleBinding(tuple(_with_arrays(frame, node, item) for item in items))
+        case SelectionBinding(selection):
+            selected = computed(frame, node, selection)
+            assert isinstance(selected, ArrayValue)
+            return array_meaning(frame, node, selected)
+    return meaning
 
 
 def _error(frame: Frame, node: ast.Raise) -> ReturnedError:

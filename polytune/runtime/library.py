@@ -85,7 +85,8 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
         text: the name of the function, and how it is called, with blanks between: ``*`` for all arguments by position,
             ``name=@0`` for the first one by its name, ``name=shape`` for the shape of the first result, ``name=length``
             for its first extent, and ``name=value`` for a constant: ``numpy.sort * axis=0``.  ``results=(0,2)`` says
-            which parts of a tuple are results.
+            which parts of a tuple are results, and ``counted`` that the last result is how many elements the call
+            gives, of which the others have at least as many.
         results: where what it gives is written.
         arguments: the arrays that it is given.
     """
@@ -103,14 +104,22 @@ def run(text: str, results: list[np.ndarray], arguments: list[np.ndarray]) -> No
     values = found if isinstance(found, tuple) else (found,)
     if read.chosen:
         values = tuple(values[place] for place in read.chosen)
+    if read.is_counted:
+        *results, count = results
+        count[...] = len(values[0])
+        for target, value in zip(results, values, strict=True):
+            if len(value) > len(target):
+                raise ValueError(f"{text.partition(' ')[0]} gives {len(value)} elements, more than {len(target)}")
+            target[: len(value)] = value
+        return
     for target, value in zip(results, values, strict=False):
         target[...] = value
 
 
 @dataclass(frozen=True)
 class _Call:
-    """A call as a text says it: the function, whether it takes all arrays by position, what it takes by name, and which
-    parts of what it gives are results."""
+    """A call as a text says it: the function, whether it takes all arrays by position, what it takes by name, which
+    parts of what it gives are results, and whether these are counted."""
 
     function: Callable[..., Any]
     all_by_position: bool
@@ -119,6 +128,7 @@ class _Call:
     shapes: tuple[str, ...]
     lengths: tuple[str, ...]
     chosen: tuple[int, ...]
+    is_counted: bool
 
 
 @functools.cache
@@ -142,9 +152,18 @@ def _read(text: str) -> _Call:
             places.append((key, int(value[1:])))
         elif value.startswith("float("):
             constants.append((key, float(value[7:-2])))
-        elif key != "*":
+        elif key not in ("*", "counted"):
             constants.append((key, ast.literal_eval(value)))
-    return _Call(function, "*" in options, tuple(constants), tuple(places), tuple(shapes), tuple(lengths), chosen)
+    return _Call(
+        function,
+        "*" in options,
+        tuple(constants),
+        tuple(places),
+        tuple(shapes),
+        tuple(lengths),
+        chosen,
+        "counted" in options,
+    )
 
 
 @ctypes.CFUNCTYPE(ctypes.c_int64, ctypes.c_char_p, ctypes.c_int64, ctypes.c_int64, ctypes.c_void_p)

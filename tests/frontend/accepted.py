@@ -1,5 +1,5 @@
 """Functions that are accepted, with arrays that are unpacked, steps of all kinds, loops over tuples, and arrays
-exchanged; ``ACCEPTED`` has those of ``accepted_jumps``, ``accepted_forms`` and ``accepted_subscripts`` too.
+exchanged; ``ACCEPTED`` has those of the modules that are imported for it, too.
 """
 
 # ruff: noqa: B007, B905
@@ -9,7 +9,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from tests.frontend import accepted_forms, accepted_jumps, accepted_subscripts  # noqa: F401  (they register what they have)
+from tests.frontend import (  # noqa: F401  (they register what they have)
+    accepted_counts,
+    accepted_forms,
+    accepted_functions,
+    accepted_jumps,
+    accepted_subscripts,
+)
 from tests.frontend.acceptance import ACCEPTED, accepted
 from tests.frontend.values import matrix, vector
 

@@ -313,7 +313,12 @@ def _chooses_by_data(statement: Statement) -> bool:
         for node in ir.walk(operation)
         if isinstance(node, ir.Select | ir.Logical | ir.Branch | ir.While | ir.Loop | ir.Checked)
     )
-    return any(isinstance(node, ir.Element) for choice in choices for node in ir.walk(choice))
+    parts = [
+        node for operation in statement.operations for node in ir.walk(operation) if isinstance(node, ir.ArrayPart)
+    ]
+    sizes = (node for part in parts for extent in part.extents for node in ir.walk(extent))
+    decided = (node for choice in choices for node in ir.walk(choice))
+    return any(isinstance(node, ir.Element) for node in (*decided, *sizes))
 
 
 def _access_points(

@@ -276,16 +276,16 @@ def refused(what: str) -> Callable[[Any], Any]:
     return register
 
 
-@refused("np.where of one argument")
+@refused("operands with shapes (A.shape[0],) and (an extent that depends on data,) do not fit")
 def places(A):
-    found = np.where(A > 0)
-    A[0] = found[0]
+    found = np.flatnonzero(A > 0)
+    A[:] = A * found
 
 
-@refused("elements selected by a mask are used where their number must be known")
+@refused("elements selected by a mask meet an array of another number of elements")
 def selected(A):
     t = A[A > 0]
-    A[:] = t[0]
+    A[:] = t + A
 
 
 @refused("an array is assigned to elements that a mask selects")

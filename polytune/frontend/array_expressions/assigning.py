@@ -15,6 +15,7 @@ from polytune.frontend.array_expressions.gathering import gathered, scatter
 from polytune.frontend.array_expressions.masks import masked_target, named, read_index, store_masked
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.reading import is_element, mentions_arrays, number_reader
+from polytune.frontend.array_expressions.reshaping import reshaped_in_place
 from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import are_equal, require, shape_text
 from polytune.frontend.array_expressions.slices import part_of, subscripts_of
@@ -163,6 +164,8 @@ def assign_name(frame: Frame, node: ast.stmt, target: ast.Name, operand: ArrayVa
                 "assigned, as the shape or type differs, or another name has the array too",
                 f"make it before the loop, as {name} = {name}.copy(), and assign {name}[:] = ... in it",
             )
+    if isinstance(operand, ArrayValue) and operand.copied is not None and reshaped_in_place(frame, node, operand):
+        operand = operand.copied[1]
     if isinstance(operand, ArrayValue):
         refuse_detached(frame, node, operand, name)
     if isinstance(operand, ArrayValue):
@@ -298,6 +301,11 @@ def _may_be_copied(frame: Frame, node: ast.stmt, name: str, operand: ArrayValue 
 
 def _is_never_changed(frame: Frame, node: ast.stmt, names: set[str], *, before: bool) -> bool:
     def is_of_users(call: ast.Call) -> bool:
+        root = call.func
+        while isinstance(root, ast.Attribute):
+            root = root.value
+        if isinstance(root, ast.Name) and root.id in frame.assigned and root.id not in frame.bindings:
+            return root is call.func  # what has no meaning yet is none of the user's modules
         return inlinable(outside_object(frame, call.func)) is not None
 
     return may_be_copied(frame.source.tree, node, names, is_of_users, before=before, to_the_end=frame.is_kernel)

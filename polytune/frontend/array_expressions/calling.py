@@ -5,21 +5,24 @@ from __future__ import annotations
 import ast
 import copy
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO
 from polytune.frontend.array_expressions.assigning import binding_of, refuse_detached
 from polytune.frontend.array_expressions.calls import ArrayCall, handler_of_several, matched
-from polytune.frontend.array_expressions.data_subscripts import with_captured_subscripts
+from polytune.frontend.array_expressions.data_subscripts import captured, is_of_data, with_captured_subscripts
 from polytune.frontend.array_expressions.elementwise import as_array, computed
 from polytune.frontend.array_expressions.library import change
 from polytune.frontend.array_expressions.readers import Evaluate, ShapeOf
 from polytune.frontend.array_expressions.reading import mentions_arrays
+from polytune.frontend.array_expressions.sizes import greatest
 from polytune.frontend.array_expressions.stores import store
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue
-from polytune.frontend.expression import Element, Iterator, walk
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
+from polytune.frontend.expression import Counter, Element, Iterator, walk
 from polytune.frontend.frame import (
     ArrayBinding,
     Frame,
@@ -30,6 +33,7 @@ from polytune.frontend.frame import (
     ViewBinding,
 )
 from polytune.frontend.promotion import Value
+from polytune.frontend.scop import ArrayRole
 
 
 def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
@@ -46,8 +50,18 @@ def array_meaning(frame: Frame, node: ast.expr, value: ArrayValue) -> Meaning:
     return binding_of(frame, with_captured_subscripts(frame, node, value))
 
 
+def is_counted(frame: Frame, view: ArrayValue) -> bool:
+    """Return whether an array is the first elements of a new one, as many as a variable counts."""
+    if view.region is None or not isinstance(view.shape[0], Element) or view.shape[0].subscripts:
+        return False
+    array = frame.kernel.arrays[view.region.array]
+    extents = [frame.kernel.extents[array.name, place].expression for place in range(array.ndim)]
+    is_first = view.region.axes == tuple(Axis(ZERO, place) for place in range(array.ndim))
+    return array.role in (ArrayRole.LOCAL, ArrayRole.RESULT) and is_first and list(view.shape[1:]) == extents[1:]
+
+
 def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
-    """A copy of a part of an array, which a kernel can return.
+    """A copy of a part of an array, which a kernel can return; of one that a variable counts, the part itself.
 
     Args:
         frame: where it is returned.
@@ -57,6 +71,15 @@ def array_of_its_own(frame: Frame, node: ast.AST, view: ArrayValue) -> Meaning:
     Raises:
         UnsupportedSourceError: its shape depends on loop variables.
     """
+    if is_counted(frame, view):
+        return ViewBinding(view)
+    size = view.shape[0]
+    if is_of_data(frame, size) and not any(isinstance(part, Iterator | Counter) for part in walk(size)):
+        counted = captured(frame, node, size)
+        frame.kernel.most[counted] = greatest(frame, frame.kernel.most.get(size, size))
+        first = kept(frame, node, replace(view, shape=(counted, *view.shape[1:]), region=None), "result")
+        if is_counted(frame, first):
+            return ViewBinding(first)
     if any(isinstance(part, Iterator | Element) for extent in view.shape for part in walk(extent)):
         raise frame.source.refusal(
             node,
@@ -115,16 +138,18 @@ def results_of_call(
     parameters, compile_call = found
     arguments = matched(frame, node, name, parameters, None)
     results = compile_call(ArrayCall(frame, node, name, arguments, None, parameters[0], evaluate, shape_of))
+    if results is None:
+        return None
     items: list[Meaning] = []
     for result in results:
         if result is None:
             items.append(UnsizedBinding(name))
         elif isinstance(result, ArrayValue):
-            items.append(binding_of(frame, result))
+            items.append(binding_of(frame, result if result.region is not None else kept(frame, node, result)))
         else:
             assert isinstance(result, Value)
             items.append(ValueBinding(result))
-    return items[0] if len(items) == 1 else TupleBinding(tuple(items))
+    return items[0] if len(items) == 1 and isinstance(results, list) else TupleBinding(tuple(items))
 
 
 def _has_slice(node: ast.AST) -> bool:

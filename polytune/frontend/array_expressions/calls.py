@@ -119,6 +119,14 @@ class ArrayCall:
             )
         return value
 
+    def of_constant(self, node: ast.expr) -> Any:
+        """The number that an expression is, known before the kernel runs.
+
+        Raises:
+            UnsupportedSourceError: it depends on arguments or data.
+        """
+        return self._number(node)
+
     def axis(self, name: str, ndim: int, default: Any = None) -> int | None:
         """The number of a dimension, counted from the front; None where none is named.
 
@@ -202,7 +210,7 @@ class ArrayCall:
 
 Handler = Callable[[ArrayCall], Operand]
 
-SeveralHandler = Callable[[ArrayCall], "Sequence[Operand | None]"]
+SeveralHandler = Callable[[ArrayCall], "Sequence[Operand | None] | None"]
 
 _HANDLERS: dict[Any, tuple[tuple[str, ...], Handler]] = {}
 
@@ -224,7 +232,10 @@ _OF_SEVERAL: dict[Any, tuple[tuple[str, ...], SeveralHandler]] = {}
 
 
 def compiles_several(function: Any, *parameters: str) -> Callable[[SeveralHandler], SeveralHandler]:
-    """The same for a function that gives a tuple; None stands for a part of it that no kernel can use."""
+    """The same for a function that gives several values: a tuple even if it is one, or a list of them.
+
+    None stands for one that no kernel can use, and in place of all for a call that gives a single array or number.
+    """
 
     def register(handler: SeveralHandler) -> SeveralHandler:
         _OF_SEVERAL[function] = (parameters, handler)
@@ -265,12 +276,15 @@ def matched(
         node: the call.
         name: what is called, for the message.
         parameters: the names; the last one may be ``*name``, which takes all further positional arguments as a tuple.
+            Those that are given by their names alone begin with ``=``.
         receiver: the array whose method it is, which is the first parameter; None for a function.
 
     Raises:
         UnsupportedSourceError: there are others than those.
     """
     names = list(parameters[1:] if receiver is not None else parameters)
+    by_name = [each[1:] for each in names if each.startswith("=")]
+    names = [each for each in names if not each.startswith("=")]
     rest = names[-1][1:] if names and names[-1].startswith("*") else None
     plain = names[:-1] if rest else names
     arguments = dict(zip(plain, node.args, strict=False))
@@ -280,7 +294,7 @@ def matched(
         whole = ast.copy_location(ast.Tuple(list(extra), ast.Load()), first) if len(extra) > 1 else first
         arguments[rest], extra = whole, []
     for keyword in node.keywords:
-        if keyword.arg is None or keyword.arg in arguments or keyword.arg not in (*plain, rest):
+        if keyword.arg is None or keyword.arg in arguments or keyword.arg not in (*plain, *by_name, rest):
             extra = [*extra, keyword.value]
         else:
             arguments[keyword.arg] = keyword.value
@@ -289,7 +303,7 @@ def matched(
         raise frame.source.refusal(
             (extra or starred)[0],
             f"an argument of {name} that is not compiled",
-            f"of its arguments these are: {', '.join(each.lstrip('*') for each in names) or 'none'}",
+            f"of its arguments these are: {', '.join([*(each.lstrip('*') for each in names), *by_name]) or 'none'}",
             "leave it out, and do what it is for in a line of its own",
         )
     return arguments

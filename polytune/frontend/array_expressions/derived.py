@@ -11,7 +11,7 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, subtract
-from polytune.frontend.array_expressions.calls import ArrayCall, Handler, compiles
+from polytune.frontend.array_expressions.calls import ArrayCall, Handler, compiles, compiles_several
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     as_array,
@@ -19,6 +19,7 @@ from polytune.frontend.array_expressions.elementwise import (
     computed,
     elementwise,
 )
+from polytune.frontend.array_expressions.library import library_call
 from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, shape_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
@@ -243,6 +244,13 @@ _REDUCTIONS: dict[np.ufunc, Any] = {
 _ACCUMULATIONS: dict[np.ufunc, Any] = {np.add: np.cumsum, np.multiply: np.cumprod}
 
 
+def _accumulated_extrema(ufunc: np.ufunc, call: ArrayCall) -> Operand:
+    array = call.array("array")
+    axis = call.axis("axis", array.ndim, 0)
+    text = f"numpy.{ufunc.__name__}.accumulate * axis={axis}"
+    return library_call(call.frame, call.node, text, [array], [(array.shape, array.dtype)])[0]
+
+
 def method_along_axis(ufunc: np.ufunc, name: str) -> tuple[tuple[str, ...], Handler] | None:
     """The parameters of ``ufunc.reduce`` or ``ufunc.accumulate``, and what compiles calls of it; None where nothing
     does.  They go along the first axis where none is named.
@@ -251,6 +259,8 @@ def method_along_axis(ufunc: np.ufunc, name: str) -> tuple[tuple[str, ...], Hand
         ufunc: NumPy's function of elements.
         name: the method's.
     """
+    if name == "accumulate" and ufunc in (np.minimum, np.maximum):
+        return ("array", "axis"), partial(_accumulated_extrema, ufunc)
     function = (_REDUCTIONS if name == "reduce" else _ACCUMULATIONS).get(ufunc)
     if function is None:
         return None
@@ -321,16 +331,39 @@ def _trapezoid(call: ArrayCall) -> Operand:
     return call.of(np.sum, areas, axis=ast.copy_location(ast.Constant(axis), node))
 
 
-@compiles(np.gradient, "f", "spacing", "axis")
-def _gradient(call: ArrayCall) -> Operand:
-    """Central differences, and one-sided ones at the ends."""
-    frame, node = call.frame, call.node
+@compiles_several(np.gradient, "f", "=axis", "*spacings")
+def _gradients(call: ArrayCall) -> list[Operand | None] | None:
+    """One for each dimension, where no single one is named; None for those along one."""
     array = _kept(call, call.array("f"))
-    axis = call.axis("axis", array.ndim)
-    if axis is None and array.ndim != 1:
-        raise call.refusal("np.gradient along several dimensions", "name an axis: np.gradient(A, axis=0)")
-    place = axis or 0
-    spacing = call.value("spacing") if call.given("spacing") else constant(1.0)
+    axes = call.constant("axis", tuple(range(array.ndim)))
+    if not isinstance(axes, tuple) or array.ndim == 1:
+        return None
+    given = call.arguments.get("spacings")
+    nodes = given.elts if isinstance(given, ast.Tuple) else [given] * len(axes)
+    if len(nodes) != len(axes) or any(not -array.ndim <= axis < array.ndim for axis in axes):
+        raise call.refusal(
+            f"np.gradient with {len(nodes)} spacings along {len(axes)} of {array.ndim} dimensions",
+            "pass one spacing, or one for each dimension",
+        )
+    spacings = [constant(1.0) if node is None else _number(call, node) for node in nodes]
+    return [_differences(call, array, axis % array.ndim, each) for axis, each in zip(axes, spacings, strict=True)]
+
+
+@compiles(np.gradient, "f", "=axis", "*spacings")
+def _gradient(call: ArrayCall) -> Operand:
+    array = _kept(call, call.array("f"))
+    given = call.arguments.get("spacings")
+    spacing = constant(1.0) if given is None else _number(call, given)
+    return _differences(call, array, call.axis("axis", array.ndim, 0) or 0, spacing)
+
+
+def _number(call: ArrayCall, node: ast.expr) -> ArrayValue | Value:
+    return computed(call.frame, node, call.evaluate(call.frame, node))
+
+
+def _differences(call: ArrayCall, array: ArrayValue, place: int, spacing: ArrayValue | Value) -> ArrayValue:
+    """Central differences along an axis, and one-sided ones at the ends."""
+    frame, node = call.frame, call.node
     if isinstance(spacing, ArrayValue):
         raise call.refusal("np.gradient with a spacing for each element", "pass one number")
     size = array.shape[place]

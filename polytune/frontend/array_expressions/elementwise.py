@@ -29,17 +29,10 @@ def computed(frame: Frame, node: ast.AST, operand: Operand) -> ArrayValue | Valu
         node: the expression, for its place.
         operand: its value.
 
-    Raises:
-        UnsupportedSourceError: it is what a mask selects.
+    What a mask selects becomes an array, of as many elements as the data say.
     """
     if isinstance(operand, Selection):
-        raise frame.source.refusal(
-            node,
-            "elements selected by a mask are used where their number must be known",
-            "how many there are depends on data",
-            "combine them with numbers and with what the same mask selects, reduce them, as A[mask].sum(), or assign "
-            "them to elements that it selects; or use np.where(mask, A, 0)",
-        )
+        return operand.extract(frame, node, operand)
     return settled(frame, node, operand) if isinstance(operand, Sum) else operand
 
 
@@ -97,7 +90,7 @@ def _of_selections(frame: Frame, node: ast.AST, build: Build, operands: Sequence
         parts.append(part)
     values = elementwise(frame, node, build, parts)
     assert isinstance(values, ArrayValue)
-    return Selection(values, first.mask, first.key)
+    return Selection(values, first.mask, first.key, first.extract)
 
 
 def _worth_keeping(frame: Frame, node: ast.AST, value: ArrayValue, shape: Shape) -> ArrayValue:

@@ -83,7 +83,8 @@ def _in_memory(frame: Frame, node: ast.AST, argument: ArrayValue | Value) -> tup
     if isinstance(argument, ArrayValue) and argument.shape:
         array = argument if argument.region is not None else kept(frame, node, argument)
         assert array.region is not None
-        if not all(map(frame.kernel.affine.is_function, array.shape)):
+        is_counted = (isinstance(extent, Element) and not extent.subscripts for extent in array.shape)
+        if not all(map(max, is_counted, map(frame.kernel.affine.is_function, array.shape))):
             raise frame.source.refusal(
                 node,
                 "a part whose size depends on data is given to a function of NumPy's",
@@ -103,8 +104,8 @@ def _part(frame: Frame, region: ArrayRegion, shape: Shape) -> ArrayPart:
     """A region as a part of its array; without a shape its first element."""
     kernel = frame.kernel
     counters = tuple(Counter(kernel.fresh(f"{region.array}_{place}")) for place in range(len(shape)))
-    for counter in counters:
-        kernel.affine.counters[counter.name] = True
+    for counter, extent in zip(counters, shape, strict=True):
+        kernel.affine.counters[counter.name] = kernel.affine.is_function(extent)
     return ArrayPart(element_of(kernel, region, counters or [ZERO]), counters, shape)
 
 

@@ -214,14 +214,3 @@ def _interp(call: ArrayCall) -> Operand:
     arguments = [wanted, call.array("xp"), call.array("fp")]
     dtype = "complex128" if arguments[-1].dtype in promotion.COMPLEX else "float64"
     return _called(call, "numpy.interp *", arguments, (shape, dtype))[0]
-
-
-def _depends_on_data(call: ArrayCall) -> Operand:
-    raise call.refusal(
-        f"{call.name}, whose result is as large as the data say",
-        "call it outside the kernel; or sort, np.sort(A), and go through the result in a loop",
-    )
-
-
-for _counting in (np.unique, np.bincount):
-    compiles(_counting, "a")(_depends_on_data)

@@ -9,9 +9,11 @@ import numpy as np
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, add, integer, quotient, subtract
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.data_subscripts import is_of_data
 from polytune.frontend.array_expressions.library import library_call
+from polytune.frontend.array_expressions.shapes import agree
 from polytune.frontend.array_expressions.sizes import extent, greater, lesser, require, shape_text
-from polytune.frontend.array_expressions.values import ArrayValue, Operand
+from polytune.frontend.array_expressions.values import ArrayValue, Operand, Shape
 from polytune.frontend.expression import Compare, Expression
 from polytune.frontend.promotion import Value
 
@@ -46,6 +48,8 @@ def _transform(name: str, length: Callable[[ArrayCall, Expression], Expression],
 
 
 def _not_empty(call: ArrayCall, size: Expression) -> None:
+    if is_of_data(call.frame, size):
+        return  # NumPy decides it
     text = f"{call.name} of {shape_text(call.frame.kernel, (size,))} elements"
     require(call.frame, call.node, Compare(">=", size, ONE), text, (), "pass arrays with elements")
 
@@ -125,8 +129,11 @@ def _correlate(call: ArrayCall) -> Operand:
     return _folded(call, "correlate", ("a", "v"), call.constant("mode", "valid"))
 
 
-def _statistic(call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False) -> Operand:
-    """A function of all elements, or of those along an axis."""
+def _statistic(
+    call: ArrayCall, name: str, options: str = "", *, keeps_integers: bool = False, parts: int = 0
+) -> Operand:
+    """A function of all elements, or of those along an axis; of several parts each has a result, along the first
+    dimension."""
     array = call.array("a")
     if array.dtype in promotion.COMPLEX:
         raise call.refusal(f"{call.name} of complex numbers", "they have no order: pass their magnitudes, np.abs(A)")
@@ -134,32 +141,38 @@ def _statistic(call: ArrayCall, name: str, options: str = "", *, keeps_integers:
     gone = range(array.ndim) if axis is None else (axis,)
     for place in gone:
         _not_empty(call, array.shape[place])
-    shape = tuple(size for place, size in enumerate(array.shape) if place not in gone)
+    shape: Shape = tuple(size for place, size in enumerate(array.shape) if place not in gone)
+    if call.constant("keepdims", False):
+        shape, options = tuple(ONE if p in gone else n for p, n in enumerate(array.shape)), f"{options} keepdims=True"
+    if parts:
+        shape = (integer(parts), *shape)
     dtype = array.dtype if keeps_integers or promotion.is_inexact(array.dtype) else "float64"
     text = f"numpy.{name} *{options} axis={axis}"
     return library_call(call.frame, call.node, text, [array], [(shape, dtype)])[0]
 
 
-@compiles(np.median, "a", "axis")
+@compiles(np.median, "a", "axis", "=keepdims")
 def _median(call: ArrayCall) -> Operand:
     return _statistic(call, "median")
 
 
-@compiles(np.percentile, "a", "q", "axis")
+@compiles(np.percentile, "a", "q", "axis", "=keepdims")
 def _percentile(call: ArrayCall) -> Operand:
-    return _statistic(call, "percentile", f" q={_part(call)!r}")
+    return _of_parts(call, "percentile")
 
 
-@compiles(np.quantile, "a", "q", "axis")
+@compiles(np.quantile, "a", "q", "axis", "=keepdims")
 def _quantile(call: ArrayCall) -> Operand:
-    return _statistic(call, "quantile", f" q={_part(call)!r}")
+    return _of_parts(call, "quantile")
 
 
-def _part(call: ArrayCall) -> float:
-    part = call.constant("q")
-    if not isinstance(part, int | float) or isinstance(part, bool):
-        raise call.refusal(f"several parts in {call.name}", "pass one constant number")
-    return part
+def _of_parts(call: ArrayCall, name: str) -> Operand:
+    parts = call.constant("q")
+    several = parts if isinstance(parts, tuple) else (parts,)
+    if not several or any(not isinstance(part, int | float) or isinstance(part, bool) for part in several):
+        raise call.refusal(f"the parts {parts} in {call.name}", "pass constant numbers")
+    text = repr(parts).replace(" ", "")
+    return _statistic(call, name, f" q={text}", parts=len(several) if isinstance(parts, tuple) else 0)
 
 
 def _without_nan(name: str, *, keeps_integers: bool = False) -> None:
@@ -175,6 +188,30 @@ for _name in ("nanvar", "nanstd", "nanmedian"):
     _without_nan(_name)
 for _name in ("nanmin", "nanmax"):
     _without_nan(_name, keeps_integers=True)
+
+
+@compiles(np.isin, "element", "test_elements", "=invert")
+def _isin(call: ArrayCall) -> Operand:
+    values, wanted = call.value("element"), call.array("test_elements")
+    shape = values.shape if isinstance(values, ArrayValue) else ()
+    text = f"numpy.isin * invert={bool(call.constant('invert', False))}"
+    return library_call(call.frame, call.node, text, [values, wanted], [(shape, "bool")])[0]
+
+
+@compiles(np.take_along_axis, "arr", "indices", "axis")
+def _take_along_axis(call: ArrayCall) -> Operand:
+    array, places = call.array("arr"), call.array("indices")
+    axis = call.axis("axis", array.ndim, -1)
+    if axis is None or places.ndim != array.ndim or places.dtype not in promotion.INTEGERS:
+        raise call.refusal(
+            f"{call.name} with {places.dtype} subscripts of {places.ndim} dimensions of an array of {array.ndim}",
+            "name an axis, and pass integers with as many dimensions as the array has",
+        )
+    for place, (left, right) in enumerate(zip(array.shape, places.shape, strict=True)):
+        if place != axis:
+            agree(call.frame, call.node, left, right, (array.shape, places.shape), "an array and its subscripts,")
+    text = f"numpy.take_along_axis * axis={axis}"
+    return library_call(call.frame, call.node, text, [array, places], [(places.shape, array.dtype)])[0]
 
 
 @compiles(np.digitize, "x", "bins", "right")

@@ -8,6 +8,7 @@ import numpy as np
 
 from polytune.frontend import promotion
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.counted import extracted
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, chosen, computed, elementwise
 from polytune.frontend.array_expressions.readers import Evaluate
 from polytune.frontend.array_expressions.shapes import agree
@@ -23,11 +24,6 @@ from polytune.records import dataclass
 
 @compiles(np.where, "condition", "x", "y")
 def _where(call: ArrayCall) -> Operand:
-    if not (call.given("x") and call.given("y")):
-        raise call.refusal(
-            "np.where of one argument",
-            "how many elements it gives depends on data; loop over the elements, under an if",
-        )
     return chosen(call.frame, call.node, call.value("condition"), call.value("x"), call.value("y"))
 
 
@@ -99,7 +95,7 @@ def selected(frame: Frame, node: ast.Subscript, base: ArrayValue, mask: ArrayVal
     """
     _check_mask(frame, node, base, mask)
     # Within a statement equal texts are equal masks; names for selections are given copies.
-    return Selection(base, mask, ast.dump(node.slice))
+    return Selection(base, mask, ast.dump(node.slice), extracted)
 
 
 def _check_mask(frame: Frame, node: ast.AST, array: ArrayValue, mask: ArrayValue) -> None:
@@ -125,7 +121,7 @@ def named(frame: Frame, node: ast.AST, selection: Selection) -> Selection:
     mask = kept(frame, node, selection.mask, "mask")
     values = kept(frame, node, selection.values, "selected")
     assert mask.region is not None
-    return Selection(values, mask, mask.region.array)
+    return Selection(values, mask, mask.region.array, selection.extract, is_named=True)
 
 
 @dataclass(frozen=True)

@@ -10,14 +10,17 @@ import numpy as np
 
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions import (  # noqa: F401  (they register what they compile)
+    counted,
     creation,
     derived,
+    diagonals,
     joining,
     library_functions,
     library_random,
     library_signals,
     linear_algebra,
     masks,
+    quotients,
     rearrangements,
     reductions,
     splitting,
@@ -211,6 +214,10 @@ def attribute(frame: Frame, node: ast.Attribute, evaluate: Evaluate) -> Operand 
     )
 
 
+_OF_NUMBERS_TOO = (min, max)
+"""Functions of several numbers, or of the elements of one array."""
+
+
 def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_of: ShapeOf) -> Operand | None:
     """A call of a function or method that is compiled for arrays; None for any other.
 
@@ -240,6 +247,8 @@ def call(frame: Frame, node: ast.Call, function: Any, evaluate: Evaluate, shape_
                     "compute it outside the kernel, or write the loop",
                 )
     handler = handler_of(function)
+    if function in _OF_NUMBERS_TOO and len(node.args) != 1:
+        handler = None
     owner = getattr(function, "__self__", None)
     if isinstance(owner, np.ufunc) and function.__name__ == "outer" and is_known(owner):
         handler = ("a", "b"), outer_method(owner)

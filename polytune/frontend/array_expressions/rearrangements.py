@@ -8,13 +8,21 @@ from collections.abc import Sequence
 import numpy as np
 
 from polytune.frontend import promotion
-from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO, add, constant_of, integer, subtract
+from polytune.frontend.array_expressions.affine_arithmetic import (
+    ONE,
+    ZERO,
+    add,
+    constant_of,
+    integer,
+    quotient,
+    subtract,
+)
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed
 from polytune.frontend.array_expressions.shapes import agree, is_one, stretched
-from polytune.frontend.array_expressions.sizes import are_equal, extent, lesser, require, size_text
+from polytune.frontend.array_expressions.sizes import are_equal, extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
-from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Subscripts
+from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
 from polytune.frontend.expression import Argument, Binary, Compare, Expression, ParameterValue
 from polytune.frontend.frame import Frame
@@ -207,12 +215,44 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
     """The elements in the order of their subscripts in a new array of another shape."""
     frame = call.frame
     if None in wanted:
-        if len(wanted) > 1:
-            raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
-        wanted = [size_of(frame, array.shape)]
+        rest = _rest(call, array, [size for size in wanted if size is not None])
+        wanted = [rest if size is None else size for size in wanted]
     shape = tuple(extent(frame, size) for size in wanted if size is not None)
     old, new = size_of(frame, array.shape), size_of(frame, shape)
     agree(frame, call.node, old, new, (array.shape, shape), "an array and its new shape,")
+
+    copy = kept(frame, call.node, in_shape(array, shape), "reshaped")
+    if array.region is None or array.is_new:
+        return copy
+    return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array, copied=(array, copy))
+
+
+def _rest(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression]) -> Expression:
+    """The extent that -1 stands for in a shape, beside others."""
+    frame, left, divisor = call.frame, list(array.shape), 1
+    for size in wanted:
+        same = next((place for place, each in enumerate(left) if are_equal(frame, each, size)), None)
+        known = constant_of(size)
+        if same is not None:
+            left.pop(same)
+        elif known is not None and known > 0:
+            divisor *= known
+        else:
+            raise call.refusal("a reshape that joins or splits dimensions, with -1", "write the extent in place of -1")
+    total = size_of(frame, left)
+    text = f"{call.name} of {size_text(frame.kernel, total)} elements into rows of {divisor}"
+    remainder = divided("%", total, integer(divisor))
+    require(frame, call.node, Compare("==", remainder, ZERO), text, (), "pass arrays of a multiple of as many elements")
+    return quotient(total, divisor)
+
+
+def in_shape(array: ArrayValue, shape: Shape) -> ArrayValue:
+    """The elements of an array in the order of their subscripts, in another shape of as many, not computed yet.
+
+    Args:
+        array: the array.
+        shape: the extents of the result.
+    """
 
     def at(subscripts: Subscripts) -> Value:
         position: Expression = ZERO
@@ -224,10 +264,7 @@ def _regrouped(call: ArrayCall, array: ArrayValue, wanted: Sequence[Expression |
             position = divided("//", position, size)
         return array.at([position, *reversed(places)])
 
-    copy = kept(frame, call.node, ArrayValue(shape, array.dtype, at), "reshaped")
-    if array.region is None or array.is_new:
-        return copy
-    return ArrayValue(shape, copy.dtype, copy.at, view_of=array.region.array)
+    return ArrayValue(shape, array.dtype, at)
 
 
 def size_of(frame: Frame, shape: Sequence[Expression]) -> Expression:
@@ -261,43 +298,56 @@ def divided(operator: str, left: Expression, right: Expression) -> Expression:
 
 @compiles(np.roll, "a", "shift", "axis")
 def _roll(call: ArrayCall) -> Operand:
-    """Rolled by a constant, as two pieces in a new array."""
+    """Rolled along axes that are named, or as one row: a choice between two places for each element."""
     array = call.array("a")
-    named, shift = call.constant("axis"), call.constant("shift")
-    if isinstance(named, tuple) and isinstance(shift, tuple) and len(named) == len(shift):
-        for each, amount in zip(named, shift, strict=True):
-            nodes = {
-                name: ast.copy_location(ast.Constant(value), call.node)
-                for name, value in (("axis", each), ("shift", amount))
-            }
-            array = as_array(computed(call.frame, call.node, call.of(np.roll, array, **nodes)))
-        return array
-    axis = call.axis("axis", array.ndim)
-    if (axis is None and array.ndim != 1) or not isinstance(shift, int):
-        raise call.refusal("np.roll over several dimensions at once", "name one axis and a constant shift")
-    place = axis or 0
-    size = array.shape[place]
-    amount = abs(shift)
-    if amount > 1 or amount == 0:
-        text = f"np.roll by {amount} of an extent of {size_text(call.frame.kernel, size)}"
-        require(
-            call.frame, call.node, Compare(">=", size, integer(amount)), text, (), "pass arrays that have more elements"
-        )
+    shifts, named = (_several(call, name) for name in ("shift", "axis"))
+    if named is None or shifts is None:
+        flat = array if array.ndim == 1 else reshaped(call, array, [None])
+        rolled = _rolled(call, flat, 0, call.extent(call.argument("shift")))
+        return rolled if array.ndim == 1 else reshaped(call, rolled, array.shape)
+    if len(shifts) != len(named):
+        raise call.refusal("np.roll with more axes than shifts, or fewer", "name a shift for each axis")
+    for shift, axis in zip(shifts, named, strict=True):
+        place = call.of_constant(axis)
+        if not isinstance(place, int) or not -array.ndim <= place < array.ndim:
+            raise call.refusal(f"an axis of np.roll of an array of {array.ndim} dimensions", "name one that there is")
+        array = _rolled(call, array, place % array.ndim, call.extent(shift))
+    return array
+
+
+def _several(call: ArrayCall, name: str) -> list[ast.expr] | None:
+    """The parts of an argument that is a tuple, or the argument; None where it is not given."""
+    if not call.given(name):
+        return None
+    node = call.argument(name)
+    return node.elts if isinstance(node, ast.Tuple | ast.List) else [node]
+
+
+def _rolled(call: ArrayCall, array: ArrayValue, place: int, shift: Expression) -> ArrayValue:
+    """An array rolled along one axis, by no more than it has elements."""
+    frame, size = call.frame, array.shape[place]
+    text = f"np.roll by {size_text(frame.kernel, shift)} of an extent of {size_text(frame.kernel, size)}"
+    known = constant_of(shift)
+    for condition in (Compare(">=", size, shift), Compare(">=", add(size, shift), ZERO)):
+        if known is None or abs(known) != 1:  # an array without elements may be rolled by one
+            require(frame, call.node, condition, text, (), "pass arrays that have more elements, or roll by shift % n")
 
     def at(subscripts: Subscripts) -> Value:
-        index = subscripts[place]
-        if shift >= 0:
-            test = Compare("<", index, integer(amount))
-            sides = add(index, subtract(size, integer(amount))), subtract(index, integer(amount))
-        else:
-            test = Compare("<", add(index, integer(amount)), size)
-            sides = add(index, integer(amount)), add(index, subtract(integer(amount), size))
-        values = []
-        for side in sides:
+        index = subtract(subscripts[place], shift)
+
+        def found(side: Expression) -> Value:
             moved = list(subscripts)
             moved[place] = side
-            values.append(array.at(moved))
-        return promotion.select(Value(test, weak=True), *values)
+            return array.at(moved)
+
+        value = found(index)
+        if known is None or known > 0:
+            before = Value(Compare("<", index, ZERO), weak=True)
+            value = promotion.select(before, found(add(index, size)), value)
+        if known is None or known < 0:
+            after = Value(Compare(">=", index, size), weak=True)
+            value = promotion.select(after, found(subtract(index, size)), value)
+        return value
 
     return ArrayValue(array.shape, array.dtype, at, is_costly=array.is_costly)
 
@@ -335,20 +385,3 @@ def _triu(call: ArrayCall) -> Operand:
 @compiles(np.tril, "a", "k")
 def _tril(call: ArrayCall) -> Operand:
     return _triangle(call, "<=")
-
-
-@compiles(np.diagonal, "a")
-@compiles(np.diag, "a")
-def _diagonal(call: ArrayCall) -> Operand:
-    array = call.array("a")
-    if array.ndim == 1:
-
-        def at(subscripts: Subscripts) -> Value:
-            test = Compare("==", subscripts[0], subscripts[1])
-            return promotion.select(Value(test, weak=True), array.at(subscripts[:1]), promotion.constant(0))
-
-        return ArrayValue((array.shape[0], array.shape[0]), array.dtype, at)
-    if array.ndim != 2:
-        raise call.refusal("the diagonal of an array that is no matrix", "loop over the elements: A[i, i]")
-    size = lesser(call.frame, *array.shape)
-    return ArrayValue((size,), array.dtype, lambda subscripts: array.at((subscripts[0], subscripts[0])))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 from collections.abc import Callable, Sequence
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from polytune.frontend import functions, promotion
 from polytune.frontend.array_expressions.affine_arithmetic import ONE, ZERO
 from polytune.frontend.array_expressions.calls import ArrayCall, compiles
+from polytune.frontend.array_expressions.data_subscripts import is_of_data
 from polytune.frontend.array_expressions.elementwise import (
     arithmetic,
     as_array,
@@ -20,7 +22,7 @@ from polytune.frontend.array_expressions.elementwise import (
     strong,
 )
 from polytune.frontend.array_expressions.rearrangements import reshaped
-from polytune.frontend.array_expressions.sizes import lesser, require, shape_text
+from polytune.frontend.array_expressions.sizes import require, shape_text
 from polytune.frontend.array_expressions.temporaries import allocate, emit, kept, over, perform, scalar
 from polytune.frontend.array_expressions.values import ArrayValue, Operand, Selection, Shape, Subscripts, Sum, Term
 from polytune.frontend.array_expressions.views import element_of, in_memory
@@ -29,6 +31,7 @@ from polytune.frontend.expression import Assign, Branch, Compare, Element, Expre
 from polytune.frontend.frame import Frame
 from polytune.frontend.program import Node
 from polytune.frontend.promotion import Value, constant
+from polytune.frontend.refusals import counted
 
 _COMMON = ("a", "axis", "dtype", "keepdims")
 
@@ -169,6 +172,8 @@ def _refuse_empty(call: ArrayCall, reduced: Reduced) -> None:
     shape = shape_text(call.frame.kernel, reduced.array.shape)
     what = f"{call.name} of an array of shape {shape}, which is empty"
     for extent in reduced.extents:
+        if is_of_data(call.frame, extent):
+            continue  # nothing is known of it before the kernel runs
         remedy = "call the kernel with arrays that have elements"
         require(call.frame, call.node, Compare(">", extent, ZERO), what, (), remedy)
 
@@ -417,11 +422,31 @@ def _cumprod(call: ArrayCall) -> Operand:
     return _accumulated(call, "*")
 
 
-@compiles(np.trace, "a")
-def _trace(call: ArrayCall) -> Operand:
-    array = call.array("a")
-    if array.ndim != 2:
-        raise call.refusal("the trace of an array that is no matrix", "add up the elements in a loop")
-    extent = lesser(call.frame, *array.shape)
-    diagonal = ArrayValue((extent,), array.dtype, lambda subscripts: array.at((subscripts[0], subscripts[0])))
-    return total(Reduced(diagonal, (0,), False), sum_type(array.dtype))
+# Python's extrema, of which NaN is no part
+
+
+def _python_extremum(call: ArrayCall, symbol: str) -> Operand:
+    """The least or greatest element, as Python finds it: the first one, until another is less or greater."""
+    array = as_array(call.value("iterable"))
+    if array.ndim != 1 or array.dtype in promotion.COMPLEX or array.dtype == "bool":
+        raise call.refusal(
+            f"{call.name} of an array of {counted(array.ndim, 'dimension')} of {array.dtype}",
+            "use NumPy's function, np.min or np.max",
+        )
+    if array.region is None:
+        array = kept(call.frame, call.node, array)
+    reduced = Reduced(array, (0,), False)
+    _refuse_empty(call, reduced)
+    return _folded(
+        call, reduced, array.dtype, array.at([ZERO]), lambda old, element: promotion.binary(symbol, old, element)
+    )
+
+
+@compiles(builtins.min, "iterable")
+def _python_min(call: ArrayCall) -> Operand:
+    return _python_extremum(call, "min")
+
+
+@compiles(builtins.max, "iterable")
+def _python_max(call: ArrayCall) -> Operand:
+    return _python_extremum(call, "max")

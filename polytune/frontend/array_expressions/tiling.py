@@ -22,7 +22,7 @@ from polytune.frontend.array_expressions.calls import ArrayCall, compiles
 from polytune.frontend.array_expressions.elementwise import arithmetic, as_array, computed, elementwise
 from polytune.frontend.array_expressions.joining import joined, joined_operands
 from polytune.frontend.array_expressions.rearrangements import divided, reshaped, size_of
-from polytune.frontend.array_expressions.sizes import extent
+from polytune.frontend.array_expressions.sizes import extent, require, size_text
 from polytune.frontend.array_expressions.temporaries import kept
 from polytune.frontend.array_expressions.values import ArrayValue, Axis, Operand, Shape, Subscripts
 from polytune.frontend.array_expressions.views import permuted, rearranged
@@ -107,11 +107,19 @@ def _kron(call: ArrayCall) -> Operand:
 def _pad(call: ArrayCall) -> Operand:
     array = call.array("array")
     mode = call.constant("mode", "constant")
-    if mode not in ("constant", "edge"):
-        raise call.refusal(f"the mode {mode!r} of np.pad", "use 'constant' or 'edge', or assign the parts of an array")
-    if mode == "edge":
+    if mode not in ("constant", "edge", *_PAST_THE_EDGE):
+        raise call.refusal(
+            f"the mode {mode!r} of np.pad",
+            "use 'constant', 'edge', 'wrap', 'reflect' or 'symmetric', or assign the parts of an array",
+        )
+    if mode != "constant":
         array = _in_memory(call, array)
     widths = _widths(call, array.ndim)
+    for size, pair in zip(array.shape, widths, strict=True):
+        for width in pair if mode in _PAST_THE_EDGE else ():
+            text = f"np.pad by {size_text(call.frame.kernel, width)} of {size_text(call.frame.kernel, size)} elements"
+            most = subtract(size, ONE) if mode == "reflect" else size
+            require(call.frame, call.node, Compare("<=", width, most), text, (), "pass arrays with more elements")
     shape = tuple(add(add(size, before), after) for size, (before, after) in zip(array.shape, widths, strict=True))
     around = promotion.constant(0)
     if call.given("constant_values"):
@@ -122,6 +130,8 @@ def _pad(call: ArrayCall) -> Operand:
 
     def at(subscripts: Subscripts) -> Value:
         inner = [subtract(each, before) for each, (before, _) in zip(subscripts, widths, strict=True)]
+        if mode in _PAST_THE_EDGE:
+            return _elements_past_the_edge(array, mode, inner)
         if mode == "edge":
             lasts = [subtract(size, ONE) for size in array.shape]
             return array.at([minimum(maximum(each, ZERO), last) for each, last in zip(inner, lasts, strict=True)])
@@ -134,6 +144,39 @@ def _pad(call: ArrayCall) -> Operand:
         return found
 
     return ArrayValue(shape, array.dtype, at)
+
+
+_PAST_THE_EDGE = ("wrap", "reflect", "symmetric")
+
+
+def _elements_past_the_edge(array: ArrayValue, mode: str, subscripts: Sequence[Expression]) -> Value:
+    """An element of an array that goes on past its edges: again from the other end, or backwards.
+
+    Args:
+        array: the array.
+        mode: that of ``np.pad``.
+        subscripts: may be past the edges by no more than there are elements.
+    """
+    if mode != "wrap":
+        places = []
+        for each, size in zip(subscripts, array.shape, strict=True):
+            # The edge itself is there twice where it is symmetric.
+            before, after = (ZERO, integer(2)) if mode == "reflect" else (ONE, ONE)
+            folded = maximum(each, subtract(subtract(ZERO, before), each))
+            places.append(minimum(folded, subtract(subtract(add(ZERO, size, 2), after), folded)))
+        return array.at(places)
+
+    def chosen(places: list[Expression], dimension: int) -> Value:
+        if dimension == array.ndim:
+            return array.at(places)
+        place, size = subscripts[dimension], array.shape[dimension]
+        found = chosen([*places, place], dimension + 1)
+        found = _if(
+            Compare("<", place, size), found, chosen([*places, subtract(place, size)], dimension + 1), array.dtype
+        )
+        return _if(Compare(">=", place, ZERO), found, chosen([*places, add(place, size)], dimension + 1), array.dtype)
+
+    return chosen([], 0)
 
 
 def _if(test: Expression, then: Value, otherwise: Value, dtype: str) -> Value:

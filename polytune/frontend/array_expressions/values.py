@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Hashable, Sequence
+from typing import Any
 
 from polytune.errors import SourceLocation
 from polytune.frontend.expression import Expression
@@ -56,6 +58,7 @@ class ArrayValue:
         region: where the elements are, if they are in memory.
         is_new: whether an operation has made the array for nobody else, so that a name can have it without a copy.
         view_of: the array of which NumPy shows a part here, where this is a copy: a name for it would be another array.
+        copied: then, the part of the array that NumPy shows, and the copy of it.
         is_costly: whether computing an element twice costs more than keeping it.
     """
 
@@ -66,6 +69,7 @@ class ArrayValue:
     is_new: bool = False
     is_costly: bool = False
     view_of: str | None = None
+    copied: tuple[ArrayValue, ArrayValue] | None = None
 
     @property
     def ndim(self) -> int:
@@ -106,11 +110,15 @@ class Selection:
         values: the whole array.
         mask: truth values, of the same shape.
         key: what is equal for selections by the same mask.
+        extract: makes an array of one dimension of them.
+        is_named: whether a name means it, so that the array and the mask are copies that nothing changes.
     """
 
     values: ArrayValue
     mask: ArrayValue
     key: Hashable
+    extract: Callable[[Any, ast.AST, Selection], ArrayValue]
+    is_named: bool = False
 
     @property
     def shape(self) -> Shape:

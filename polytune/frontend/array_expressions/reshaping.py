@@ -1,0 +1,79 @@
+"""Arrays under names in another shape, which NumPy makes views: copies of which the elements are written back."""
+
+from __future__ import annotations
+
+import ast
+
+from polytune.frontend.array_expressions.affine_arithmetic import ZERO
+from polytune.frontend.array_expressions.rearrangements import in_shape
+from polytune.frontend.array_expressions.stores import store
+from polytune.frontend.array_expressions.values import ArrayValue, Axis
+from polytune.frontend.frame import ArrayBinding, Frame, ViewBinding
+from polytune.frontend.scop import ArrayRole
+from polytune.frontend.source import enclosing_statement, nodes_inside
+from polytune.signature import ArrayType
+
+
+def reshaped_in_place(frame: Frame, node: ast.stmt, value: ArrayValue) -> bool:
+    """Return whether a copy in another shape can stand for the array itself from a statement on, to the kernel's end.
+
+    So it can where NumPy makes a copy as well, of an array whose columns are contiguous.  And so it can where rows are,
+    and the array has no other use from there on, but that it is returned: then the copy's elements are written back.
+
+    Args:
+        frame: where it stands.
+        node: the assignment of the copy to a name.
+        value: the copy.
+    """
+    assert value.copied is not None
+    shown, copy = value.copied
+    if not (frame.is_kernel and frame.is_top_level) or frame.exits.returned is not None or shown.region is None:
+        return False
+    array = frame.kernel.arrays[shown.region.array]
+    extents = tuple(frame.kernel.extents[array.name, place].expression for place in range(array.ndim))
+    if shown.region.axes != tuple(Axis(ZERO, place) for place in range(array.ndim)) or shown.shape != extents:
+        return False
+    layout = "C"
+    if array.role is ArrayRole.ARGUMENT:
+        kind = frame.kernel.signature[array.name]
+        assert isinstance(kind, ArrayType)
+        layout = kind.layout
+    if layout == "A" or array.role is ArrayRole.CONSTANT:
+        return False
+    if layout == "F":
+        return True
+    if _is_used_after(frame, node, array.name):
+        return False
+    frame.kernel.written_back.append((node, shown, copy))
+    return True
+
+
+def _is_used_after(frame: Frame, node: ast.stmt, array: str) -> bool:
+    """Return whether a statement at the top of the function, after one, does anything with an array but return it."""
+    statement = enclosing_statement(frame.source.tree, node)
+    body = frame.source.tree.body
+    if statement not in body:
+        return True
+    names = {name for name, binding in frame.bindings.items() if _may_be(binding, array)}
+    for following in body[body.index(statement) + 1 :]:
+        if isinstance(following, ast.Return) and isinstance(following.value, ast.Name):
+            continue
+        if any(isinstance(each, ast.Name) and each.id in names for each in ast.walk(following)):
+            return True
+    return any(isinstance(each, ast.FunctionDef | ast.Lambda) for each in nodes_inside(body))
+
+
+def _may_be(binding: object, array: str) -> bool:
+    """Return whether a name may mean an array, or a part of it, or something with it."""
+    match binding:
+        case ArrayBinding(name):
+            return name == array
+        case ViewBinding(view):
+            return view.region is None or view.region.array == array
+    return hasattr(binding, "items")
+
+
+def write_back(frame: Frame) -> None:
+    """Write the elements of copies in other shapes to the arrays that they stand for, at the end of a kernel."""
+    for node, shown, copy in frame.kernel.written_back:
+        store(frame, node, shown, in_shape(copy, shown.shape))

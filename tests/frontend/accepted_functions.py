@@ -1,0 +1,90 @@
+"""Functions that are accepted, with functions of NumPy's that rearrange arrays, or give several results."""
+
+# mypy: ignore-errors
+
+from __future__ import annotations
+
+import numpy as np
+
+from tests.frontend.acceptance import accepted
+from tests.frontend.values import matrix, vector
+
+
+@accepted(*[lambda k=k: (vector(6), matrix(4, 6), k) for k in (0, 2, -3, 6)])
+def rolled_by_arguments(A, B, k: int):
+    return np.roll(A, k), np.roll(B, k, axis=1), np.roll(B, (1, k), axis=(0, 1)), np.roll(B, -5), np.roll(A, 1 - k // 3)
+
+
+@accepted(lambda: (vector(4), matrix(3, 5)), lambda: (vector(3), matrix(5, 3)))
+def padded_past_the_edge(A, B):
+    around = np.pad(A, 3, mode="wrap"), np.pad(A, (2, 1), mode="reflect"), np.pad(A, (1, 3), "symmetric")
+    return *around, np.pad(B, ((1, 3), (2, 0)), mode="wrap"), np.pad(B, 2, mode="reflect"), np.pad(B, 2, "symmetric")
+
+
+@accepted(lambda: (vector(4), matrix(4, 4)), lambda: (vector(3), matrix(2, 5)))
+def diagonals(A, B):
+    sums = np.trace(B), np.trace(B, offset=1), np.trace(B, -1)
+    return *sums, np.diag(B, 1), B.diagonal(-1), np.diag(A), np.diag(A, 2), np.diag(A, k=-1), np.diag(B + 1.0, 9)
+
+
+@accepted(lambda: (vector(6), matrix(4, 3), 7), lambda: (np.array([-0.0, 1.5, -2.25, 4.0]), matrix(2, 3), -7))
+def several_results(A, B, n: int):
+    fraction, whole = np.modf(A)
+    times, rest = divmod(n, 3)
+    quotients, rests = np.divmod(B, 0.75)
+    row, column = np.unravel_index(B.argmax(), B.shape)
+    along_rows, along_columns = np.gradient(B)
+    narrow, wide = np.gradient(B, 0.5, 2.0)
+    along = np.gradient(B, axis=(0,))
+    differences = (
+        along_rows,
+        along_columns,
+        narrow - wide,
+        along,
+        np.gradient(B, 0.5, axis=1),
+        np.gradient(B[:, 0], 4.0),
+    )
+    return fraction, whole, times, rest, quotients, rests, row, column, B[row, column], *differences
+
+
+@accepted(lambda: (matrix(4, 3), np.array([[0, 2, 1], [1, 0, 0], [2, 2, 2], [0, 0, 1]])))
+def ordered_and_looked_up(A, k):
+    ordered = np.sort(A, axis=None), np.argsort(A, axis=None), A.flatten(), A[1].flatten()
+    centred = A - np.median(A, axis=0, keepdims=True)
+    parts = np.percentile(A, [25, 50]), np.quantile(A, (0.1, 0.9), axis=1)
+    found = np.take_along_axis(A, k, axis=1), np.isin(k, [1, 3]), np.maximum.accumulate(A, axis=1)
+    return *ordered, centred, *parts, *found, max(A[0]), min(A[:, 1] * -1.0), np.shape(A)[1], A[0].shape[0], len(A.T)
+
+
+@accepted(lambda: (matrix(4, 5), vector(6), 2, 3), lambda: (matrix(2, 3), np.zeros(0), 0, 0))
+def arrays_in_other_shapes(A, B, n: int, m: int):
+    flat = A.reshape(-1)
+    total = 0.0
+    for i in range(flat.size):
+        total += flat[i] * i
+    table = B.reshape(n, m)
+    return total, table.sum(axis=0), A.reshape(A.shape[1], A.shape[0]), A.T.ravel(), A.ravel() + 1.0
+
+
+@accepted(lambda: (matrix(4, 5),))
+def of_constant_shape(A):
+    return A.reshape(5, 4), A.reshape((2, 2, 5)) * 2.0, A.reshape(20)
+
+
+@accepted(lambda: (matrix(4, 5), vector(6)), lambda: (np.asfortranarray(matrix(3, 2)), vector(3)))
+def changed_in_another_shape(A, B):
+    flat = A.reshape(-1)
+    for i in range(flat.size):
+        flat[i] += i
+    flat[1:3] = 7.0
+    rows = B.reshape(3, -1)
+    rows[1] = 5.0
+    made = np.ones((2, 3))
+    row = made.ravel()
+    row[4] = 2.0
+    return flat * 2.0, rows.sum(axis=0), row
+
+
+@accepted(lambda: (matrix(4, 6),))
+def extents_that_follow(A):
+    return A.reshape(A.shape[0], 3, -1), A.reshape((-1, 8)) + 1.0, A.reshape(2, -1, A.shape[1])
