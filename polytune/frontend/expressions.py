@@ -50,7 +50,7 @@ from polytune.frontend.objects import known_object
 from polytune.frontend.operators import combined, operator_symbol
 from polytune.frontend.outside_calls import ONE_OF_THESE, is_method, plain_arguments, refused_call
 from polytune.frontend.promotion import Value
-from polytune.frontend.refusals import counted, instead_of, refuse_expression
+from polytune.frontend.refusals import counted, refuse_expression
 from polytune.frontend.source import inlinable
 from polytune.frontend.subscripts import read_element
 
@@ -474,7 +474,7 @@ def _call(frame: Frame, node: ast.Call) -> Operand:
         case ast.Call(ast.Attribute(owner, "conjugate" | "conj"), [], []) if function is None:
             return conjugated(read(frame, owner))
     if not is_known(function):
-        raise refused_call(frame, node, f"{name} is called", instead_of(name, ONE_OF_THESE))
+        raise refused_call(frame, node, f"{name} is called", ONE_OF_THESE)
     plain_arguments(frame, node)
     try:
         return apply(function, [read(frame, argument) for argument in node.args])
