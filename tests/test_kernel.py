@@ -178,12 +178,13 @@ def test_a_method_that_is_a_kernel_is_told_that_it_has_no_object() -> None:
 
 def test_unsupported_source_is_refused_at_the_call() -> None:
     @polytune.kernel
-    def reads_a_list(A):
+    def reads_a_file(A):
         for i in range(len(A)):
-            A[i] = [1.0, 2.0][i]
+            with open("numbers.txt") as file:
+                A[i] = float(file.readline())
 
     with pytest.raises(UnsupportedSourceError, match=r"test_kernel\.py:\d+"):
-        reads_a_list(np.zeros(2))
+        reads_a_file(np.zeros(2))
 
 
 # Refused arguments

@@ -17,6 +17,34 @@ class ReturnedArray:
 
 
 @dataclass(frozen=True)
+class ReturnedAxis:
+    """The subscripts of one axis of an array of which a part is returned: one, or a slice.
+
+    Attributes:
+        start: the first.
+        size: how many there are; None where the axis is left out.
+        step: the distance between them, above 0.
+    """
+
+    start: Expression
+    size: Expression | None
+    step: int
+
+
+@dataclass(frozen=True)
+class ReturnedPart:
+    """A part of an array that depends on what the kernel has computed, as NumPy shows it.
+
+    Attributes:
+        name: the array, as that of `ReturnedArray`.
+        axes: which of its elements.
+    """
+
+    name: str
+    axes: tuple[ReturnedAxis, ...]
+
+
+@dataclass(frozen=True)
 class ReturnedTuple:
     items: tuple[Result, ...]
 
@@ -48,7 +76,7 @@ class ReturnedError:
     imports: tuple[str, ...] = ()
 
 
-Result = Expression | ReturnedArray | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
+Result = Expression | ReturnedArray | ReturnedPart | ReturnedTuple | ReturnedChoice | ReturnedNothing | ReturnedError
 
 
 def raised_errors(result: Result | None) -> list[ReturnedError]:

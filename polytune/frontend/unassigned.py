@@ -21,6 +21,7 @@ from polytune.frontend.results import (
     ReturnedChoice,
     ReturnedError,
     ReturnedNothing,
+    ReturnedPart,
     ReturnedTuple,
 )
 from polytune.frontend.scop import Access, ArrayRole, Scop, Statement
@@ -143,6 +144,11 @@ def _certain_variables(result: Result) -> Iterator[str]:
                 yield from _certain_variables(item)
         case ReturnedArray() | ReturnedNothing() | ReturnedError():
             pass
+        case ReturnedPart(_, axes):
+            for axis in axes:
+                yield from _certain_variables(axis.start)
+                if axis.size is not None:
+                    yield from _certain_variables(axis.size)
         case Logical(_, (first, *_)):
             yield from _certain_variables(first)
         case _:
